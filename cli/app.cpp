@@ -139,6 +139,7 @@ ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments,
     out.block("help", commands.selected().help());
     return ExitCode::ok;
   }
+  if (commands.quiet()) out.be_quiet();
   const auto err = describe_terminal(STDERR_FILENO);
   const auto messages = make_messages(commands.quiet(), err.colour);
   Context context{out, *messages, describe_terminal(STDOUT_FILENO), err, wants_json(arguments)};

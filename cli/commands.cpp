@@ -29,7 +29,7 @@ Verb& Commands::make(CLI::App& parent, const VerbInfo& info)
   verb.footer(info.details);
   verb.add_flag("--json", json_, "print one JSON value with \"schema\": 1 on standard output, errors included")
       ->disable_flag_override();
-  verb.add_flag("-q,--quiet", quiet_, "print warnings and errors only")->disable_flag_override();
+  verb.add_flag("-q,--quiet", quiet_, "print warnings and errors only; no tables")->disable_flag_override();
   return verbs_.emplace_back(verb);
 }
 

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -21,6 +23,7 @@
 #include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +174,31 @@ const std::string& boot_id()
   return id;
 }
 
+// 0 if /proc is not that of this process's PID namespace: then no process can be looked up.
+std::uint64_t own_pid_namespace()
+{
+  static const std::uint64_t number = [] {
+    struct stat place {};
+    std::array<char, 32> self{};
+    const auto size = ::readlink("/proc/self", self.data(), self.size() - 1);
+    const bool is_ours = size > 0 && std::string_view(self.data()) == std::to_string(::getpid());
+    return is_ours && ::stat("/proc/self/ns/pid", &place) == 0 ? static_cast<std::uint64_t>(place.st_ino) : 0;
+  }();
+  return number;
+}
+
+const std::string& machine_id()
+{
+  static const std::string id = [] {
+    try {
+      return std::string(trim(read_file_if_exists("/etc/machine-id").value_or("")));
+    } catch (const Error&) {
+      return std::string();
+    }
+  }();
+  return id;
+}
+
 } // namespace
 
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s, std::string_view input,
@@ -231,7 +259,19 @@ std::optional<ProcessId> identify_process(pid_t pid)
 {
   const auto stat = read_stat(pid);
   if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
-  return ProcessId{pid, stat->start_ticks, boot_id()};
+  return ProcessId{pid, stat->start_ticks, boot_id(), own_pid_namespace(), machine_id()};
+}
+
+bool is_in_sight(const ProcessId& process)
+{
+  return process.boot_id == boot_id() && process.pid_namespace != 0 && process.pid_namespace == own_pid_namespace();
+}
+
+double boot_unix_s()
+{
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return now_unix_s() - static_cast<double>(now.tv_sec) - static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 bool is_alive(const ProcessId& process) { return identify_process(process.pid) == process; }

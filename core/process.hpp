@@ -39,17 +39,30 @@ void survive_file_size_limit();
 // "NAME: message" to stderr and returns its exit code.
 int run_program(std::string_view name, const std::function<int()>& work);
 
-// Identifies a process. Start time and boot id distinguish it from a later process with the same number.
+// Identifies a process. Start time, boot and PID namespace distinguish it from every other process with the same number. Equal
+// machine ids prove nothing (images are copied), so they are not compared.
 struct ProcessId {
   pid_t pid = 0;
-  std::uint64_t start_ticks = 0; // field 22 of /proc/PID/stat
-  std::string boot_id;           // /proc/sys/kernel/random/boot_id
-  friend bool operator==(const ProcessId&, const ProcessId&) = default;
+  std::uint64_t start_ticks = 0;   // field 22 of /proc/PID/stat
+  std::string boot_id;             // /proc/sys/kernel/random/boot_id
+  std::uint64_t pid_namespace = 0; // number of the PID namespace in which `pid` counts; 0: /proc shows another one or none
+  std::string machine_id;          // /etc/machine-id; empty if there is none
+  friend bool operator==(const ProcessId& a, const ProcessId& b)
+  {
+    return a.pid == b.pid && a.start_ticks == b.start_ticks && a.boot_id == b.boot_id && a.pid_namespace == b.pid_namespace;
+  }
 };
 
 // Returns the identity of a living process, or nothing if there is none. A zombie does not count as living.
 std::optional<ProcessId> identify_process(pid_t pid);
 bool is_alive(const ProcessId& process);
+
+// Whether this process can see `process`, alive or not: it belongs to the same boot of the same machine and to the same PID
+// namespace. If not, is_alive() is false and means nothing.
+bool is_in_sight(const ProcessId& process);
+
+// When this machine was started, in seconds since 1970.
+double boot_unix_s();
 
 // Living processes (no zombies) whose session id is `session`.
 std::vector<pid_t> processes_of_session(pid_t session);

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/record/study_record.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "jobs/in_parallel.hpp"
@@ -126,6 +127,18 @@ JobHandle handle_of(const LatestAttempt& latest)
 {
   const auto& submission = *latest.record.submission;
   return {submission.job_id, latest.key, submission.token, *latest.folder, latest.queue_only};
+}
+
+std::string RunTitles::of(const std::string& study, const std::string& key)
+{
+  const auto [entry, is_new] = names_.try_emplace(study);
+  auto& names = entry->second;
+  const auto record = is_new && !study.empty() ? read_study(home_.study(study)) : std::nullopt;
+  if (record)
+    for (std::size_t i = 0; i < std::min(record->run_keys.size(), record->run_names.size()); ++i)
+      names.emplace(record->run_keys[i], record->run_names[i]);
+  const auto name = names.find(key);
+  return name == names.end() ? "" : name->second;
 }
 
 } // namespace dt::jobs

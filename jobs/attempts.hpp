@@ -46,4 +46,16 @@ inline constexpr std::string_view time_limit_reason = "time_limit";
 
 JobHandle handle_of(const LatestAttempt& latest);
 
+// The names of runs in their studies, "study/label/#2". Reads the record of each study once.
+class RunTitles {
+ public:
+  explicit RunTitles(const Home& home) : home_(home) {}
+  // Empty if there is no record of the study, or the run is not in it.
+  std::string of(const std::string& study, const std::string& key);
+
+ private:
+  const Home& home_;
+  std::map<std::string, std::map<std::string, std::string>> names_; // by study and key
+};
+
 } // namespace dt::jobs

@@ -34,15 +34,14 @@ std::optional<Waiting> waiting(LatestAttempt latest)
   return Waiting{std::move(latest), std::move(deferral)};
 }
 
-JobRequest request_for(const Waiting& run)
+JobRequest request_of(const Waiting& run, RunTitles& titles)
 {
   const auto planned = read_planned_run(run.latest.folder->run_folder());
   const auto& submission = *run.latest.record.submission;
-  JobRequest request{run.latest.key, submission.token, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())),
-                     planned.spec.job_resources()};
-  request.side_threads = planned.spec.job_side_threads();
-  if (planned.spec.study.layout == StudyLayout::ladder) request.ladder = submission.study;
+  auto request = request_for(planned, AttemptFolder(std::filesystem::absolute(run.latest.folder->path())), submission.token,
+                             submission.study);
   request.after = run.deferral.after;
+  request.title = titles.of(submission.study, run.latest.key);
   return request;
 }
 
@@ -75,7 +74,8 @@ std::vector<SubmitReport> hand_over(const Home& home, const std::string& schedul
                                     const std::vector<Waiting>& runs)
 {
   std::vector<JobRequest> requests;
-  for (const auto& run : runs) requests.push_back(request_for(run));
+  RunTitles titles(home);
+  for (const auto& run : runs) requests.push_back(request_of(run, titles));
   const auto outcomes = make_scheduler(scheduler, home)->submit(requests, {max_running});
   std::vector<SubmitReport> reports;
   for (std::size_t i = 0; i < runs.size(); ++i) reports.push_back(take_outcome(runs[i], outcomes[i]));

@@ -93,6 +93,10 @@ bool must_hold_back(const Look& look)
 std::string kind_of_cause(std::string_view cause)
 {
   constexpr std::string_view code = "exit code ";
+  constexpr std::string_view of_rank = " ended with exit code ";
+  // Which rank fails first is chance, and not every launch of mpirun says it.
+  if (const auto at = cause.find(of_rank); cause.starts_with("rank") && at != std::string_view::npos)
+    cause.remove_prefix(at + of_rank.size() - code.size());
   std::string kind;
   for (std::size_t i = 0; i < cause.size();) {
     const auto is_of_word = [](unsigned char c) { return std::isalnum(c) != 0; };

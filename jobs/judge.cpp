@@ -1,4 +1,5 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
+#include "core/error.hpp"
 #include "core/process.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -6,11 +7,12 @@
 #include "jobs/attempts.hpp"
 #include "jobs/hold_back.hpp"
 #include "jobs/last_words.hpp"
+#include "jobs/rank_failure.hpp"
 #include "jobs/reconcile.hpp"
 #include "jobs/slurm/batch.hpp"
 
+#include <array>
 #include <cmath>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -19,28 +21,49 @@ namespace {
 
 constexpr std::string_view time_limit = time_limit_reason;
 
+// Of an exit code as shells make it; 0 if it is not the code of a signal.
+int signal_in(int code) { return code > 128 && code < 128 + 65 ? code - 128 : 0; }
+
 std::string killed_by(int signal)
 {
   return signal == 9 ? "SIGKILL (by hand, or by the kernel when memory ran out)" : signal_name(signal);
 }
 
-// Finds mpirun's report of a rank that was ended by a signal. mpirun may break this text into lines anywhere.
-std::optional<std::string> rank_signal(const std::string& words)
+// The node of a rank, if the ranks have told where they are.
+std::string host_of(const Evidence& e, std::optional<int> rank)
 {
-  static const std::regex report(
-      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d{1,4})\b)");
-  std::smatch match;
-  if (!std::regex_search(words, match, report)) return std::nullopt;
-  return fmt::format("rank {} on {} was killed by {}", match[1].str(), match[2].str(), killed_by(std::stoi(match[3].str())));
+  const auto hosts = e.begin ? e.begin->rank_hosts : std::vector<std::string>();
+  return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < hosts.size() ? hosts[static_cast<std::size_t>(*rank)] : "";
 }
 
-// Finds the report of mpirun or srun about a lost node.
-std::optional<std::string> lost_node(const std::string& words)
+// "rank 1 on node1", "ranks 0-1 on node0", "a rank on node1"
+std::string rank_words(const RankFailure& failure, const Evidence& e)
 {
-  static const std::regex report(R"(Remote\s+daemon\s*:\s*\S+\s+on\s+node\s+(\S+)|Node failure on (\S+))");
-  std::smatch match;
-  if (!std::regex_search(words, match, report)) return std::nullopt;
-  return printable(match[1].matched ? match[1].str() : match[2].str()) + " was lost: the launcher can no longer reach it";
+  const bool are_several = failure.ranks.find_first_of(",-") != std::string::npos;
+  const auto ranks = failure.ranks.empty() ? std::string("a rank") : (are_several ? "ranks " : "rank ") + failure.ranks;
+  const auto host = failure.host.empty() ? host_of(e, failure.first_rank()) : failure.host;
+  return ranks + (host.empty() ? "" : " on " + printable(host));
+}
+
+std::string rank_end(const RankFailure& failure, const Evidence& e)
+{
+  const auto who = rank_words(failure, e);
+  const bool are_several = who.starts_with("ranks ");
+  if (failure.out_of_memory) return who + " ran out of the memory that the job has";
+  if (failure.is_abort) return fmt::format("{} called MPI_Abort with the code {}", who, failure.code);
+  const int signal = failure.signal > 0 ? failure.signal : signal_in(failure.code);
+  if (signal > 0) return fmt::format("{} {} killed by {}", who, are_several ? "were" : "was", killed_by(signal));
+  return fmt::format("{} ended with exit code {}", who, failure.code);
+}
+
+// The launcher's report about the rank that failed first. The exit code of a run with one rank is that rank's.
+std::optional<RankFailure> failure_of_rank(const Evidence& e)
+{
+  auto failure = rank_failure(e.standard_error);
+  if (!failure) failure = rank_failure(e.standard_output); // hydra reports there
+  const bool is_only_code = failure && failure->signal == 0 && !failure->is_abort && !failure->out_of_memory;
+  if (is_only_code && e.begin && e.begin->rank_hosts.size() == 1) return std::nullopt;
+  return failure;
 }
 
 std::string rank_error(const RankError& error)
@@ -50,19 +73,47 @@ std::string rank_error(const RankError& error)
   return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
-// What the program says comes first, then its launcher, then dtctl. A line of dtctl with the exit code says what ended the job,
-// and a crash of the program explains it.
+// A line of dtctl with the exit code says what ended the job, and a crash of the program explains it.
+bool tells_end(const LastWords& words, int code) { return words.own.ends_with(fmt::format("(exit code {})", code)); }
+
+// What the program says comes first, then its launcher, then dtctl.
 std::string exit_cause(int code, const LastWords& words)
 {
-  const bool is_told = words.own.ends_with(fmt::format("(exit code {})", code));
-  if (is_told) return words.own + (words.is_certain ? ": " + words.error : "");
+  if (tells_end(words, code)) return words.own + (words.is_certain ? ": " + words.error : "");
   std::string told;
   for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
     if (told.empty()) told = *text;
   const auto tail = told.empty() ? std::string(", and nothing was printed on standard error") : ": " + told;
+  if (code == static_cast<int>(ExitCode::environment) && told.empty())
+    return fmt::format("exit code {}, and nothing could be written: the disk of the home may have been full, or a quota used up",
+                       code);
   if (code == 0) return "the ranks ended with exit code 0 but left no result" + (told.empty() ? "" : tail);
-  if (code > 128 && code < 128 + 65) return "ended by " + killed_by(code - 128) + (told.empty() ? "" : tail);
+  if (signal_in(code) > 0) return "ended by " + killed_by(signal_in(code)) + (told.empty() ? "" : tail);
   return fmt::format("exit code {}{}", code, tail);
+}
+
+// The last line that tells of a full disk or a quota, with the sentence for it. Nothing if no line does.
+std::optional<std::string> full_disk(const Evidence& e)
+{
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array rows{Row{"No space left on device", "the disk is full"},
+                            Row{"Disk quota exceeded", "the disk quota is used up"}};
+  for (const auto* text : {&e.standard_error, &e.job_log}) {
+    const auto lines = split(trim(*text), '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+      for (const auto& [words, sentence] : rows)
+        if (line->find(words) != std::string::npos) return fmt::format("{}: {}", sentence, printable(*line));
+  }
+  return std::nullopt;
+}
+
+// Whether a full disk explains an end without further words: of dtjob, which could not write (74), or of a program that was
+// killed.
+bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
+{
+  constexpr int killed = 128 + 9;
+  const bool is_mute = words.error.empty() && words.launcher.empty() && words.own.empty();
+  return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
 }
 
 // Explains why an attempt without a result failed; the most specific evidence comes first.
@@ -73,8 +124,14 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (e.error) return rank_error(*e.error);
   const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
-  if (const auto rank = rank_signal(e.standard_error)) return *rank + (words.is_certain ? ": " + words.error : "");
-  if (const auto node = lost_node(e.standard_error)) return *node;
+  if (is_end_of_full_disk(code, words))
+    if (auto full = full_disk(e)) return *full;
+  if (const auto failure = failure_of_rank(e); failure && !(code && tells_end(words, *code))) {
+    const bool chose_its_end = failure->signal == 0; // the last line of a rank that was killed rarely explains it
+    const auto& last = words.error.empty() && chose_its_end ? words.rest : words.error;
+    return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
+  }
+  if (const auto node = lost_node(e.standard_error)) return printable(*node) + " was lost: the launcher can no longer reach it";
   if (code) return exit_cause(*code, words);
   return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
 }
@@ -221,7 +278,8 @@ Verdict undecided(const Evidence& e, double now)
 {
   if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
   const auto cause = e.job.native_state == unreachable_state ? "its scheduler does not answer"
-                                                             : "the scheduler's answer does not tell its state";
+                     : e.job.reason.empty()                  ? "the scheduler's answer does not tell its state"
+                                                             : printable(e.job.reason);
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
@@ -236,7 +294,11 @@ Verdict missing(const Evidence& e, double now)
   if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
   if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s)
     return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
-  const auto cause = e.begin                        ? "it began, but its scheduler no longer knows it and no end is recorded"
+  // The scheduler's word about the end could not be kept on that disk.
+  if (const auto full = full_disk(e); full && e.begin)
+    return {RunState::failed, *full, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
+  const auto cause = !e.job.reason.empty()          ? printable(e.job.reason)
+                     : e.begin                      ? "it began, but its scheduler no longer knows it and no end is recorded"
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"
                                                     : "its scheduler no longer knows it, and it never began";
   return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};

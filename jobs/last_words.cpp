@@ -2,6 +2,7 @@
 
 #include "core/program/printed_text.hpp"
 #include "core/text.hpp"
+#include "jobs/rank_failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -104,17 +105,13 @@ bool has_process_tag(std::string_view line)
 
 bool is_launcher_line(std::string_view line)
 {
-  static constexpr std::array<std::string_view, 11> starts{"mpirun: ",
-                                                           "mpiexec: ",
-                                                           "orterun: ",
-                                                           "prterun: ",
-                                                           "srun: ",
-                                                           "slurmstepd: ",
-                                                           "ssh: ",
-                                                           "PRTE ",
-                                                           "Type 'mpirun --help'",
-                                                           "Try \"srun ",
-                                                           "Host key verification failed."};
+  static constexpr std::array<std::string_view, 14> starts{"[mpiexec@",   "[proxy:",
+                                                           "mpirun: ",    "mpiexec: ",
+                                                           "orterun: ",   "prterun: ",
+                                                           "srun: ",      "slurmstepd: ",
+                                                           "slurmstepd-", "ssh: ",
+                                                           "PRTE ",       "Type 'mpirun --help'",
+                                                           "Try \"srun ", "Host key verification failed."};
   static constexpr std::array<std::string_view, 3> words{"Permission denied (publickey", "torch/distributed/elastic/",
                                                          "torch.distributed.elastic."};
   return !line.starts_with(' ') && (starts_with_one(line, starts) || has_process_tag(line) || contains_one(line, words));
@@ -123,11 +120,11 @@ bool is_launcher_line(std::string_view line)
 // The end of the program, told by its launcher: no cause.
 bool is_about_end(std::string_view line)
 {
-  static constexpr std::array<std::string_view, 13> words{
-      "Exited with exit code", "Job step aborted",   "Terminating StepId", "*** STEP ",          "Type 'mpirun --help'",
-      "Try \"srun ",           "ORTE_ERROR_LOG",     "Set MCA parameter",  "has sent help mess", "Received task exit",
-      "*** Process received",  "Local abort before", "has been allocated"};
-  return contains_one(line, words);
+  static constexpr std::array<std::string_view, 14> words{
+      "Force Terminated",     "Exited with exit code", "Job step aborted",   "Terminating StepId", "*** STEP ",
+      "Type 'mpirun --help'", "Try \"srun ",           "ORTE_ERROR_LOG",     "Set MCA parameter",  "has sent help mess",
+      "Received task exit",   "*** Process received",  "Local abort before", "has been allocated"};
+  return is_task_report(line) || contains_one(line, words);
 }
 
 bool is_block_about_end(std::string_view first)

@@ -3,11 +3,13 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/in_parallel.hpp"
 #include "jobs/quick_file.hpp"
+#include "jobs/slurm/batch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,19 +21,35 @@
 namespace dt::jobs {
 namespace {
 
+constexpr std::size_t log_tail_bytes = 8192;
 constexpr std::size_t stderr_tail_bytes = 65536; // a traceback of each of many ranks, and what their libraries say after it
+constexpr std::size_t stdout_tail_bytes = 16384; // a launcher's report of each of many ranks
 
 constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
                                             AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
                                             AttemptFile::deferred,  AttemptFile::preempted};
 constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
 
+// The space that the ranks reserved for their end is free to use: they have ended.
 void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
 {
-  try {
-    create_file_quick(attempt.stop_reason(), reason + "\n");
-  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
+  for (bool is_last = false;; is_last = true) {
+    try {
+      create_file_quick(attempt.stop_reason(), reason + "\n");
+      return;
+    } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
+      std::error_code none;
+      if (is_last || !std::filesystem::remove(attempt.reserve(), none)) return;
+    }
   }
+}
+
+// What the job wrote for itself, while its attempt's own files could perhaps not be written.
+std::string log_of(const AttemptFolder& attempt, const std::string& token)
+{
+  const auto batch = slurm::parse_token(token);
+  const Home home(attempt.run_folder().parent_path().parent_path());
+  return batch ? read_tail(slurm::log_of(home, *batch), log_tail_bytes) : std::string();
 }
 
 // Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
@@ -143,7 +161,10 @@ RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double 
 {
   if (!latest.unreadable.empty()) return unreadable_status(latest, latest.unreadable);
   try {
-    return status_of(latest, job, now);
+    auto status = status_of(latest, job, now);
+    // They quote what the program printed. The database keeps them.
+    for (auto* text : {&status.verdict.cause, &status.verdict.evidence}) *text = without_secrets(std::string_view(*text));
+    return status;
   } catch (const Error& error) {
     return unreadable_status(latest, error.what());
   }
@@ -210,12 +231,15 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
 {
   auto& reader = *latest.reader;
   if (job.state != JobStatus::State::queued) reader.list_again();
-  Evidence evidence{latest.record, {}, false, job};
+  Evidence evidence{latest.record, {}, {}, false, job};
   reader.read(files_of_every_verdict, evidence);
   if (evidence.has_result) return evidence;
   reader.read(files_without_result, evidence);
   evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
+  const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
+  if (has_ended && evidence.submission) evidence.job_log = log_of(reader.folder(), evidence.submission->token);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
+  if (reader.may_have(AttemptFile::out)) evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
   return evidence;
 }
 

@@ -26,6 +26,19 @@ void Scheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&
     if (request.token.empty()) request.token = random_token();
 }
 
+std::vector<std::string> Scheduler::misfits(std::span<const JobRequest> requests)
+{
+  return std::vector<std::string>(requests.size());
+}
+
+JobRequest request_for(const PlannedRun& run, const AttemptFolder& attempt, const std::string& token, const std::string& study)
+{
+  JobRequest request{run.key, token, attempt, run.spec.job_resources()};
+  request.side_threads = run.spec.job_side_threads();
+  if (run.spec.study.layout == StudyLayout::ladder) request.ladder = study;
+  return request;
+}
+
 void check_scheduler_args(const std::string& scheduler, std::span<const std::string> args)
 {
   slurm::SlurmJob job;

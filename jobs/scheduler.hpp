@@ -4,6 +4,7 @@
 
 #include "core/paths.hpp"
 #include "core/record/run_record.hpp"
+#include "core/spec/run_key.hpp"
 
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ struct JobRequest {
   std::string ladder{}; // requests with the same text share an allocation, in the order of the requests; empty: a separate job
   std::vector<std::string> after{}; // ids of this scheduler's jobs that must end before this job starts
   std::int64_t side_threads = 0;    // per rank, in addition to its compute threads (RunSpec)
+  std::string title{};              // the run's name in its study, "study/label/#2", for the job's name; empty: unknown
   std::int64_t cores_per_rank() const { return resources.threads_per_rank + side_threads; }
 };
 
@@ -83,6 +85,9 @@ class Scheduler {
   // Gives a token to every request that has none, before its intent is written. Requests that will be submitted together get
   // related tokens. Throws a scheduler error if the scheduler cannot be reached; nothing is written before that.
   virtual void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules);
+  // For each request, in order, why the scheduler would never start its job at this site; empty if nothing speaks against it.
+  // Throws a scheduler error if the scheduler cannot be reached.
+  virtual std::vector<std::string> misfits(std::span<const JobRequest> requests);
   // Returns one outcome per request, in order. Throws (scheduler or environment error) only if nothing can be submitted at all.
   virtual std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) = 0;
   // Returns one status per job, in order. Asks the scheduler at most twice, independent of the number of jobs. Throws a scheduler
@@ -91,6 +96,9 @@ class Scheduler {
   // Asks the scheduler to end the jobs, and returns at once. Jobs that have ended are not changed.
   virtual void cancel(std::span<const JobHandle> jobs) = 0;
 };
+
+// The request for a run, without `after` and `title`. `study` is the id of the study that requests it.
+JobRequest request_for(const PlannedRun& run, const AttemptFolder& attempt, const std::string& token, const std::string& study);
 
 // Returns 32 random hexadecimal digits.
 std::string random_token();

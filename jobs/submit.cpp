@@ -5,6 +5,7 @@
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/in_parallel.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/local/cores.hpp"
@@ -210,9 +211,8 @@ class Submitter {
   {
     const AttemptFolder attempt(fs::absolute(home_.run(run.key)), decision.number);
     const auto& scheduler = run.spec.resources.scheduler;
-    JobRequest request{run.key, decision.token, attempt, run.spec.job_resources()};
-    request.side_threads = run.spec.job_side_threads();
-    if (run.spec.study.layout == StudyLayout::ladder) request.ladder = options_.study;
+    auto request = request_for(run, attempt, decision.token, options_.study);
+    request.title = titles_.of(options_.study, run.key);
     request.after = predecessors_.job_ids[scheduler];
     Submission submission{decision.number, decision.token, scheduler, options_.study, submitted_unix_s_, {}};
     submission.launch_tries = run.spec.resources.launch_tries;
@@ -357,6 +357,7 @@ class Submitter {
   const SubmitOptions& options_;
   double submitted_unix_s_ = now_unix_s(); // of all runs: those of one submission are known by it (jobs/hold_back.hpp)
   Predecessors predecessors_;
+  RunTitles titles_{home_};
   Scripts scripts_;
   ProgramCopies programs_{home_};
   std::vector<SubmitReport> reports_;
@@ -387,6 +388,21 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
     refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_side_threads(), cores) : "");
   }
   return refusals;
+}
+
+std::vector<std::string> misfits(const Home& home, std::span<const PlannedRun> runs, const std::string& study)
+{
+  std::map<std::string, std::vector<std::size_t>> places; // key: scheduler
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (scheduler_row(runs[i].spec.resources.scheduler).serves_other_users) places[runs[i].spec.resources.scheduler].push_back(i);
+  std::vector<std::string> found(runs.size());
+  for (const auto& [name, members] : places) {
+    std::vector<JobRequest> requests;
+    for (const auto i : members) requests.push_back(request_for(runs[i], AttemptFolder(home.run(runs[i].key), 1), {}, study));
+    const auto reasons = make_scheduler(name, home)->misfits(requests);
+    for (std::size_t k = 0; k < members.size(); ++k) found[members[k]] = reasons[k];
+  }
+  return found;
 }
 
 std::vector<SubmitReport> submit_runs(const LockedHome& home, std::span<const PlannedRun> runs, const SubmitOptions& options)

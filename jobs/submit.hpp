@@ -40,6 +40,10 @@ struct SubmitReport {
 // For each run, in order, why it would be refused. Empty if only its scheduler can tell. Contacts no scheduler.
 std::vector<std::string> known_refusals(std::span<const PlannedRun> runs);
 
+// For each run, in order, why its cluster would never start its job; empty if nothing speaks against it. Asks the schedulers;
+// throws a scheduler error if one cannot be reached.
+std::vector<std::string> misfits(const Home& home, std::span<const PlannedRun> runs, const std::string& study);
+
 // Submits the runs in the order of `runs` and returns one report per run. A run has at most one live attempt: the call may be
 // repeated and may be killed at any point. Throws a usage error if a run in `after` has
 // failed or was never submitted. Throws a scheduler error, before anything is submitted, if the scheduler cannot be reached.

@@ -34,8 +34,13 @@ Finding judge_limits(const slurm::SlurmSite& site)
   return {"slurm limits", Level::ok, found, ""};
 }
 
-Finding judge_accounting(const slurm::SlurmSite& site)
+Finding judge_accounting(const slurm::SlurmSite& site, const std::string& trouble)
 {
+  if (site.has_accounting && !trouble.empty())
+    return {"slurm accounting", Level::warn, "slurmdbd does not answer (" + trouble + ")",
+            fmt::format("until it does, Slurm forgets an ended job after {} (MinJobAge), and a run whose node failed may then be "
+                        "shown as lost; tell the administrators",
+                        duration(site.min_job_age_s))};
   if (site.has_accounting)
     return {"slurm accounting", Level::ok, "slurmdbd keeps ended jobs after the queue has forgotten them", ""};
   const auto found =
@@ -62,12 +67,12 @@ std::string words_for(const slurm::SlurmPartition& p)
 
 } // namespace
 
-std::vector<Finding> judge_site(const slurm::SlurmSite& site)
+std::vector<Finding> judge_site(const slurm::SlurmSite& site, const std::string& accounting_trouble)
 {
   return {
       {"slurm", Level::ok, fmt::format("{}, cluster {}, controller {} answers", site.version, site.cluster, site.controller), ""},
       judge_limits(site),
-      judge_accounting(site),
+      judge_accounting(site, accounting_trouble),
       judge_mpi(site)};
 }
 
@@ -98,6 +103,20 @@ Finding judge_nodes(const std::vector<slurm::SlurmNode>& nodes)
   return {"slurm nodes", away.size() == nodes.size() ? Level::warn : Level::ok, found + ": " + join(away, ", ") + more, ""};
 }
 
+namespace {
+
+std::string trouble_of_accounting(slurm::SlurmApi& api)
+{
+  try {
+    api.accounts();
+    return {};
+  } catch (const slurm::SlurmFailure& failure) {
+    return failure.what();
+  }
+}
+
+} // namespace
+
 std::vector<Finding> check_slurm(const Home& home)
 {
   if (slurm::slurm_configuration().empty())
@@ -107,7 +126,8 @@ std::vector<Finding> check_slurm(const Home& home)
     if (!api->ping())
       return {{"slurm", Level::warn, "no controller answers at " + api->controller(),
                "until it does, submissions fail with exit code 3, and states come from the runs' files"}};
-    auto findings = judge_site(api->site());
+    const auto site = api->site();
+    auto findings = judge_site(site, site.has_accounting ? trouble_of_accounting(*api) : "");
     findings.push_back(judge_partitions(api->partitions()));
     findings.push_back(judge_nodes(api->nodes()));
     findings.push_back(check_home_on_nodes(home, *api));

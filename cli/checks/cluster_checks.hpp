@@ -8,8 +8,9 @@
 
 namespace dt::cli {
 
-// Checks version, limits, accounting and MPI plugins.
-std::vector<Finding> judge_site(const jobs::slurm::SlurmSite& site);
+// Checks version, limits, accounting and MPI plugins. `accounting_trouble`: why slurmdbd does not answer; empty: it does, or the
+// site has none.
+std::vector<Finding> judge_site(const jobs::slurm::SlurmSite& site, const std::string& accounting_trouble = {});
 Finding judge_partitions(const std::vector<jobs::slurm::SlurmPartition>& partitions);
 Finding judge_nodes(const std::vector<jobs::slurm::SlurmNode>& nodes);
 

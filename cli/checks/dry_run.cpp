@@ -92,6 +92,23 @@ void add_refusals(const Resolved& resolved, Standings& standings)
   for (const auto& [key, why] : resolved.without_data) standings[key].refusal = why;
 }
 
+// What the limits of the cluster have against runs that would be submitted, as far as it can be asked.
+std::vector<std::string> misfits_of(Context& context, const Home& home, const Resolved& resolved, const Standings& standings)
+{
+  std::vector<PlannedRun> runs;
+  for (const auto& run : resolved.runs) {
+    const auto found = standings.find(run.key);
+    if (found == standings.end() || found->second.would_be_submitted()) runs.push_back(run);
+  }
+  try {
+    return jobs::misfits(home, runs, resolved.study.id);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::scheduler) throw;
+    context.messages.info("whether the cluster can start these runs is unknown: {}", error.what());
+    return {};
+  }
+}
+
 std::string reason(const Standing& standing)
 {
   if (!standing.refusal.empty()) return "would be refused";
@@ -269,6 +286,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
   const auto count = resolved.runs.size();
   context.out.table(plan_table(resolved, standings, context.json ? &scripts : nullptr));
   print_refusals(context, refusals);
+  print_reasons(context, "misfits", "cannot start", misfits_of(context, home, resolved, standings));
   if (!resolved.without_data.empty())
     context.messages.warn("{} of {} runs cannot be submitted before their data set is there, and their keys are known then",
                           resolved.without_data.size(), count);

@@ -191,8 +191,9 @@ class InputChecks {
         ask_engine(model);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::recipe || data == nullptr || !data->facts) throw;
-        throw Error(ErrorKind::recipe, fmt::format("{} Data set {} in {} has images of {} and {} classes.", error.what(),
-                                                   data->name, data->folder.string(), *model.image, *model.classes));
+        throw Error(ErrorKind::recipe,
+                    fmt::format("{} Data set {} in {} has images of {} and {} class{}.", error.what(), data->name,
+                                data->folder.string(), *model.image, *model.classes, *model.classes == 1 ? "" : "es"));
       }
     };
     return known->second = is_granted(run, model.layers.empty() ? Keys{"model.name"} : Keys{"model.layers"}, ask);

@@ -128,6 +128,7 @@ std::string trial_script(const RunSpec& spec, std::span<const LaunchWay> ways, c
                                  "limit_s={}\n",
                                  shell_quote(folder.string()), try_limit_s);
   for (const auto& [name, value] : resources.env) text += "export " + name + "=" + shell_quote(value) + "\n";
+  for (const auto& line : resources.setup_before) text += "eval " + shell_quote(line) + " || exit 1\n";
   if (!resources.modules.empty()) text += jobs::find_modules;
   for (const auto& name : resources.modules) text += "module load " + shell_quote(name) + " || exit 1\n";
   for (const auto& line : resources.setup) text += "eval " + shell_quote(line) + " || exit 1\n";

@@ -24,7 +24,7 @@ bool runs_here(const RunSpec& run)
 {
   const auto& resources = run.resources;
   return scheduler_row(resources.scheduler).uses_this_machine && resources.hosts.empty() && resources.modules.empty() &&
-         resources.setup.empty();
+         resources.setup.empty() && resources.setup_before.empty();
 }
 
 bool can_execute(const fs::path& path)

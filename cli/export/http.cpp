@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double longest_s = 300; // of a request with its repetitions, if curl does not keep its own limits
+constexpr std::uintmax_t largest_answer_bytes = 64 * 1024 * 1024; // a page of 1,000 runs with all their tags has about 10 MB
 
 bool is_url_character(char c)
 {
@@ -51,16 +53,19 @@ std::string authorization(const Credentials& credentials)
   return credentials.token.empty() ? "" : option("header", "Authorization: Bearer " + credentials.token);
 }
 
+// curl's own limit does not hold for answers without a length, so the system's limit on the size of a file does. With SIGXFSZ
+// ignored, the write fails that would go beyond it.
 CommandResult run_curl(const std::string& configuration)
 {
-  try {
-    // -q: the user's ~/.curlrc could change what is printed.
-    return run_command({"curl", "-q", "--config", "-"}, longest_s, configuration);
-  } catch (const SystemError& error) {
-    if (error.number() != ENOENT) throw;
+  constexpr int no_such_program = 127;
+  constexpr std::uintmax_t bytes_a_block = 512; // the unit of ulimit -f
+  // -q: the user's ~/.curlrc could change what is printed.
+  const auto script = fmt::format("trap '' XFSZ; ulimit -f {}; exec curl -q --config -", largest_answer_bytes / bytes_a_block);
+  auto result = run_command({"/bin/sh", "-c", script}, longest_s, configuration);
+  if (result.exit_code == no_such_program)
     throw Error(ErrorKind::environment,
                 "the program curl, which sends HTTP requests, is not installed; install it (Debian: apt-get install curl)");
-  }
+  return result;
 }
 
 // "curl: (7) Failed to connect …" without the program's name, or how the program ended.
@@ -131,6 +136,12 @@ Answer HttpClient::send(const Request& request) const
   fs::remove(folder_ / "answer");
   if (!request.body.empty()) replace_file(folder_ / "request", request.body);
   const auto result = run_curl(configuration(request));
+  if (std::error_code none; fs::file_size(folder_ / "answer", none) + 1 > largest_answer_bytes && !none)
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("{} {}{}: the answer has more than {} MiB, which is no answer of an MLflow server. Is the URL of --to "
+                    "right?",
+                    request.method, url_, printable(request.path), largest_answer_bytes / 1024 / 1024));
   Answer answer;
   std::from_chars(result.out.data(), result.out.data() + result.out.size(), answer.status);
   if (!result.ok() || answer.status == 0)

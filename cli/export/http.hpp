@@ -44,7 +44,7 @@ class HttpClient {
   ~HttpClient();
   // Waits at most 10 s for the connection and 60 s for the answer. A repeatable request is made up to three times while the
   // server is overloaded or fails (408, 429, 5xx). Redirections are not followed. Throws an environment error if there is no
-  // answer or no program curl; any status is an answer.
+  // answer, one of more than 64 MiB or no program curl; any status is an answer.
   Answer send(const Request& request) const;
   const std::string& url() const { return url_; }
 

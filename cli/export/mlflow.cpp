@@ -64,7 +64,8 @@ std::string status_of(const std::string& state)
 // Variables and set-up lines of a job stay here: they may hold more secrets than dtctl can recognise.
 bool is_sent(const Key& key)
 {
-  static const std::set<std::string_view> kept{"name", "description", "resources.env", "resources.setup"};
+  static const std::set<std::string_view> kept{"name", "description", "resources.env", "resources.setup",
+                                               "resources.setup_before"};
   return key.field != nullptr && !key.path.starts_with("study.") && !kept.contains(key.path);
 }
 

@@ -60,8 +60,16 @@ bool has_values(const Table& table, std::size_t column)
 
 Table without_empty_columns(Table table)
 {
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (!has_values(table, c)) table.columns[c].title.clear();
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    if (has_values(table, c)) continue;
+    if (!table.columns[c].name.empty()) {
+      table.columns[c].title.clear(); // programs get it all the same
+      continue;
+    }
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
   return table;
 }
 

@@ -18,13 +18,16 @@ inline constexpr int json_schema_version = 1;
 class Output {
  public:
   virtual ~Output() = default;
+  // From now on writes no titles, fields and tables for people (--quiet). What was asked for verbatim (block) and what programs
+  // read is still written.
+  virtual void be_quiet() {}
   // Writes a title; only for people.
   virtual void heading(std::string_view title) = 0;
   // Writes "Label  text", or a JSON member. Without a name it is only for people, without a label only for programs.
   virtual void field(const std::string& name, const std::string& label, const Cell& cell) = 0;
   virtual void table(const Table& table) = 0;
-  // Writes a text verbatim: a script, a log, a help page. Without a name it is only for people. On a terminal, control characters
-  // and direction marks become \xNN, because the text may come from a file.
+  // Writes a text as it is: a script, a log, a help page. Without a name it is only for people. For people, control characters
+  // and direction marks become \xNN, because the text may come from a file, and go through a pipe to a terminal.
   virtual void block(const std::string& name, std::string_view text) = 0;
   // Writes a drawing of characters; only for people. On a terminal, of all control characters only colours pass.
   virtual void drawing(std::string_view text) = 0;

@@ -39,19 +39,23 @@ class TextOutput : public Output {
  public:
   TextOutput(const Terminal& out, const Terminal& err) : out_(out), err_(err) {}
 
+  void be_quiet() override { is_quiet_ = true; }
+
   void heading(std::string_view title) override
   {
+    if (is_quiet_) return;
     separate();
     write_out(paint(printable(title), Style::strong) + "\n");
   }
 
   void field(const std::string&, const std::string& label, const Cell& cell) override
   {
-    if (!label.empty() && !cell.text.empty()) fields_.emplace_back(label, cell);
+    if (!is_quiet_ && !label.empty() && !cell.text.empty()) fields_.emplace_back(label, cell);
   }
 
   void table(const Table& table) override
   {
+    if (is_quiet_) return;
     separate();
     write_out(layout(table, out_.columns, [this](std::string_view text, Style style) { return paint(text, style); }));
     after_part_ = true;
@@ -60,7 +64,7 @@ class TextOutput : public Output {
   void block(const std::string&, std::string_view text) override
   {
     flush_fields();
-    out_.is_terminal ? write_out(printable_lines(text)) : write_out(text);
+    write_out(printable_lines(text)); // it may end up on a terminal through less or watch
     if (!text.empty() && text.back() != '\n') write_out("\n");
     after_part_ = true;
   }
@@ -119,6 +123,7 @@ class TextOutput : public Output {
   Terminal out_, err_;
   std::vector<std::pair<std::string, Cell>> fields_; // collected, so that their values can be aligned
   bool after_part_ = false;
+  bool is_quiet_ = false;
 };
 
 } // namespace

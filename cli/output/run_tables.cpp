@@ -127,6 +127,11 @@ bool is_hindered(const RunView& run)
   return run.row.state == RunState::queued && run.live && !run.live->job.hindrance.remedy.empty();
 }
 
+std::string cluster_job(const store::RunRow& row)
+{
+  return row.job_id.find_first_not_of("0123456789_") == std::string::npos ? row.job_id : "";
+}
+
 int restarts(const RunView& run)
 {
   if (!run.live) return 0;
@@ -135,9 +140,11 @@ int restarts(const RunView& run)
 
 Table status_table(const std::vector<RunView>& runs)
 {
+  const bool has_jobs = std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return !cluster_job(run.row).empty(); });
   Table table{"runs",
               {{"key", "key"},
                {"name", "run"},
+               {"job_id", has_jobs ? "job" : "", Align::left, 2},
                {"state", "state"},
                {"attempt", "try", Align::right, 2},
                {"progress", "step", Align::left, 1},
@@ -151,10 +158,11 @@ Table status_table(const std::vector<RunView>& runs)
               "no runs"};
   const double now = now_unix_s();
   for (const auto& run : runs)
-    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), state_cell(run.row), count_cell(run.row.attempt),
-                          progress_cell(run, now), rate_cell(run), Cell{run.row.cause, words_for(run), Style::plain},
-                          text_cell(waiting_reason(run)), text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""),
-                          count_cell(restarts(run)), real_cell(run.row.figure("diverged_step"))});
+    table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), text_cell(run.row.job_id), state_cell(run.row),
+                          count_cell(run.row.attempt), progress_cell(run, now), rate_cell(run),
+                          Cell{run.row.cause, words_for(run), Style::plain}, text_cell(waiting_reason(run)),
+                          text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""), count_cell(restarts(run)),
+                          real_cell(run.row.figure("diverged_step"))});
   return table;
 }
 

@@ -23,6 +23,9 @@ std::string waiting_reason(const RunView& run);
 // Whether the run is queued but its scheduler will not start it as it is (jobs::Hindrance).
 bool is_hindered(const RunView& run);
 
+// The id of the run's job in a cluster's scheduler, as squeue shows it: "82", "82_3". Empty for jobs of this machine's queue.
+std::string cluster_job(const store::RunRow& row);
+
 // How often the scheduler has restarted the run's job.
 int restarts(const RunView& run);
 

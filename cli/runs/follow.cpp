@@ -101,22 +101,29 @@ double pause_s(double last_look_s, const std::vector<RunView>& runs, std::minstd
 // A scheduler may be restarted while dtctl watches, so dtctl gives up only after `patience_s`.
 class Patience {
  public:
-  explicit Patience(Context& context) : context_(context) {}
+  Patience(Context& context, double patience_s) : context_(context), patience_s_(patience_s) {}
   bool is_over(const std::vector<std::string>& troubles)
   {
     if (troubles.empty()) since_.reset();
     if (!troubles.empty() && !since_) {
       since_ = Clock::now();
-      context_.messages.info("{} Retrying for up to {:.0f} s.", troubles.front(), patience_s);
+      const auto& told = context_.troubles; // by the look at the runs before
+      const bool is_told = std::find(told.begin(), told.end(), troubles.front()) != told.end();
+      const auto again =
+          fmt::format("dtctl asks again for up to {} (--patience); the jobs go on meanwhile.", format_duration(patience_s_));
+      is_told ? context_.messages.info("{}", again) : context_.messages.warn("{} {}", troubles.front(), again);
     }
-    if (!since_ || seconds_since(*since_) < patience_s) return false;
-    context_.note(troubles);
+    if (!since_ || seconds_since(*since_) < patience_s_) return false;
+    context_.troubles = troubles; // they were told above
+    context_.messages.info("gave up after {}; the states shown come only from the runs' files. Follow the runs again with: dtctl "
+                           "watch",
+                           format_duration(patience_s_));
     return true;
   }
 
  private:
-  static constexpr double patience_s = 60;
   Context& context_;
+  double patience_s_;
   std::optional<Clock::time_point> since_;
 };
 
@@ -185,6 +192,21 @@ class Hindrances {
 
 } // namespace
 
+void add_patience_option(Verb& verb, std::string& patience)
+{
+  verb.add_option("--patience", patience,
+                  "how long to ask a scheduler that does not answer again, then exit 3 (default: 15m; 45s, 1h30m, HH:MM:SS)")
+      ->type_name("DURATION");
+}
+
+double patience_s(const std::string& text)
+{
+  if (text.empty()) return default_patience_s;
+  const auto seconds = parse_duration_s(text);
+  if (!seconds) throw Error(ErrorKind::usage, "--patience " + duration_refusal(text));
+  return static_cast<double>(*seconds);
+}
+
 bool is_on_shared_scheduler(const std::vector<RunView>& runs)
 {
   return std::any_of(runs.begin(), runs.end(), [](const RunView& run) {
@@ -197,12 +219,11 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
 {
   const Interrupt interrupt;
   const auto start = Clock::now();
-  const bool is_quiet =
-      follow.to_stderr && !context.messages.should_log(spdlog::level::info); // the output of `watch` is its result
+  const bool is_quiet = !context.messages.should_log(spdlog::level::info);
   const auto view = make_progress_view(follow.terminal, follow.to_stderr, is_quiet);
   std::minstd_rand jitter{std::random_device{}()};
   Settling settling;
-  Patience patience(context);
+  Patience patience(context, follow.patience_s);
   Room room;
   Hindrances hindrances(context);
   StudyClock clock(home, follow.earlier, follow.most_runs);

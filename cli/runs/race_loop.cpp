@@ -319,7 +319,7 @@ ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, cons
   auto plan = plan_of(context, recipe, options.dry_run ? rule.first : rule.most);
   warn_of(context, plan);
   check_inputs(context, context.home(), plan);
-  auto resolved = resolve(context.home(), std::move(plan));
+  auto resolved = resolve(context.home(), std::move(plan), options.dry_run ? MissingData::accept : MissingData::refuse);
   if (options.dry_run) {
     context.messages.info("the first {} repeats of at most {}; after them the rule of study.until decides which points go on",
                           rule.first, rule.most);

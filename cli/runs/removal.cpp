@@ -1,9 +1,14 @@
 #include "cli/runs/removal.hpp"
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 
 #include <cerrno>
 #include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace dt::cli {
 namespace {
@@ -22,6 +27,24 @@ void remove_content(const fs::path& folder)
 }
 
 } // namespace
+
+std::string why_full(const fs::path& folder)
+{
+  const auto path = folder / fmt::format(".space-{}", ::getpid());
+  const std::string page(65536, '\0'); // a database needs about as much for one change
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  int error = file.is_open() ? 0 : errno;
+  try {
+    if (file.is_open()) write_all(file.get(), page, path);
+    if (file.is_open() && ::fsync(file.get()) != 0) error = errno; // file servers report a quota late
+  } catch (const SystemError& failure) {
+    error = failure.number();
+  }
+  ::unlink(path.c_str());
+  return error == ENOSPC || error == EDQUOT ? std::generic_category().message(error) : "";
+}
+
+void Removal::prepare(const Home& home) { make_folders(home.root() / "removed"); }
 
 Removal::Removal(const LockedHome& home) : removed_(made(home.root() / "removed"))
 {

@@ -90,6 +90,7 @@ void put_status(const Home& home, RunView& view, jobs::RunStatus status)
   view.row.state = status.verdict.state;
   view.row.cause = status.verdict.cause;
   view.row.attempt = status.attempt;
+  if (status.submission && status.attempt == status.newest_attempt) view.row.job_id = status.submission->job_id;
   const bool has_begun = status.verdict.state == RunState::running || status.verdict.state == RunState::suspended;
   const bool is_later = has_begun && status.attempt > 1;
   view.resumed_step = is_later ? resumed_step(home.run(status.key), status.attempt) : 0;
@@ -121,11 +122,11 @@ void mark_pending(const Home& home, const std::string& study_id)
 
 namespace {
 
-void rebuild_missing(Context& context, const LockedHome& home)
+store::IngestReport rebuild_missing(Context& context, const LockedHome& home)
 {
-  if (store::holds_anything(home.database()) || !has_earlier_studies(home)) return;
+  if (store::holds_anything(home.database()) || !has_earlier_studies(home)) return {};
   context.messages.info("{} is missing; rebuilding it from the run folders", home.database().string());
-  store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
+  return store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
 }
 
 } // namespace
@@ -154,10 +155,10 @@ void ResultsStore::open(const LockedHome* locked)
   try {
     if (is_new) make_folders(home_.root());
     if (is_new && has_earlier_studies(home_)) {
-      if (locked != nullptr)
-        rebuild_missing(context_, *locked);
-      else
-        rebuild_missing(context_, context_.locked_home());
+      const auto report =
+          locked != nullptr ? rebuild_missing(context_, *locked) : rebuild_missing(context_, context_.locked_home());
+      for (const auto* left_out : {&report.problems, &report.unreadable})
+        for (const auto& problem : *left_out) warn_once(problem);
     }
     database_.emplace(home_.database(), store::Access::read_write);
   } catch (const Error& error) {
@@ -183,6 +184,8 @@ std::vector<store::RunVerdict> ResultsStore::storable_verdicts(std::span<const s
 void ResultsStore::read_again()
 {
   if (!writable_) return;
+  for (const auto& id : store::studies_to_read_again(*database_))
+    if (const auto study = read_study(home_.study(id))) written([&] { store::ingest_study(*database_, *study); });
   const auto keys = store::runs_to_read_again(*database_);
   ingest(keys.empty() ? std::vector<store::RunVerdict>() : storable_verdicts(keys));
 }
@@ -205,7 +208,9 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 {
   return written([&] {
     const auto report = store::ingest_runs(*database_, home_, verdicts);
-    for (const auto& problem : report.problems) context_.messages.warn("{}", problem);
+    for (const auto& verdict : verdicts) damaged_.erase(verdict.key);
+    damaged_.insert(report.damaged.begin(), report.damaged.end());
+    for (const auto& problem : report.problems) warn_once(problem);
     for (const auto& problem : report.unreadable) context_.messages.warn("{}; its earlier results stay in the database", problem);
   });
 }
@@ -238,7 +243,10 @@ void ResultsStore::no_longer_pending(const StudyRecord& study)
 
 void ResultsStore::remove(const std::string& study_id, std::span<const std::string> run_keys)
 {
-  if (!writable_) throw Error(ErrorKind::environment, home_.database().string() + " cannot be written; nothing was removed");
+  if (!opened_writable_) {
+    database_.emplace(home_.database(), store::Access::read_write); // there may be space now
+    opened_writable_ = true;
+  }
   store::remove_study(*database_, study_id, run_keys);
   std::error_code ignored; // a mark for a study that does not exist is harmless
   fs::remove(pending_folder(home_) / study_id, ignored);
@@ -261,6 +269,11 @@ void ResultsStore::take_in_predictions()
   });
 }
 
+void ResultsStore::warn_once(const std::string& message)
+{
+  if (told_.insert(message).second) context_.messages.warn("{}", message);
+}
+
 void ResultsStore::tell_once(const std::string& message)
 {
   if (told_.insert(message).second) context_.messages.info("{}", message);
@@ -272,15 +285,27 @@ void ResultsStore::refresh_newest()
     up_to_date([&] { return store::runs_of_study(*database_, study.id); });
 }
 
+// A run whose records could not be taken in is shown as unreadable; its earlier results, if there are any, stay in the database.
+void ResultsStore::tell_damaged(jobs::RunStatus& status, const std::string& why)
+{
+  status.verdict = {.state = RunState::unknown, .cause = why, .evidence = "unreadable", .exit_code = {}, .stalled = false};
+  status.unreadable = true;
+  const auto line = "the records of run " + short_key(status.key) + " are damaged: " + why; // of which ingest has warned
+  auto& all = context_.unreadable;
+  if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
+}
+
 std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<store::RunRow>()>& query)
 {
   auto rows = query();
-  const auto statuses = statuses_of(context_, home_, rows);
+  auto statuses = statuses_of(context_, home_, rows);
   std::vector<store::RunVerdict> news;
   for (const auto& row : rows)
     if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))
       news.push_back(verdict_of(found->second));
   if (!news.empty() && ingest(news)) rows = query();
+  for (auto& [key, status] : statuses)
+    if (const auto found = damaged_.find(key); found != damaged_.end()) tell_damaged(status, found->second);
   std::vector<RunView> views;
   views.reserve(rows.size());
   for (auto& row : rows) views.push_back(view_of(home_, std::move(row), statuses));

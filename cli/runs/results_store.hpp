@@ -7,6 +7,7 @@
 #include "store/query/queries.hpp"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -72,12 +73,15 @@ class ResultsStore {
   void no_longer_pending(const StudyRecord& study);
   bool ingest(std::span<const store::RunVerdict> verdicts);
   bool written(const std::function<void()>& write);
+  void warn_once(const std::string& message);
+  void tell_damaged(jobs::RunStatus& status, const std::string& why);
 
   Context& context_;
   Home home_;
   std::optional<store::Database> database_;
   bool opened_writable_ = true, writable_ = true;
   std::set<std::string> told_;
+  std::map<std::string, std::string> damaged_; // runs of which a record could not be taken in, by key, with the file and why
 };
 
 // Calls jobs::reconcile. Schedulers that cannot be reached are noted in the context.

@@ -149,6 +149,34 @@ std::optional<Selection> find_point(ResultsStore& results, const std::string& wh
   return std::nullopt;
 }
 
+// A job's id as its scheduler shows it: "82", "82_3", "local-4"; of an array that waits, squeue shows "82_[0-3%2]".
+bool is_job(const std::string& text)
+{
+  const auto digits = [](std::string_view part) { return !part.empty() && part.find_first_not_of("0123456789") == part.npos; };
+  if (text.starts_with("local-")) return digits(std::string_view(text).substr(6));
+  const auto task = text.find('_');
+  return digits(text.substr(0, task)) && (task == text.npos || digits(std::string_view(text).substr(task + 1)));
+}
+
+// The runs of a job. Throws a usage error if the digits are also the beginning of another run's key.
+std::vector<RunView> find_job(ResultsStore& results, const std::string& shown)
+{
+  const auto what = shown.ends_with(']') && shown.find("_[") != shown.npos ? shown.substr(0, shown.find("_[")) : shown;
+  if (!is_job(what)) return {};
+  auto runs = results.up_to_date([&] { return store::runs_of_job(results.database(), what); });
+  if (runs.empty() || !is_prefix(what)) return runs;
+  std::set<std::string> keys;
+  for (const auto& run : runs) keys.insert(run.row.key);
+  std::vector<std::string> lines;
+  for (const auto& row : store::find_runs(results.database(), what))
+    if (!keys.contains(row.key)) lines.push_back(line_of(row));
+  if (lines.empty()) return runs;
+  lines.insert(lines.begin(), fmt::format("the {} of job {}", runs.size() == 1 ? "run" : "runs", what));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{} is the id of a job and the beginning of a run's key; give more digits of the key:{}", what, listed(lines)));
+}
+
 Selection find(ResultsStore& results, const std::string& what)
 {
   Selection selection;
@@ -156,7 +184,11 @@ Selection find(ResultsStore& results, const std::string& what)
     selection.runs = results.up_to_date([&] { return store::runs_where(results.database(), "repeat>=0", all_runs); });
     return selection;
   }
-  if (const auto studies = studies_named(results, what); !studies.empty()) {
+  const auto studies = studies_named(results, what);
+  const bool is_name = !studies.empty() && studies.front().name == what;
+  if (!is_name) selection.runs = find_job(results, what);
+  if (!selection.runs.empty()) return selection;
+  if (!studies.empty()) {
     selection.study = studies.front();
     tell_choice(results, studies, 0);
     selection.runs = results.up_to_date([&] { return store::runs_of_study(results.database(), selection.study->id); });
@@ -178,9 +210,10 @@ void add_selector(Verb& verb, Selector& selector)
   verb.add_option(
           "SELECTOR", selector.what,
           selector.what.empty()
-              ? "last (the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all"
+              ? "last (the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, the id of "
+                "a job, or all"
               : "last (default: the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, "
-                "or all")
+                "the id of a job, or all")
       ->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
   verb.add_option("--where", selector.where,

@@ -14,9 +14,10 @@ namespace dt::cli {
 
 struct Selector {
   // Names mean the newest study or run of that name, and a message says so if there are others.
-  std::string what = "last"; // last, a study's name, a point, a prefix (at least 4 digits) of an id or key, or a run's name
-  bool failed = false;       // only runs that ended without success
-  std::string where;         // only runs that fulfil this condition
+  std::string what =
+      "last";          // last, a study's name, a point, a prefix (at least 4 digits) of an id or key, a run's name, a job's id
+  bool failed = false; // only runs that ended without success
+  std::string where;   // only runs that fulfil this condition
   bool filters() const { return failed || !where.empty(); }
 };
 

@@ -6,6 +6,7 @@
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/follow.hpp"
+#include "cli/runs/removal.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/source_state.hpp"
 #include "core/file.hpp"
@@ -92,6 +93,7 @@ std::vector<std::string> predecessors(Context& context, const LockedHome& home, 
 // Writes the study's record. Keeps the time of its first submission.
 void keep_record(const LockedHome& home, StudyRecord& study)
 {
+  Removal::prepare(home);
   mark_pending(home, study.id);
   make_folders(home.study(study.id));
   const auto before = read_study(home.study(study.id));
@@ -132,7 +134,7 @@ void warn_of_home_on_nodes(Context& context, const Home& home, const Resolved& r
   if (const auto doubt = doubt_of_home_on_nodes(home)) context.messages.warn("{}", *doubt);
 }
 
-void follow_study(Context& context, const Home& home, const StudyRecord& study, std::int64_t max_jobs,
+void follow_study(Context& context, const Home& home, const StudyRecord& study, const SubmissionOptions& options,
                   std::vector<FinishedRun> earlier = {})
 {
   Follow follow{.keys = study.run_keys,
@@ -141,7 +143,8 @@ void follow_study(Context& context, const Home& home, const StudyRecord& study, 
                 .to_stderr = true,
                 .timeout_s = 0,
                 .earlier = std::move(earlier),
-                .most_runs = max_jobs};
+                .most_runs = options.max_jobs,
+                .patience_s = patience_s(options.patience)};
   follow_runs(context, home, follow);
 }
 
@@ -157,9 +160,9 @@ std::vector<RunView> ended_runs(ResultsStore& results, const StudyRecord& study)
   return runs;
 }
 
-ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study, std::int64_t max_jobs)
+ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& study, const SubmissionOptions& options)
 {
-  follow_study(context, results.home(), study, max_jobs);
+  follow_study(context, results.home(), study, options);
   const auto runs = ended_runs(results, study);
   print_outcome(context, runs);
   return exit_code_of(runs);
@@ -186,6 +189,7 @@ void add_submission_options(Verb& verb, SubmissionOptions& options)
       "--keep-going", options.keep_going,
       "start every run; without this flag the rest is held back when the first 3 runs fail before their first step in the "
       "same way");
+  add_patience_option(verb, options.patience);
   add_max_jobs_option(verb, options.max_jobs);
   verb.add_option(
           "--after", options.after,
@@ -241,6 +245,11 @@ ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 
 void print_refusals(Context& context, const std::vector<std::string>& reasons)
 {
+  print_reasons(context, "refusals", "refused", reasons);
+}
+
+void print_reasons(Context& context, const std::string& name, const std::string& label, const std::vector<std::string>& reasons)
+{
   std::vector<std::pair<std::string, std::int64_t>> counted; // in the order of their first appearance
   for (const auto& reason : reasons) {
     if (reason.empty()) continue;
@@ -250,9 +259,9 @@ void print_refusals(Context& context, const std::vector<std::string>& reasons)
   Json list = Json::array();
   for (const auto& [reason, count] : counted) {
     list.push_back({{"reason", reason}, {"runs", count}});
-    context.out.field("", "refused", text_cell(fmt::format("{} {}: {}", count, count == 1 ? "run" : "runs", reason), Style::bad));
+    context.out.field("", label, text_cell(fmt::format("{} {}: {}", count, count == 1 ? "run" : "runs", reason), Style::bad));
   }
-  context.out.data("refusals", std::move(list));
+  context.out.data(name, std::move(list));
 }
 
 void print_reports(Context& context, const std::vector<jobs::SubmitReport>& reports, const std::vector<std::string>& names)
@@ -360,7 +369,7 @@ std::vector<std::string> refusals_of(const std::vector<jobs::SubmitReport>& repo
 
 // Follows the runs that had not ended before the submission.
 void follow_unfinished(Context& context, const Home& home, const StudyRecord& study,
-                       const std::vector<jobs::SubmitReport>& reports, std::int64_t max_jobs)
+                       const std::vector<jobs::SubmitReport>& reports, const SubmissionOptions& options)
 {
   auto unfinished = study;
   unfinished.run_keys.clear();
@@ -372,7 +381,7 @@ void follow_unfinished(Context& context, const Home& home, const StudyRecord& st
     unfinished.run_keys.push_back(study.run_keys[i]);
     unfinished.run_names.push_back(study.run_names[i]);
   }
-  if (!unfinished.run_keys.empty()) follow_study(context, home, unfinished, max_jobs, std::move(earlier));
+  if (!unfinished.run_keys.empty()) follow_study(context, home, unfinished, options, std::move(earlier));
 }
 
 bool has_all(const std::vector<jobs::SubmitReport>& reports)
@@ -384,6 +393,7 @@ bool has_all(const std::vector<jobs::SubmitReport>& reports)
 
 ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options)
 {
+  patience_s(options.patience);
   add_scheduler_args(resolved, options.scheduler_args);
   std::vector<jobs::SubmitReport> reports;
   {
@@ -395,12 +405,13 @@ ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& reso
     print_refusals(context, refusals_of(reports));
     return exit_code_of(reports);
   }
-  follow_unfinished(context, results.home(), resolved.study, reports, options.max_jobs);
+  follow_unfinished(context, results.home(), resolved.study, reports, options);
   return exit_code_of(ended_runs(results, resolved.study));
 }
 
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
+  patience_s(options.patience); // a wrong one is told before anything is submitted
   add_scheduler_args(resolved, options.scheduler_args);
   if (resolved.duplicates > 0)
     context.messages.info("{} of the sweep left out, because another point is the same run",
@@ -433,7 +444,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
       context.messages.info("Follow the runs with: dtctl watch. Then: dtctl results.");
     return code;
   }
-  const auto waited = wait_for(context, results, resolved.study, options.max_jobs);
+  const auto waited = wait_for(context, results, resolved.study, options);
   // Deferred runs were submitted while waiting.
   return has_all(reports) ? waited : code;
 }

@@ -20,6 +20,7 @@ struct SubmissionOptions {
   bool force = false;
   bool keep_going = false;                 // start every run, even if the first ones fail before their first step
   std::int64_t max_jobs = 0;               // maximum number of jobs at the same time; 0: no limit
+  std::string patience;                    // with `wait`: how long a scheduler that does not answer is asked again
   std::string after;                       // selector of runs that must succeed first; empty: none
   std::vector<std::string> scheduler_args; // the words after "--"
 };
@@ -35,7 +36,9 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
 // Prints progress and refusals, but no table. Returns how the runs have ended, or that not all could be submitted.
 ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options);
 
-// Prints each distinct reason once, with its number of runs. Empty reasons are ignored.
+// Prints each distinct reason once, with its number of runs. Empty reasons are ignored. `name` is the member of the JSON value,
+// and `label` what people read.
+void print_reasons(Context& context, const std::string& name, const std::string& label, const std::vector<std::string>& reasons);
 void print_refusals(Context& context, const std::vector<std::string>& reasons);
 
 // Prints the reports as a table, and "6 runs: 4 already done, 2 submitted".

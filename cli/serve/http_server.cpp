@@ -1,5 +1,6 @@
 #include "cli/serve/http_server.hpp"
 
+#include "cli/serve/idle_clients.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -92,26 +93,35 @@ HttpResponse handled(const HttpHandler& handler, const HttpRequest& request)
   }
 }
 
-void answer_request(mg_connection* connection, const mg_request_info& info)
+void answer_request(mg_connection* connection, const mg_request_info& info, const HttpHandler& handler)
 {
   const auto request = request_of(info);
-  const auto response = handled(*static_cast<const HttpHandler*>(info.user_data), request);
+  const auto response = handled(handler, request);
   const auto head = head_of(response);
   mg_write(connection, head.data(), head.size());
   if (request.method != "HEAD" && response.status != 304) mg_write(connection, response.body.data(), response.body.size());
 }
 
-// Called by civetweb, which is written in C: no exception may leave. Returns 1: the request is answered.
-int answer(mg_connection* connection)
-{
-  try {
-    answer_request(connection, *mg_get_request_info(connection));
-  } catch (const std::exception&) { // out of memory; the connection is closed without an answer
-  }
-  return 1;
-}
-
 } // namespace
+
+// What the server's threads share.
+struct HttpServer::Served {
+  HttpHandler handler;
+  IdleClients idle_clients{};
+
+  // Called by civetweb, which is written in C: no exception may leave. Returns 1: the request is answered.
+  static int answer(mg_connection* connection)
+  {
+    const auto* info = mg_get_request_info(connection);
+    auto& served = *static_cast<Served*>(info->user_data);
+    try {
+      const auto answering = served.idle_clients.answer_to(info->remote_port);
+      answer_request(connection, *info, served.handler);
+    } catch (const std::exception&) { // out of memory; the connection is closed without an answer
+    }
+    return 1;
+  }
+};
 
 std::string HttpRequest::header(const std::string& name) const
 {
@@ -125,7 +135,7 @@ std::string HttpRequest::parameter(const std::string& name) const
   return found == parameters.end() ? "" : found->second;
 }
 
-HttpServer::HttpServer(int port, HttpHandler handler) : handler_(std::move(handler))
+HttpServer::HttpServer(int port, HttpHandler handler) : served_(new Served{.handler = std::move(handler)})
 {
   mg_init_library(0);
   const auto address = "127.0.0.1:" + std::to_string(port);
@@ -143,9 +153,9 @@ HttpServer::HttpServer(int port, HttpHandler handler) : handler_(std::move(handl
                                             "1",
                                             nullptr};
   mg_callbacks callbacks{};
-  callbacks.begin_request = answer;
+  callbacks.begin_request = Served::answer;
   callbacks.log_message = [](const mg_connection*, const char*) { return 1; }; // a client's fault is no message of dtctl's
-  server_ = mg_start(&callbacks, &handler_, const_cast<const char**>(options.data()));
+  server_ = mg_start(&callbacks, served_.get(), const_cast<const char**>(options.data()));
   mg_server_port ports{};
   if (server_ == nullptr || mg_get_server_ports(server_, 1, &ports) != 1) {
     if (server_ != nullptr) mg_stop(server_);
@@ -155,6 +165,7 @@ HttpServer::HttpServer(int port, HttpHandler handler) : handler_(std::move(handl
                                             "--port, or leave the option out for a free one");
   }
   port_ = ports.port;
+  served_->idle_clients.watch(port_);
 }
 
 HttpServer::~HttpServer()

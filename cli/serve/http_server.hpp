@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 struct mg_context;
@@ -35,7 +36,8 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 class HttpServer {
  public:
   // Listens on 127.0.0.1; port 0: any free port. Throws an environment error if the port cannot be had. A request is at most
-  // 8 KiB; a client that sends or reads slower than it takes 5 s to get on is disconnected.
+  // 8 KiB; a client that sends or reads slower than it takes 5 s to get on is disconnected, and sooner if many send nothing
+  // (IdleClients).
   HttpServer(int port, HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -43,7 +45,8 @@ class HttpServer {
   int port() const { return port_; }
 
  private:
-  HttpHandler handler_;
+  struct Served;
+  std::unique_ptr<Served> served_;
   mg_context* server_ = nullptr;
   int port_ = 0;
 };

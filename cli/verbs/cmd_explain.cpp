@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ constexpr std::size_t compared_runs = 200; // number of earlier runs of the same
 constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
 
 struct Explanation {
-  std::string key, name, why;
+  std::string key, name, job_id, why;
   RunState state = RunState::planned;
   bool has_diverged = false;
   std::vector<std::string> evidence;    // the sources of the verdict
@@ -136,6 +137,9 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
     if (has_diverged(run))
       return "lower optimizer.learning_rate or limit the gradient with optimizer.clip_norm, and submit the recipe again; a retry "
              "would diverge in the same way";
+    if (run.row.cause.find("(NODE_FAIL)") != std::string::npos)
+      return "dtctl retry " + key + going_on(home, run) +
+             "; with resources.requeue: 1 in the recipe, Slurm itself starts such a run again";
     return "read dtctl logs " + key + "; after removing the cause: dtctl retry " + key + going_on(home, run);
   case RunState::timed_out:
     return "raise resources.time_limit (it does not change the run's key) and submit the recipe again" + going_on(home, run);
@@ -187,7 +191,7 @@ std::string why(const RunView& run, const std::vector<AttemptRecord>& attempts, 
     const auto reason = waiting_reason(run);
     if (is_hindered(run)) return "it cannot start as submitted: " + reason;
     if (reason.empty()) return "it waits";
-    return reason.starts_with("waits ") ? "it " + reason : "it waits: " + reason;
+    return reason.starts_with("waits") ? "it " + reason : "it waits: " + reason;
   }
   case RunState::running:
     return "it is running" + cause;
@@ -227,6 +231,7 @@ Explanation explain_run(ResultsStore& results, const RunView& run, const std::op
   const auto attempts = attempts_of(home, run);
   Explanation explanation{.key = run.row.key,
                           .name = run.row.name,
+                          .job_id = run.row.job_id,
                           .why = why(run, attempts, study),
                           .state = run.row.state,
                           .has_diverged = run.row.has_diverged(),
@@ -244,6 +249,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
 {
   context.out.heading(explanation.name);
   context.out.field("", "key", text_cell(short_key(explanation.key)));
+  if (const auto job = cluster_job(run.row); !job.empty()) context.out.field("", "job", text_cell(job));
   context.out.field("", "state", state_cell(run.row));
   context.out.field("", "why", text_cell(explanation.why));
   if (!explanation.evidence.empty()) context.out.field("", "evidence", text_cell(join(explanation.evidence, "; ")));
@@ -263,6 +269,7 @@ Json to_json(const Explanation& e)
 {
   return {{"key", e.key},
           {"name", e.name},
+          {"job_id", e.job_id},
           {"state", name_of(e.state)},
           {"diverged", e.has_diverged},
           {"why", e.why},
@@ -301,19 +308,45 @@ std::vector<const CommonCause*> causes_by_run(const std::vector<CommonCause>& ca
   return by_run;
 }
 
-// "6 of 6 runs failed in the same way; the others are NAME, NAME and 3 more"
-std::string others_of(const CommonCause& common, const std::vector<RunView>& runs)
+// "6 of 6 runs failed in the same way; the others are NAME, NAME and 3 more". Without a common cause: "the same is true of 6 of 8
+// runs; …".
+std::string others_of(const CommonCause* common, const std::vector<std::size_t>& together, const std::vector<RunView>& runs)
 {
   constexpr std::size_t most_names = 5;
   std::vector<std::string> names;
-  for (std::size_t i = 1; i < std::min(common.runs.size(), most_names + 1); ++i) names.push_back(runs[common.runs[i]].row.name);
-  if (names.empty()) return "no other run ended in this way";
-  const auto more = common.runs.size() - 1 - names.size();
-  return fmt::format("{} of {} runs {} in the same way; the others are {}{}", common.runs.size(), runs.size(),
-                     common.is_held_back                ? "were held back"
-                     : common.state == RunState::failed ? "failed"
-                                                        : "ended",
-                     join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+  for (std::size_t i = 1; i < std::min(together.size(), most_names + 1); ++i) names.push_back(runs[together[i]].row.name);
+  if (names.empty()) return common != nullptr ? "no other run ended in this way" : "";
+  const auto more = together.size() - 1 - names.size();
+  const auto share = fmt::format("{} of {} runs", together.size(), runs.size());
+  const auto what = common == nullptr                   ? "the same is true of " + share
+                    : common->is_held_back              ? share + " were held back in the same way"
+                    : common->state == RunState::failed ? share + " failed in the same way"
+                                                        : share + " ended in the same way";
+  return fmt::format("{}; the others are {}{}", what, join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// What equal explanations have in common. Runs that wait differ only in what they are compared with.
+std::string kind_of(const Explanation& e)
+{
+  const bool waits = e.state == RunState::queued || e.state == RunState::submitted || e.state == RunState::planned;
+  const auto differences = waits ? "" : join(e.differences, "\n") + "\n" + join(e.attempts, "\n");
+  return std::string(name_of(e.state)) + "\n" + jobs::kind_of_cause(e.why) + "\n" + differences;
+}
+
+// For each run, the runs that are told with it: by their common cause, or because all that would be said of them is equal. Only
+// the first of them has the list; runs that were told before have an empty one.
+std::vector<std::vector<std::size_t>> told_together(const std::vector<Explanation>& explanations,
+                                                    const std::vector<const CommonCause*>& by_run)
+{
+  std::vector<std::vector<std::size_t>> together(explanations.size());
+  std::map<std::string, std::size_t> first;
+  for (std::size_t i = 0; i < explanations.size(); ++i) {
+    if (by_run[i] != nullptr)
+      together[by_run[i]->runs.front()].push_back(i);
+    else
+      together[first.try_emplace(kind_of(explanations[i]), i).first->second].push_back(i);
+  }
+  return together;
 }
 
 ExitCode explain(Context& context, const Selector& selector)
@@ -323,17 +356,18 @@ ExitCode explain(Context& context, const Selector& selector)
   const auto study = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
   const auto causes = common_causes(selection.runs);
   const auto by_run = causes_by_run(causes, selection.runs.size());
-  Json explanations = Json::array();
+  std::vector<Explanation> explanations;
+  Json list = Json::array();
+  for (const auto& run : selection.runs)
+    list.push_back(to_json(explanations.emplace_back(explain_or_trouble(context, results, run, study))));
+  const auto together = told_together(explanations, by_run);
   for (std::size_t i = 0; i < selection.runs.size(); ++i) {
-    const auto& run = selection.runs[i];
-    const auto explanation = explain_or_trouble(context, results, run, study);
-    explanations.push_back(to_json(explanation));
-    const auto* common = by_run[i];
-    if (common != nullptr && common->runs.front() != i) continue; // told with the first of them
-    print(context, results.home(), run, explanation);
-    if (common != nullptr) context.out.field("", "same", text_cell(others_of(*common, selection.runs)));
+    if (together[i].empty()) continue;
+    print(context, results.home(), selection.runs[i], explanations[i]);
+    if (const auto others = others_of(by_run[i], together[i], selection.runs); !others.empty())
+      context.out.field("", "same", text_cell(others));
   }
-  context.out.data("runs", std::move(explanations));
+  context.out.data("runs", std::move(list));
   if (selection.runs.empty()) context.messages.info("no run is selected");
   return ExitCode::ok;
 }

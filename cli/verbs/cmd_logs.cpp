@@ -72,7 +72,7 @@ void follow(Context& context, const Home& home, const std::string& key, const At
   constexpr int looks_a_question = 10; // the scheduler is asked less often than the files
   int looks_until_asked = 0;
   for (bool last_look = false; !reader_left();) {
-    for (auto* tail : {&out, &err}) write_out(context.terminal.is_terminal ? printable_lines(tail->gained()) : tail->gained());
+    for (auto* tail : {&out, &err}) write_out(printable_lines(tail->gained()));
     flush_out();
     if (last_look) return;
     if (std::exchange(looks_until_asked, looks_until_asked - 1) == 0 || read_end(attempt)) {
@@ -118,7 +118,10 @@ void add_logs(Commands& commands)
 {
   auto options = std::make_shared<LogsOptions>();
   auto& verb = commands.add({"logs", run_verbs, "Print the output of a run: standard output, then standard error.",
-                             "Of a study, prints the run that began last.\n\nExample:\n  dtctl logs -f 3f2a"},
+                             "Of a study, prints the run that began last. Control characters are printed as \\x1b, so that the "
+                             "program's output cannot\n"
+                             "change the terminal; the files themselves are stdout and stderr in the attempt's "
+                             "folder.\n\nExample:\n  dtctl logs -f 3f2a"},
                             [options](Context& context) { return logs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("-f,--follow", options->follow, "print new output until the run has ended");

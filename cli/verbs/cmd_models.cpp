@@ -84,11 +84,20 @@ Table layer_kinds_table()
   return table;
 }
 
+std::string listed(const Json& texts)
+{
+  std::string all;
+  for (const auto& text : texts) all += (all.empty() ? "" : ", ") + text.get<std::string>();
+  return all;
+}
+
 Table layers_table(const Json& layers)
 {
   Table table{"layers",
               {{"name", "layer"},
                {"kind", "kind"},
+               {"attributes", "attributes", Align::left, 4},
+               {"from", "from", Align::left, 3},
                {"inputs", "input", Align::right, 1},
                {"output", "output", Align::right},
                {"parameters", "parameters", Align::right},
@@ -96,10 +105,14 @@ Table layers_table(const Json& layers)
               {},
               "none"};
   for (const auto& layer : layers) {
-    std::string inputs;
-    for (const auto& input : layer.at("inputs")) inputs += (inputs.empty() ? "" : ", ") + input.get<std::string>();
+    const auto inputs = listed(layer.at("inputs"));
+    std::string attributes;
+    for (const auto& [name, value] : layer.at("attributes").items())
+      attributes += (attributes.empty() ? "" : " ") + name + "=" + value.dump();
     table.rows.push_back({name_cell(layer.at("name").get<std::string>()),
                           text_cell(layer.at("kind")),
+                          {layer.at("attributes"), attributes, Style::plain},
+                          {layer.at("from"), listed(layer.at("from")), Style::plain},
                           {layer.at("inputs"), inputs, Style::plain},
                           text_cell(layer.at("output")),
                           count_of(layer.at("parameters")),
@@ -141,6 +154,8 @@ ExitCode show_model(Context& context, const ModelsOptions& options)
   context.out.field("image", "images", text_cell(model.at("image")));
   context.out.field("classes", "classes", count_cell(model.at("classes")));
   context.out.table(layers_table(model.at("layers")));
+  context.out.field("logits", "", text_cell(model.at("logits")));
+  context.out.field("auxiliary", "", {model.at("auxiliary"), "", Style::plain});
   context.out.field("parameters", "parameters", count_cell(model.at("parameters")));
   context.out.field("weight_bytes", "weights",
                     {model.at("weight_bytes"), large_cell(model.at("weight_bytes"), "B").text, Style::plain});

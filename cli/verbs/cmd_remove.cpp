@@ -114,6 +114,30 @@ void print(Context& context, const Selection& selection, const std::vector<Fate>
   context.out.data("dry_run", dry_run);
 }
 
+// The database needs space to forget rows, so on a full disk the folders go first.
+void remove_from_database(Context& context, ResultsStore& results, Removal& removal, const std::string& study,
+                          const std::vector<std::string>& keys)
+{
+  std::string full;
+  try {
+    return results.remove(study, keys);
+  } catch (const Error& error) {
+    full = why_full(results.home().root());
+    if (error.kind() != ErrorKind::environment || full.empty()) throw;
+  }
+  removal.commit();
+  context.messages.info("the disk of {} has no space ({}), so the folders were removed first and then their rows in the database",
+                        results.home().root().string(), full);
+  try {
+    results.remove(study, keys);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.messages.warn("the folders are removed, but their rows are still in the database: {}. When there is space: dtctl db "
+                          "rebuild",
+                          error.what());
+  }
+}
+
 ExitCode remove(Context& context, const RemoveOptions& options)
 {
   const auto home = context.locked_home();
@@ -132,7 +156,7 @@ ExitCode remove(Context& context, const RemoveOptions& options)
     Removal removal(home);
     for (const auto& key : keys) removal.take(home.run(key), "run-" + key);
     removal.take(home.study(selection.study->id), "study-" + selection.study->id);
-    results.remove(selection.study->id, keys);
+    remove_from_database(context, results, removal, selection.study->id, keys);
     removal.commit();
   }
   print(context, selection, fates, options.dry_run);

@@ -77,12 +77,24 @@ StudyPageOptions page_options(ResultsStore& results, const ChartSource& source, 
   return options;
 }
 
-ReportedStudy reported(ResultsStore& results, const Selection& selection, const fs::path& file)
+// The study's record. One that is there and cannot be understood is told: the report lacks the recipe then.
+std::optional<StudyRecord> record_or_trouble(Context& context, const Home& home, const store::StudyRow& study)
+{
+  auto record = record_of(home, study);
+  const auto file = home.study(study.id) / "study.json";
+  if (record || !is_there(file)) return record;
+  context.unreadable.push_back(
+      fmt::format("{} is damaged, so the report of {} lacks its recipe", file.string(), printable(study.name)));
+  context.messages.warn("{}", context.unreadable.back());
+  return record;
+}
+
+ReportedStudy reported(Context& context, ResultsStore& results, const Selection& selection, const fs::path& file)
 {
   const auto& study = *selection.study;
   auto source = chart_source(results.database(), results.home(), study, rows_of(selection.runs));
   auto options = page_options(results, source, file);
-  return {std::move(source), selection.runs, record_of(results.home(), study), std::move(options)};
+  return {std::move(source), selection.runs, record_or_trouble(context, results.home(), study), std::move(options)};
 }
 
 void print_studies(Context& context, const std::vector<ReportedStudy>& studies, const fs::path& folder)
@@ -110,7 +122,7 @@ ExitCode report(Context& context, const ReportOptions& options)
   for (const auto& study : options.studies) selections.push_back(select_study(results, study));
   const auto file = options.file.empty() ? default_file(selections) : fs::path(options.file);
   std::vector<ReportedStudy> studies;
-  for (const auto& selection : selections) studies.push_back(reported(results, selection, file));
+  for (const auto& selection : selections) studies.push_back(reported(context, results, selection, file));
   const auto html = studies_report(studies).html(Delivery::file);
   write_file_atomic(file, html, Readers::everybody);
   print_studies(context, studies, file.parent_path());

@@ -23,6 +23,7 @@ struct RetryOptions {
   Selector selector;
   bool wait = false;
   std::int64_t max_jobs = 0;
+  std::string patience;
 };
 
 bool can_retry(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
@@ -106,6 +107,7 @@ std::vector<jobs::SubmitReport> submit_again(const LockedHome& home, ResultsStor
 
 ExitCode retry(Context& context, const RetryOptions& options)
 {
+  const auto patience = patience_s(options.patience);
   std::optional home(context.locked_home());
   ResultsStore results(context, *home);
   auto selection = select(results, options.selector);
@@ -123,7 +125,9 @@ ExitCode retry(Context& context, const RetryOptions& options)
   print_reports(context, reports, names);
   if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
 
-  follow_runs(context, results.home(), {keys_of(selection.runs), names, context.err_terminal, true, 0});
+  Follow follow{keys_of(selection.runs), names, context.err_terminal};
+  follow.patience_s = patience;
+  follow_runs(context, results.home(), follow);
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
   return exit_code_of(runs);
@@ -142,6 +146,7 @@ void add_retry(Commands& commands)
       [options](Context& context) { return retry(context, *options); });
   add_selector(verb, options->selector);
   add_max_jobs_option(verb, options->max_jobs);
+  add_patience_option(verb, options->patience);
   verb.add_flag("--wait", options->wait, "wait until these runs have ended; exit 1 if one did not succeed");
 }
 

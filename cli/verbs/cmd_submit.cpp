@@ -4,7 +4,6 @@
 #include "cli/runs/recipe_options.hpp"
 #include "cli/runs/submission.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
 #include "core/text.hpp"
 
 #include <memory>
@@ -17,12 +16,6 @@ struct SubmitCommand {
   SubmissionOptions submission;
   bool until_decided = false;
 };
-
-// A submission keeps the Python environments of its runs there, so the home must exist before they are asked. A plan makes none.
-void make_home(const Context& context, const SubmissionOptions& options)
-{
-  if (!options.dry_run) make_folders(context.home().root());
-}
 
 ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
 {
@@ -38,13 +31,11 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
                                       ", but submit takes a single run; use: dtctl sweep " + shell_quote(command.recipe.recipe));
-  make_home(context, command.submission);
   return submit_checked(context, std::move(plan), command.submission);
 }
 
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
-  make_home(context, command.submission);
   if (command.until_decided) return sweep_until_decided(context, command.recipe, command.submission);
   return submit_checked(context, load_plan(context, command.recipe), command.submission);
 }

@@ -16,7 +16,7 @@ namespace {
 
 struct WaitOptions {
   Selector selector;
-  std::string timeout;
+  std::string timeout, patience;
 };
 
 double timeout_s(const std::string& text)
@@ -42,9 +42,10 @@ ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
   const auto terminal = to_stderr ? context.err_terminal : context.terminal;
-  const auto end =
-      follow_runs(context, results.home(), {keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s});
-  context.troubles.clear(); // only the current reachability counts
+  Follow asked{keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s};
+  asked.patience_s = patience_s(options.patience);
+  const auto end = follow_runs(context, results.home(), asked);
+  if (end != FollowEnd::unreachable) context.troubles.clear(); // only the current reachability counts
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
   if (end != FollowEnd::timed_out) return exit_code_of(runs);
@@ -68,6 +69,7 @@ void add_wait_options(Verb& verb, WaitOptions& options)
   add_selector(verb, options.selector);
   verb.add_option("--timeout", options.timeout, "stop waiting after this time (45s, 1h30m, HH:MM:SS or D-HH:MM:SS) and exit 124")
       ->type_name("DURATION");
+  add_patience_option(verb, options.patience);
 }
 
 } // namespace

@@ -15,7 +15,12 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view separators = ",_'"; // between two numbers if the expression names them, else between groups of digits
 
-Error refusal(const std::string& why) { return {ErrorKind::recipe, why}; }
+// RE2 quotes the expression, which may be of any length.
+Error refusal(const std::string& why)
+{
+  constexpr std::size_t longest = 200;
+  return {ErrorKind::recipe, why.size() <= longest ? why : why.substr(0, longest) + "..."};
+}
 
 struct Lacking {
   std::string_view begin, words;

@@ -39,7 +39,8 @@ Rows make_rows()
       {out, "stdout", "", "what the job printed; it grows", job},
       {err, "stderr", "", "what the job printed on standard error; it grows", job},
       {owner, "owner.json", "",
-       "json: the one process that may run the attempt: pid, start_ticks, boot_id, host, token, job_id, restart, unix_s",
+       "json: the one process that may run the attempt: pid, start_ticks, boot_id, pid_namespace, machine_id, host, token, "
+       "job_id, restart, unix_s",
        "dtjob, exclusively created"},
       {hosts, "hosts", "", "{ host LF }: the nodes of a ladder's run, for mpirun", "dtjob under Slurm"},
       {begin, "begin.json", "", json(begin_fields()), "rank 0, after MPI_Init, exclusively created"},

@@ -39,6 +39,12 @@ bool session_is_ours(const ProcessId& leader)
   return leader.pid > 1 && (!now || *now == leader);
 }
 
+// What older claims do not tell: there the name of the host stood for the place.
+ProcessId older_identity(const std::string& host)
+{
+  return host == host_name() ? identify_process(::getpid()).value_or(ProcessId{}) : ProcessId{};
+}
+
 std::string this_boot() { return identify_process(::getpid()).value_or(ProcessId{}).boot_id; }
 
 } // namespace
@@ -49,6 +55,8 @@ std::string to_json(const Owner& owner)
               {"pid", owner.process.pid},
               {"start_ticks", owner.process.start_ticks},
               {"boot_id", owner.process.boot_id},
+              {"pid_namespace", owner.process.pid_namespace},
+              {"machine_id", owner.process.machine_id},
               {"host", owner.host},
               {"token", owner.token},
               {"job_id", owner.job_id},
@@ -78,8 +86,11 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
     const auto text = read_file_if_exists(attempt.owner());
     if (!text) return std::nullopt;
     const auto json = Json::parse(*text);
-    return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id")},
-                 json.at("host"),
+    const std::string host = json.at("host");
+    const auto here = older_identity(host);
+    return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id"), json.value("pid_namespace", here.pid_namespace),
+                  json.value("machine_id", here.machine_id)},
+                 host,
                  json.at("token"),
                  json.value("job_id", ""),
                  json.value("restart", 0),
@@ -91,12 +102,19 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
   }
 }
 
-OwnerState state_of(const std::optional<Owner>& owner)
+OwnerState state_of(const AttemptFolder& attempt, const std::optional<Owner>& owner)
 {
   if (!owner) return OwnerState::none;
-  if (owner->process.pid <= 0) return OwnerState::dead;
-  if (owner->host != host_name()) return OwnerState::elsewhere;
-  return is_alive(owner->process) ? OwnerState::alive : OwnerState::dead;
+  const auto& process = owner->process;
+  if (process.pid <= 0) return OwnerState::dead;
+  if (is_in_sight(process)) return is_alive(process) ? OwnerState::alive : OwnerState::dead;
+  const auto beat = read_heartbeat(attempt);
+  const auto last_sign_unix_s = std::max(owner->unix_s, beat ? beat->unix_s : 0.0);
+  const auto self = identify_process(::getpid()).value_or(ProcessId{});
+  const bool is_same_machine = !process.machine_id.empty() && process.machine_id == self.machine_id;
+  // Machines that were copied have one machine id. Only one of them has signs of life from after the last start of this one.
+  if (is_same_machine && process.boot_id != self.boot_id && last_sign_unix_s < boot_unix_s()) return OwnerState::dead;
+  return now_unix_s() - last_sign_unix_s > silence_margin_s ? OwnerState::silent : OwnerState::out_of_sight;
 }
 
 std::vector<pid_t> processes_with_token(const std::string& token)
@@ -114,7 +132,7 @@ std::vector<pid_t> processes_with_token(const std::string& token)
 std::vector<pid_t> processes_of_job(const Owner& owner)
 {
   std::vector<pid_t> found;
-  if (owner.host != host_name() || owner.process.boot_id != this_boot()) return found;
+  if (!is_in_sight(owner.process)) return found;
   if (!owner.token.empty()) found = processes_with_token(owner.token);
   if (session_is_ours(owner.process)) {
     const auto session = processes_of_session(owner.process.pid);

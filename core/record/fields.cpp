@@ -124,7 +124,10 @@ Fields<StepEvent> step_event_fields()
       {"step", DT_AT(R, step), "", "number of the step, from 1"},
       {"epoch", DT_AT(R, epoch), "", "samples of all ranks so far, divided by the samples of the training set"},
       {"elapsed_s", DT_AT(R, elapsed_s), "s", "time since the first step began, without evaluations and checkpoints"},
-      {"loss", DT_AT(R, loss), "", "mean over the global batch"},
+      {"loss", DT_AT(R, loss), "",
+       "mean over the global batch. Where ranks make steps of their own (`local-sgd`, the EASGD family, asynchronous "
+       "strategies): over "
+       "rank 0's own batch, but at steps before an evaluation the mean over all workers"},
       {"learning_rate", DT_AT(R, learning_rate), "", "learning rate of the step"},
       {"step_s", DT_AT(R, step_s), "s", "wall time of the step on rank 0, as are its phases"},
       {"input_s", &phase_time<Phase::input>, "s", "waiting for the batch"},
@@ -164,7 +167,7 @@ Fields<RunResult> result_fields()
        "time from the first step until train.target_accuracy was met first, evaluations included"},
       {"samples_to_accuracy", DT_AT(R, samples_to_accuracy), "samples",
        "samples of all ranks until train.target_accuracy was met first; 0: not met", later, "", true},
-      {"final_loss", DT_AT(R, final_loss), "", "training loss of the last step"},
+      {"final_loss", DT_AT(R, final_loss), "", "training loss of the last step, mean over all workers"},
       {"eval_loss", DT_AT(R, eval_loss), "", "loss on the held-out set, last evaluation"},
       {"diverged_step", DT_AT(R, diverged_step), "",
        "first step from which on the loss (of the training or on the held-out set) was NaN or infinite until the end; `NULL`: "

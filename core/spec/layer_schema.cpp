@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -92,7 +93,9 @@ template<class Number> CheckedValue check_number(const Attribute& attribute, std
 {
   Number value = 0;
   const auto* end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, value);
+  auto [read, error] = std::from_chars(text.data(), end, value);
+  if constexpr (std::is_integral_v<Number>)
+    if (const auto whole = whole_of_decimal(text); read != end && whole) value = *whole, read = end;
   if (read != end || text.empty() || error == std::errc::invalid_argument) return refuse_type(attribute, text);
   const auto number = static_cast<double>(value);
   if (error != std::errc() || !(number >= attribute.min && number <= attribute.max)) return refuse_range(attribute, text);

@@ -160,9 +160,10 @@ struct ResourcesSpec {
   std::vector<std::string> hosts;       // without a cluster's scheduler: hosts on which mpirun starts ranks; empty: this machine
   std::int64_t nodes_per_supernode = 0; // consecutive nodes behind one switch; 0: unknown
   std::string partition, account, qos, constraint;
+  std::vector<std::string> setup_before;  // shell lines that run before the modules are loaded
   std::vector<std::string> modules;       // one `module load` each
   std::map<std::string, std::string> env; // exported in the job
-  std::vector<std::string> setup;         // shell lines that run before the launch
+  std::vector<std::string> setup;         // shell lines that run after that, before the launch
   std::vector<std::string> scheduler_args;
 };
 

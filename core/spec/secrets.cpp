@@ -3,7 +3,8 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
+#include <vector>
 
 namespace dt {
 namespace {
@@ -14,6 +15,64 @@ std::string upper(std::string_view text)
   for (char& c : result)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   return result;
+}
+
+// Variables whose values are never secrets although they may look random. A name that ends in `*` is a beginning.
+constexpr std::string_view harmless_names[]{
+    "PATH",     "HOME",     "USER",   "SHELL",   "TERM",    "TMPDIR",  "LANG",    "TZ",     "PWD",        "OLDPWD",
+    "HOSTNAME", "MASTER_*", "OMP_*",  "KMP_*",   "GOMP_*",  "MKL_*",   "BLIS_*",  "GOTO_*", "OPENBLAS_*", "NCCL_*",
+    "RCCL_*",   "UCX_*",    "OMPI_*", "PMIX_*",  "PRTE_*",  "HWLOC_*", "I_MPI_*", "FI_*",   "MPICH_*",    "CUDA_*",
+    "NVIDIA_*", "ROCR_*",   "HIP_*",  "SLURM_*", "DTCTL_*", "TORCH_*", "TF_*",    "XLA_*",  "LD_*",       "LC_*"};
+
+// Names that contain a word of secrets and are none.
+constexpr std::string_view innocent_names[]{"PWD",      "OLDPWD",   "NUM_KEY_VALUE_HEADS", "KEY_DIM",
+                                            "KEY_SIZE", "SORT_KEY", "PRIMARY_KEY",         "SSH_AUTH_SOCK"};
+
+bool is_harmless(std::string_view upper_name)
+{
+  return std::any_of(std::begin(harmless_names), std::end(harmless_names), [&](auto known) {
+    return known.ends_with('*') ? upper_name.starts_with(known.substr(0, known.size() - 1)) : upper_name == known;
+  });
+}
+
+// The words of a name, in capitals.
+std::vector<std::string> words_of(std::string_view upper_name)
+{
+  std::string blanks(upper_name);
+  for (char& c : blanks)
+    if (!((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) c = '_';
+  return split(blanks, '_');
+}
+
+bool is_secret_word(const std::string& word)
+{
+  constexpr std::string_view parts[]{"TOKEN",      "SECRET",  "PASSWORD",      "PASSWD", "PASSPHRASE",
+                                     "CREDENTIAL", "PRIVATE", "AUTHORIZATION", "COOKIE"};
+  constexpr std::string_view words[]{"KEY",    "APIKEY", "AUTH", "PASS",    "PWD",    "PAT",
+                                     "BEARER", "DSN",    "JWT",  "SSHPASS", "PGPASS", "PASSCODE"};
+  constexpr std::string_view of_texts[]{"TOKENS", "TOKENIZER", "TOKENIZERS", "TOKENIZED"};
+  if (std::find(std::begin(of_texts), std::end(of_texts), word) != std::end(of_texts)) return false;
+  return std::find(std::begin(words), std::end(words), word) != std::end(words) ||
+         std::any_of(std::begin(parts), std::end(parts), [&](auto part) { return word.find(part) != word.npos; });
+}
+
+// A variable of the environment has a name in capitals; names in small letters are those of recipes, programs and sentences,
+// whose values may be hashes.
+TextKind kind_of(std::string_view name)
+{
+  if (is_harmless(upper(name))) return TextKind::known;
+  return name == upper(name) ? TextKind::value : TextKind::prose;
+}
+
+// The words of a command. What follows an option such as `--api-token` is its value.
+std::vector<std::string> command_without_secrets(std::vector<std::string> words)
+{
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_value = i > 0 && words[i - 1].starts_with('-') && words[i - 1].find('=') == std::string::npos &&
+                          looks_secret(words[i - 1]) && !words[i].starts_with('-');
+    words[i] = is_value ? std::string(secret_mask) : without_secrets(std::string_view(words[i]));
+  }
+  return words;
 }
 
 bool is_name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -63,6 +122,14 @@ bool is_block_key(std::string_view line, std::size_t name)
   return line.substr(0, name).find_first_not_of(" \t-\"'") == line.npos;
 }
 
+// Whether the name before a colon is a word of a sentence, "unexpected key: seed", and not the key of a mapping.
+bool is_in_sentence(std::string_view line, std::size_t begin, std::string_view name)
+{
+  constexpr std::string_view ambiguous[]{"key", "token", "pass", "auth", "private", "cookie", "pat"};
+  if (std::find(std::begin(ambiguous), std::end(ambiguous), name) == std::end(ambiguous)) return false;
+  return !is_block_key(line, begin) && line.substr(0, begin).find_first_of("{[,\"'") == line.npos;
+}
+
 MaskedLine masked_line(std::string_view line)
 {
   MaskedLine masked;
@@ -71,13 +138,19 @@ MaskedLine masked_line(std::string_view line)
     if (at < done) continue;
     auto name_end = at;
     if (name_end > 0 && (line[name_end - 1] == '"' || line[name_end - 1] == '\'')) --name_end; // a quoted key
-    const auto name = begin_of_name(line, name_end);
-    if (!looks_secret(line.substr(name, name_end - name))) continue;
-    if (line[at] == ':' && is_block_key(line, name)) masked.secret_indent = std::min(line.find_first_not_of(" \t-"), line.size());
+    const auto begin = begin_of_name(line, name_end);
+    const auto name = line.substr(begin, name_end - begin);
+    const bool is_secret = looks_secret(name) && !(line[at] == ':' && is_in_sentence(line, begin, name));
+    if (is_secret && line[at] == ':' && is_block_key(line, begin))
+      masked.secret_indent = std::min(line.find_first_not_of(" \t-"), line.size());
     const auto value = std::min(line.find_first_not_of(" \t", at + 1), line.size());
-    if (value == line.size()) continue;
-    masked.text.append(line.substr(done, value - done)).append(secret_mask);
-    done = end_of_value(line, value, line[at], line.substr(0, name).find('{') != line.npos);
+    if (value == line.size() || name.empty()) continue;
+    const auto end = end_of_value(line, value, line[at], line.substr(0, begin).find('{') != line.npos);
+    const auto text = line.substr(value, end - value);
+    const auto shown = is_secret ? std::string(secret_mask) : mask_secrets(text, kind_of(name));
+    if (shown == text) continue;
+    masked.text.append(line.substr(done, value - done)).append(shown);
+    done = end;
   }
   masked.text.append(line.substr(done));
   return masked;
@@ -87,41 +160,53 @@ MaskedLine masked_line(std::string_view line)
 
 bool looks_secret(std::string_view name)
 {
-  constexpr std::array<std::string_view, 9> parts{"TOKEN",      "SECRET",  "PASSWORD",      "PASSWD", "PASSPHRASE",
-                                                  "CREDENTIAL", "PRIVATE", "AUTHORIZATION", "COOKIE"};
-  constexpr std::array<std::string_view, 6> words{"KEY", "APIKEY", "AUTH", "PASS", "PWD", "PAT"};
   const auto whole = upper(name);
-  if (std::any_of(parts.begin(), parts.end(), [&](auto part) { return whole.find(part) != whole.npos; })) return true;
-  const auto own = split(whole, '_');
-  return std::any_of(own.begin(), own.end(),
-                     [&](const auto& word) { return std::find(words.begin(), words.end(), word) != words.end(); });
+  if (std::find(std::begin(innocent_names), std::end(innocent_names), whole) != std::end(innocent_names)) return false;
+  const auto words = words_of(whole);
+  return whole.find("CONNECTION_STRING") != whole.npos || std::any_of(words.begin(), words.end(), is_secret_word);
+}
+
+std::string without_secrets(std::string_view name, std::string_view value)
+{
+  if (looks_secret(name)) return std::string(secret_mask);
+  return mask_secrets(value, kind_of(name));
 }
 
 std::map<std::string, std::string> without_secrets(std::map<std::string, std::string> variables)
 {
-  for (auto& [name, value] : variables)
-    if (looks_secret(name)) value = secret_mask;
+  for (auto& [name, value] : variables) value = without_secrets(name, value);
   return variables;
 }
 
-std::string text_without_secrets(const FieldValue& value)
+namespace {
+
+FieldValue value_without_secrets(FieldValue value)
 {
-  const auto* variables = std::get_if<std::map<std::string, std::string>>(&value);
-  return variables == nullptr ? to_text(value) : to_text(without_secrets(*variables));
+  if (auto* variables = std::get_if<std::map<std::string, std::string>>(&value))
+    *variables = without_secrets(std::move(*variables));
+  if (auto* words = std::get_if<std::vector<std::string>>(&value)) *words = command_without_secrets(std::move(*words));
+  if (auto* text = std::get_if<std::string>(&value)) *text = without_secrets(std::string_view(*text));
+  return value;
 }
+
+} // namespace
+
+std::string text_without_secrets(const FieldValue& value) { return to_text(value_without_secrets(value)); }
 
 RunSpec without_secrets(RunSpec spec)
 {
-  spec.resources.env = without_secrets(std::move(spec.resources.env));
-  spec.program.parameters = without_secrets(std::move(spec.program.parameters));
+  for (const auto& key : spec_keys()) {
+    const bool has_text = key.type == KeyType::text || key.type == KeyType::text_list || key.type == KeyType::text_map;
+    if (has_text) set_value(spec, key, value_without_secrets(value_of(spec, key)));
+  }
   return spec;
 }
 
-std::string without_secrets(std::string_view recipe_text)
+std::string without_secrets(std::string_view text)
 {
   std::vector<std::string> lines;
   auto secret_indent = std::string_view::npos;
-  for (const auto& line : split(recipe_text, '\n')) {
+  for (const auto& line : split(mask_secrets(text, TextKind::prose), '\n')) {
     const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
     if (secret_indent != std::string_view::npos && (indent > secret_indent || (indent == line.size() && !line.empty()))) {
       if (lines.back() != std::string(secret_indent + 2, ' ') + std::string(secret_mask))

@@ -1,7 +1,9 @@
-// Hiding secrets: values of environment variables whose names look like those of secrets are masked in all output.
+// Hiding secrets: what dtctl prints, exports and keeps in its database goes through these functions. A value is a secret by the
+// name that it has, or by its own look (core/spec/secret_values.hpp).
 #pragma once
 
 #include "core/spec/run_spec.hpp"
+#include "core/spec/secret_values.hpp"
 #include "core/spec/spec_schema.hpp"
 
 #include <map>
@@ -10,25 +12,29 @@
 
 namespace dt {
 
-// The text that replaces a secret.
-inline constexpr std::string_view secret_mask = "***";
-
-// Whether a variable with this name is treated as a secret. That is so if the name contains TOKEN, SECRET, PASSWORD, PASSWD,
-// PASSPHRASE, CREDENTIAL, PRIVATE, AUTHORIZATION or COOKIE, or if one of its words (separated by `_`) is KEY, APIKEY, AUTH, PASS,
-// PWD or PAT. Case does not matter.
+// Whether a variable with this name is treated as a secret. That is so if one of its words (letters and digits between other
+// characters) is KEY, APIKEY, AUTH, PASS, PWD, PAT, BEARER, DSN, JWT, SSHPASS, PGPASS or PASSCODE, or contains TOKEN, SECRET,
+// PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, PRIVATE, AUTHORIZATION or COOKIE, or if the name contains CONNECTION_STRING. Case
+// does not matter. Harmless are words about the tokens of a text (TOKENS, TOKENIZER), and a few whole names such as PWD and
+// NUM_KEY_VALUE_HEADS.
 bool looks_secret(std::string_view name);
 
-// Returns the same variables with the values of secrets masked.
+// Returns the value of the variable `name` with the secrets in it masked: all of it if the name looks like that of a secret, else
+// what is one by its look. Variables that are known to be harmless (PATH, OMP_*, NCCL_*, SLURM_*, …) may hold long random
+// strings.
+std::string without_secrets(std::string_view name, std::string_view value);
+
+// Returns the same variables with the secrets in their values masked.
 std::map<std::string, std::string> without_secrets(std::map<std::string, std::string> variables);
 
-// Returns the same spec with the secrets in resources.env and program.parameters masked. Only for display: such a spec must not
-// be run.
+// Returns the same spec with the secrets masked in the values of all keys. Only for display: such a spec must not be run.
 RunSpec without_secrets(RunSpec spec);
 
-// Returns the value of a recipe key as text, with the values of secrets masked.
+// Returns the value of a recipe key as text, with the secrets masked.
 std::string text_without_secrets(const FieldValue& value);
 
-// Masks the values after `NAME:` or `NAME=` in the text of a recipe if NAME looks like a secret, also values of several lines.
-std::string without_secrets(std::string_view recipe_text);
+// Masks the secrets in any text: recipes, commands, causes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
+// secret, also values of several lines, and what is a secret by its look.
+std::string without_secrets(std::string_view text);
 
 } // namespace dt

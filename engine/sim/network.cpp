@@ -13,11 +13,15 @@ namespace s4u = simgrid::s4u;
 // Computation is given in seconds, so a host's speed is never used.
 constexpr double any_speed = 1e9;
 
+// A node sends its messages in turn, in the order in which they are ready, as a connection does: if they shared the link, all of
+// them would arrive late. What a node receives from several others shares its link.
 s4u::Host* add_node(s4u::NetZone& zone, const Platform& platform, std::int64_t node)
 {
   const auto number = std::to_string(node);
   auto* host = zone.create_host("node" + number, any_speed);
-  auto* link = zone.create_split_duplex_link("link" + number, platform.bandwidth)->set_latency(platform.latency_s / 2);
+  auto* link = zone.create_split_duplex_link("link" + number, platform.bandwidth);
+  link->set_latency(platform.latency_s / 2);
+  link->get_link_up()->set_concurrency_limit(1);
   auto* memory = zone.create_link("memory" + number, platform.memory_bandwidth * static_cast<double>(platform.ranks_per_node));
   zone.add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {{link, s4u::LinkInRoute::Direction::UP}}, true);
   zone.add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr, {s4u::LinkInRoute(memory)}, false);

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "core/trust.hpp"
 #include "core/units.hpp"
+#include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/hold_back.hpp"
@@ -15,6 +16,7 @@
 #include "jobs/launch/launcher.hpp"
 #include "jobs/program/program_recorder.hpp"
 #include "jobs/quick_file.hpp"
+#include "jobs/rank_failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,18 +44,6 @@ constexpr int to_be_tried_again = 75;     // EX_TEMPFAIL: stopped on request
 constexpr Seconds kill_after{30};         // from the end of a time limit to SIGKILL
 constexpr Seconds orphan_grace{3};        // from the end of the ranks to SIGKILL for what they have left behind
 constexpr std::size_t stderr_tail = 8192; // enough for the launcher's report of a lost node
-
-// The parent of a process; 0 if there is no such process.
-pid_t parent_of(pid_t process)
-{
-  std::string stat;
-  try {
-    stat = read_file_if_exists(fmt::format("/proc/{}/stat", process)).value_or("");
-  } catch (const Error&) { // it has just ended
-  }
-  const auto name_end = stat.rfind(')'); // the name in parentheses may contain anything
-  return name_end == std::string::npos || name_end + 4 > stat.size() ? 0 : std::atoi(stat.c_str() + name_end + 4);
-}
 
 // The exit code of a job that was asked to stop and has nothing to tell but that.
 int exit_code_after(int signal) { return signal == SIGUSR1 ? to_be_tried_again : 128 + signal; }
@@ -185,6 +175,7 @@ class AttemptJob {
   {
     if (recorder_) recorder_->begin_launch();
     ended_here_at_.reset();
+    has_asked_scheduler_ = false;
     ScriptProcess script(attempt_, terms_.environment);
     for (;;) {
       wait_for_event(script.launch_descriptor());
@@ -194,6 +185,7 @@ class AttemptJob {
       if (holds([&] { return !is_there(attempt_.path()); })) end_homeless(script);
       if (const auto code = script.exit_code()) {
         await_cause(*code);
+        if (*code != 0 && script.has_launched()) learn_of_preemption();
         return {*code, script.has_launched()};
       }
     }
@@ -204,15 +196,14 @@ class AttemptJob {
   {
     if (!recorder_->has_ended_here()) return;
     if (!ended_here_at_) ended_here_at_ = Clock::now();
-    if (Clock::now() - *ended_here_at_ < orphan_grace) return;
-    const auto processes = processes_with_token(token_);
-    for (const pid_t process : processes) {
-      // The launcher is this process's child. Under Slurm this process does not have the token that its children have.
-      const pid_t parent = parent_of(process);
-      const bool has_parent = parent == ::getpid() || std::find(processes.begin(), processes.end(), parent) != processes.end();
-      if (has_parent || process == ::getpid() || ::kill(process, SIGKILL) != 0) continue;
-      note(fmt::format("process {}, which the program has left behind, was ended", process));
-    }
+    if (Clock::now() - *ended_here_at_ >= orphan_grace) end_left_behind();
+  }
+
+  // The ranks of this node have ended.
+  void end_left_behind() const
+  {
+    for (const pid_t process : detached_processes(token_))
+      if (::kill(process, SIGKILL) == 0) note(fmt::format("process {}, which the program has left behind, was ended", process));
   }
 
   // A full disk or a file server that does not answer may pass, and the training does not need these records.
@@ -350,8 +341,7 @@ class AttemptJob {
 
   void kill_all(const ScriptProcess& script) const
   {
-    for (const pid_t process : processes_with_token(token_))
-      if (process != ::getpid()) ::kill(process, SIGKILL);
+    for (const pid_t process : own_processes(token_)) ::kill(process, SIGKILL);
     script.signal_group(SIGKILL);
   }
 
@@ -387,8 +377,7 @@ class AttemptJob {
   // A launcher that was killed can leave ranks on this host, which would report into the next launch.
   void end_left_ranks() const
   {
-    for (const pid_t process : processes_with_token(token_))
-      if (process != ::getpid()) ::kill(process, SIGKILL);
+    for (const pid_t process : own_processes(token_)) ::kill(process, SIGKILL);
   }
 
   // Removes what the launch has left, and waits a second longer each time.
@@ -420,7 +409,9 @@ class AttemptJob {
   int conclude(int code)
   {
     if (recorder_) code = conclude_program(code);
+    if (recorder_) end_left_behind();
     if (read_outcome(attempt_).result) return code;
+    learn_of_preemption(); // a program may end with exit code 0 when it is told to stop
     if (is_there(attempt_.preempted())) return stopped();
     if (was_cut_short(code)) return stopped_short();
     if (code != 0 && terms_.may_requeue && has_lost_a_node()) ask_for_requeue();
@@ -430,6 +421,18 @@ class AttemptJob {
     }
     say("the ranks ended with exit code 0 but left no result", 1);
     return 1;
+  }
+
+  // Slurm takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is told.
+  void learn_of_preemption()
+  {
+    if (asked_ || has_asked_scheduler_ || !terms_.preempted_unix_s) return;
+    has_asked_scheduler_ = true;
+    const auto since = terms_.preempted_unix_s();
+    if (!since) return;
+    asked_ = SIGTERM;
+    asked_unix_s_ = *since;
+    note("the scheduler has begun to take this job off its nodes");
   }
 
   // Writes the records of the user's own program, and keeps why there is no result.
@@ -475,7 +478,7 @@ class AttemptJob {
   {
     for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.error()})
       if (is_there(word)) return false;
-    return reports_lost_node(read_tail(attempt_.err(), stderr_tail));
+    return lost_node(read_tail(attempt_.err(), stderr_tail)).has_value();
   }
 
   void ask_for_requeue() const { put(attempt_.requeue(), fmt::format("{:.0f}\n", now_unix_s())); }
@@ -540,6 +543,7 @@ class AttemptJob {
   std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
   std::optional<int> asked_;                                      // the last signal that asked the run to stop
   double asked_unix_s_ = std::numeric_limits<double>::infinity(); // when the first one did
+  bool has_asked_scheduler_ = false;
   std::string token_; // of the submission; every process of the job has it in its environment
   int launches_ = 0;
   std::optional<ProgramRecorder> recorder_; // of the user's own program

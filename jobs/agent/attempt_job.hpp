@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct JobTerms {
   std::int64_t signal_ahead_s = 0;                  // how long before time_limit_s the run is asked to stop; 0: not
   bool may_requeue = false; // a run that was stopped, or lost a node, asks to be started again (AttemptFolder::requeue)
   std::function<void(int signal)> on_signal{}; // called for each signal before it is passed on
+  // When the scheduler began to take this job off its nodes; nothing if it has not. Asked when the ranks have ended without a
+  // result.
+  std::function<std::optional<double>()> preempted_unix_s{};
   // Called when this attempt's failure has held back others, which are cancelled (jobs/hold_back.hpp).
   std::function<void(const std::vector<AttemptFolder>& held)> on_held_back{};
 };

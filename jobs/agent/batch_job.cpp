@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/attempt_job.hpp"
+#include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/takeover.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/quick_file.hpp"
@@ -145,6 +146,7 @@ class BatchJob {
     JobTerms terms;
     terms.environment = {{token_variable, task.token}, {"DTCTL_JOB_ID", self_.job_id}};
     terms.may_requeue = may_requeue();
+    terms.preempted_unix_s = [this] { return preempted_unix_s(); };
     // The other runs of a ladder are turns of this job, which leaves them out.
     if (!terms_.is_ladder) terms.on_held_back = [this](const std::vector<AttemptFolder>& held) { withdraw(held); };
     // Slurm knows the limit of a job, but not that of a ladder's run.
@@ -159,6 +161,26 @@ class BatchJob {
         write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
     };
     return terms;
+  }
+
+  // With a grace time, Slurm gives the job the time of its preemption before it signals the steps. Once that is known, no other
+  // run of a ladder is begun.
+  std::optional<double> preempted_unix_s()
+  {
+    constexpr double patience_s = 30;
+    constexpr std::string_view name = " PreemptTime=";
+    const auto answer =
+        run_command({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "--oneliner", self_.job_id}, patience_s);
+    if (!answer.ok()) {
+      say("Slurm does not say whether this job is being preempted: " + std::string(trim(answer.err)));
+      return std::nullopt;
+    }
+    const auto at = answer.out.find(name);
+    double since = at == std::string::npos ? 0 : std::atof(answer.out.c_str() + at + name.size()); // 0: "None"
+    if (since == 0 && answer.out.find(" JobState=PREEMPTED ") != std::string::npos) since = now_unix_s();
+    if (since == 0) return std::nullopt;
+    note(SIGTERM);
+    return since;
   }
 
   void note(int signal)
@@ -177,7 +199,7 @@ class BatchJob {
       const auto token = submission ? slurm::parse_token(submission->token) : std::nullopt;
       if (!token || submission->job_id.empty()) continue;
       const auto key = attempt.run_folder().filename().string();
-      jobs[slurm::job_name_of(token->kind, token->batch, key)].push_back(submission->job_id);
+      jobs[slurm::recorded_job_name(terms_.folder.parent_path() / token->batch, *token, key)].push_back(submission->job_id);
     }
     for (const auto& [name, ids] : jobs) {
       std::vector<std::string> command{"scancel", "--state=PENDING", "--name=" + name};
@@ -215,7 +237,7 @@ class BatchJob {
   static void end_leftovers(const AttemptFolder& attempt)
   {
     if (const auto owner = read_owner(attempt))
-      for (const pid_t process : processes_with_token(owner->token)) ::kill(process, SIGKILL);
+      for (const pid_t process : own_processes(owner->token)) ::kill(process, SIGKILL);
   }
 
   // Asked to stop before the turn of this attempt: it waits for the next start, or its stop_reason says why there is none.

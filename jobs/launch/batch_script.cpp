@@ -68,12 +68,11 @@ std::string modules(const std::vector<std::string>& names)
 }
 
 // `eval` confines a syntax error to its line: an open quote cannot swallow the rest of the script.
-std::string setup(const std::vector<std::string>& lines)
+std::string setup(const std::vector<std::string>& lines, std::string_view what, std::string_view key)
 {
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text +=
-        step(fmt::format("set-up line {} failed: {}", i + 1, printable(lines[i])), "eval " + quoted(lines[i], "resources.setup"));
+    text += step(fmt::format("{} {} failed: {}", what, i + 1, printable(lines[i])), "eval " + quoted(lines[i], key));
   return text;
 }
 
@@ -119,7 +118,8 @@ std::string preparation_script(const RunSpec& run, const Launcher& launcher)
 {
   const auto& resources = run.resources;
   return std::string(head) + exports(launcher.environment(run), "the launcher") + exports(resources.env, "resources.env") +
-         modules(resources.modules) + setup(resources.setup);
+         setup(resources.setup_before, "line of resources.setup_before", "resources.setup_before") + modules(resources.modules) +
+         setup(resources.setup, "set-up line", "resources.setup");
 }
 
 std::string batch_script(const ScriptInput& input, const Launcher& launcher)

@@ -16,10 +16,4 @@ std::unique_ptr<Launcher> make_launcher(const std::string& name)
                                      "`; resources.launcher may be one of: " + join(strings_of(launcher_names()), ", ") + ".");
 }
 
-bool reports_lost_node(std::string_view words)
-{
-  return words.find("has lost communication with a remote daemon") != std::string_view::npos ||
-         words.find("Node failure on ") != std::string_view::npos;
-}
-
 } // namespace dt::jobs

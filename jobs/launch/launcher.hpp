@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dt::jobs {
@@ -29,8 +28,5 @@ class Launcher {
 
 // Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);
-
-// Whether `words`, from a job's standard error, are mpirun's or srun's report that a node of the job is gone.
-bool reports_lost_node(std::string_view words);
 
 } // namespace dt::jobs

@@ -131,7 +131,7 @@ std::map<fs::path, std::size_t> CoreLocks::holders() const
   for (const auto& name : names_in(folder_)) {
     if (!name.starts_with(core_prefix)) continue;
     const auto attempt = read_holder(folder_ / name);
-    if (attempt && state_of(read_owner(*attempt)) == OwnerState::alive) ++holders[attempt->path()];
+    if (attempt && state_of(*attempt, read_owner(*attempt)) == OwnerState::alive) ++holders[attempt->path()];
   }
   return holders;
 }

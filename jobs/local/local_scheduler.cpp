@@ -15,11 +15,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace dt::jobs::local {
@@ -176,7 +178,22 @@ JobStatus status_of_queued(const Place& place, const std::string& others, const 
   if (!others.empty()) reason += "; " + others;
   if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;
-  return {JobStatus::State::queued, "queued", reason, std::nullopt, {}};
+  JobStatus status{JobStatus::State::queued, "queued", reason, std::nullopt, {}};
+  if (!trouble.empty() && !place.is_elsewhere)
+    status.hindrance = {.remedy = "remove what the reason names; the job then starts by itself", .needs_new_job = false};
+  return status;
+}
+
+// Why no job of the queue can start now, which the supervisor has written; empty if none is known. On a full disk the supervisor
+// may not have been able to write it, and no job can start.
+std::string trouble_of(const Queue& queue, const Home& home)
+{
+  const auto told = read_file_if_exists(queue.trouble()).value_or("");
+  if (const auto text = trim(told); !text.empty()) return std::string(text);
+  struct statvfs disk {};
+  constexpr std::uint64_t least_bytes = 64 * 1024; // of the first files of a job
+  if (::statvfs(home.root().c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= least_bytes) return {};
+  return "no space is left on the disk of " + home.root().string() + ", so no job can start";
 }
 
 JobStatus status_of_dead(const Owner& owner)
@@ -203,18 +220,38 @@ struct Surroundings {
   }
 };
 
+// "on host node7", "in another PID namespace of this machine (a container, for example)"
+std::string place_of(const Owner& owner)
+{
+  const auto self = own_identity("").process;
+  return owner.process.boot_id == self.boot_id ? "in another PID namespace of this machine (a container, for example)"
+         : owner.host == host_name()           ? "on another machine with this host name, " + owner.host + ","
+                                               : "on host " + owner.host;
+}
+
 JobStatus status_of(const JobHandle& job, const Place* place, Surroundings& around)
 {
   const auto owner = read_owner(job.attempt);
-  switch (state_of(owner)) {
+  switch (state_of(job.attempt, owner)) {
   case OwnerState::alive:
     return {JobStatus::State::running, "running", fmt::format("process {}", owner->process.pid), std::nullopt, {}};
-  case OwnerState::elsewhere:
-    return {JobStatus::State::unknown,
-            "elsewhere",
-            "it was started on host " + owner->host + ", and only dtctl on that host can see it",
-            std::nullopt,
-            {}};
+  case OwnerState::out_of_sight:
+    return {
+        JobStatus::State::unknown,
+        "out of sight",
+        fmt::format("it was started {}, which cannot be looked into from here; call dtctl there. It counts as lost when its last "
+                    "heartbeat is {} old",
+                    place_of(*owner), format_duration(silence_margin_s)),
+        std::nullopt,
+        {}};
+  case OwnerState::silent:
+    return {
+        JobStatus::State::not_found,
+        "silent",
+        fmt::format("it was started {}, which cannot be looked into from here, and has shown no sign of life for {} or longer",
+                    place_of(*owner), format_duration(silence_margin_s)),
+        std::nullopt,
+        {}};
   case OwnerState::dead:
     if (place != nullptr) return status_of_dead(*owner);
     return {JobStatus::State::ended, owner->process.pid > 0 ? "ended" : "withdrawn", "it has left the queue", std::nullopt, {}};
@@ -258,7 +295,7 @@ std::vector<JobStatus> LocalScheduler::poll(std::span<const JobHandle> jobs)
 {
   const auto entries = queue_.list_all_hosts();
   const auto places = places_of(entries);
-  Surroundings around{.home = home_, .trouble = std::string(trim(read_file_if_exists(queue_.trouble()).value_or("")))};
+  Surroundings around{.home = home_, .trouble = entries.empty() ? "" : trouble_of(queue_, home_)};
   std::vector<JobStatus> statuses;
   for (const auto& job : jobs) {
     const auto found = places.find(job.token);

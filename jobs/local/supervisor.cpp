@@ -158,7 +158,14 @@ class Supervisor {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     for (auto job = running_.begin(); job != running_.end();)
-      job = state_of(job->owner) == OwnerState::dead && finish(*job) ? running_.erase(job) : job + 1;
+      job = has_ended(*job) && finish(*job) ? running_.erase(job) : job + 1;
+  }
+
+  // A job that an earlier supervisor started may be out of sight.
+  static bool has_ended(const Running& job)
+  {
+    const auto state = state_of(AttemptFolder(job.ticket.attempt), job.owner);
+    return state == OwnerState::dead || state == OwnerState::silent;
   }
 
   // Kills the processes that the leader left behind. Returns true when none is left and the entry is removed from the queue.
@@ -342,7 +349,7 @@ class Supervisor {
   {
     std::vector<pollfd> leaders;
     for (const auto& job : running_)
-      if (job.owner.process.pid > 0)
+      if (is_alive(job.owner.process))
         if (const int descriptor = open_process(job.owner.process.pid); descriptor >= 0)
           leaders.push_back({descriptor, POLLIN, 0});
     ::poll(leaders.data(), leaders.size(), static_cast<int>(options_.tick_s * 1000));

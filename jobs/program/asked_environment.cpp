@@ -72,7 +72,7 @@ std::vector<std::string> environment_inputs(const RunSpec& run)
 {
   auto inputs = leading_words(run.program.command);
   inputs.push_back(program_folder(run));
-  for (const auto* list : {&run.resources.modules, &run.resources.setup, &run.resources.wrapper}) {
+  for (const auto* list : {&run.resources.setup_before, &run.resources.modules, &run.resources.setup, &run.resources.wrapper}) {
     inputs.emplace_back("\n"); // between the lists
     inputs.insert(inputs.end(), list->begin(), list->end());
   }

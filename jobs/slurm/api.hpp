@@ -38,6 +38,7 @@ struct SlurmSite {
   std::string mpi_default;              // value of srun's --mpi if none is given: "none", "pmix"
   std::vector<std::string> mpi_plugins; // plugins of Slurm on this machine
   std::string preempt_type;             // "preempt/none", "preempt/qos", …
+  bool demands_account = false;         // refuses jobs whose user may not charge their account (AccountingStorageEnforce)
 };
 
 struct SlurmPartition {
@@ -56,7 +57,15 @@ struct SlurmNode {
   std::string reason; // why the node is down or drained
   std::int64_t cpus = 0, memory_mib = 0;
   std::string features;
+  std::string partitions; // their names, with commas between
   bool is_usable = false; // idle, allocated or mixed, and not draining, failing, silent or in maintenance
+};
+
+// Nodes that are set aside for a time: maintenance, a course.
+struct SlurmReservation {
+  std::string name;
+  std::string node_list;
+  std::int64_t start_unix_s = 0, end_unix_s = 0;
 };
 
 // A batch job to submit. Empty strings and zeros select the site's default.
@@ -138,7 +147,11 @@ struct SlurmRecord {
   std::int64_t run_before_suspend_s = 0;                            // run time until the last suspension
   int restarts = 0;
   std::string nodes;
-  std::string cancelled_by; // user name; only from the accounting
+  std::string failed_node;             // the node whose failure ended the job, where this version of Slurm says so
+  std::vector<std::string> node_names; // of `nodes`; only of a job that ended because a node failed
+  std::string partition;
+  std::int64_t time_limit_s = 0; // 0: none, or unknown
+  std::string cancelled_by;      // user name; only from the accounting
 };
 
 // Selects jobs in the accounting: by `ids`, or, if an id is unknown, by `names` of this user's jobs since the given time.
@@ -159,6 +172,9 @@ class SlurmApi {
   virtual SlurmSite site() = 0;
   virtual std::vector<SlurmPartition> partitions() = 0;
   virtual std::vector<SlurmNode> nodes() = 0;
+  virtual std::vector<SlurmReservation> reservations() = 0;
+  // Returns the accounts that this user may charge, by the accounting; the user's default account is the first.
+  virtual std::vector<std::string> accounts() = 0;
   // Returns the new job's id; for an array, the id that all its tasks share.
   virtual std::uint32_t submit(const SlurmJob& job) = 0;
   // Returns all jobs of this user that the controller knows.

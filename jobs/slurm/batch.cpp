@@ -1,5 +1,7 @@
 #include "jobs/slurm/batch.hpp"
 
+#include "core/file.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -13,6 +15,9 @@ namespace dt::jobs::slurm {
 namespace {
 
 constexpr std::size_t batch_digits = 16;
+constexpr std::string_view comment_prefix = "dtctl:";
+constexpr std::size_t longest_comment = 1024; // of Slurm 22.05
+constexpr std::size_t longest_name = 255;     // column job_name of slurmdbd's tables
 
 std::optional<std::int64_t> number_of(std::string_view text)
 {
@@ -58,6 +63,40 @@ std::string from_one_line(std::string_view line)
   return path;
 }
 
+// The beginning that the titles have in common, up to a slash.
+std::string common_title(std::span<const std::string> titles)
+{
+  if (titles.empty()) return {};
+  std::string common = titles.front();
+  for (const auto& title : titles.subspan(1)) {
+    const auto [end, other] = std::mismatch(common.begin(), common.end(), title.begin(), title.end());
+    if (end == common.end() && (other == title.end() || *other == '/')) continue;
+    common.erase(end, common.end());
+    const auto slash = common.rfind('/');
+    common.erase(slash == std::string::npos ? 0 : slash);
+  }
+  return common;
+}
+
+std::string plain_name(const std::string& name)
+{
+  auto plain = printable(name);
+  for (auto& c : plain)
+    if (static_cast<unsigned char>(c) <= ' ' || std::string_view("'\"\\`$;&|<>()%").find(c) != std::string_view::npos) c = '_';
+  return plain;
+}
+
+// Leaves out the middle. Cuts no character of several bytes.
+std::string cut_name(const std::string& name)
+{
+  if (name.size() <= longest_name) return name;
+  const auto mark = name.rfind('#');
+  const auto end = mark == std::string::npos || name.size() - mark > 20 ? std::string() : name.substr(mark);
+  auto begin = name.substr(0, longest_name - 2 - end.size());
+  while (!begin.empty() && !is_valid_utf8(begin)) begin.pop_back();
+  return begin + ".." + end;
+}
+
 Batch batch_with(BatchKind kind, std::string id, std::span<const std::size_t> members)
 {
   Batch batch{kind, std::move(id), {members.begin(), members.end()}, {}};
@@ -94,14 +133,37 @@ bool is_of_ladder(std::string_view token)
   return parsed && parsed->kind == BatchKind::ladder;
 }
 
-std::string comment_of(BatchKind kind, std::string_view batch)
+std::string comment_of(BatchKind kind, std::string_view batch, std::span<const std::string> keys)
 {
-  return fmt::format("dtctl:{}{}", static_cast<char>(kind), batch);
+  auto comment = fmt::format("{}{}{}", comment_prefix, static_cast<char>(kind), batch);
+  if (keys.size() == 1) return comment + " " + keys.front();
+  for (const auto& key : keys) {
+    const auto more = " " + short_key(key);
+    if (comment.size() + more.size() > longest_comment - 4) return comment + " ...";
+    comment += more;
+  }
+  return comment;
 }
 
-std::string job_name_of(BatchKind kind, std::string_view batch, std::string_view key)
+std::string_view batch_of_comment(std::string_view comment)
 {
-  return kind == BatchKind::single ? std::string(key) : fmt::format("dtctl-{}", batch);
+  if (!comment.starts_with(comment_prefix)) return {};
+  comment.remove_prefix(comment_prefix.size());
+  return comment.substr(0, comment.find(' '));
+}
+
+std::string job_name_of(std::span<const std::string> titles, std::string_view key)
+{
+  auto title = common_title(titles);
+  if (title.empty()) return plain_name(fmt::format("{}{}", comment_prefix, short_key(key)));
+  if (const auto repeat = title.rfind("/#"); repeat != std::string::npos) title.erase(repeat, 1);
+  return cut_name(plain_name(std::string(comment_prefix) + title));
+}
+
+std::string recorded_job_name(const std::filesystem::path& batch_folder, const BatchToken& token, std::string_view key)
+{
+  if (const auto name = read_file_if_exists(batch_folder / "name")) return std::string(trim(*name));
+  return token.kind == BatchKind::single ? std::string(key) : "dtctl-" + token.batch;
 }
 
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index)
@@ -148,7 +210,12 @@ std::vector<Batch> batches_of(std::span<const JobRequest> requests)
     batch.indices.push_back(token->index);
   }
   std::vector<Batch> batches;
-  for (auto& [key, batch] : found) batches.push_back(std::move(batch));
+  for (auto& [key, batch] : found) {
+    std::vector<std::string> titles;
+    for (const auto member : batch.members) titles.push_back(requests[member].title);
+    batch.name = job_name_of(titles, requests[batch.members.front()].name);
+    batches.push_back(std::move(batch));
+  }
   sort_by_first_member(batches);
   return batches;
 }
@@ -184,6 +251,12 @@ std::string slurm_output(const std::filesystem::path& folder, BatchKind kind)
 {
   if (has_backslash(folder)) return doubled((folder / "log").string(), '\\');
   return doubled((folder / "log").string(), '%') + (kind == BatchKind::array ? "-%a" : "");
+}
+
+std::filesystem::path log_of(const Home& home, const BatchToken& token)
+{
+  const auto folder = batch_folder(home, token.batch);
+  return token.kind == BatchKind::array ? folder / fmt::format("log-{}", token.index) : folder / "log";
 }
 
 std::string start_script(const StartInput& input)

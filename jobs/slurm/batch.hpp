@@ -2,8 +2,8 @@
 //
 // A token is "<kind><batch>.<index>". The kind is j (single job), a (task of an array) or l (run of a ladder). The batch is 16
 // hexadecimal digits. The index is the position in <home>/slurm/<batch>/tasks; for an array it is also the task's index. The
-// job's comment, "dtctl:<kind><batch>", together with its name identifies the job. A job id alone proves nothing, because Slurm
-// gives out ids again.
+// job's comment, "dtctl:<kind><batch> <keys>", identifies the job. A job id alone proves nothing, because Slurm gives out ids
+// again. The job's name is for people: several jobs may have the same.
 #pragma once
 
 #include "jobs/scheduler.hpp"
@@ -33,9 +33,17 @@ std::optional<BatchToken> parse_token(std::string_view text);
 // Whether a token, of any scheduler, is that of a run of a ladder, whose job continues with the ladder's other runs.
 bool is_of_ladder(std::string_view token);
 
-std::string comment_of(BatchKind kind, std::string_view batch);
-// The run's key for a single job, else "dtctl-<batch>".
-std::string job_name_of(BatchKind kind, std::string_view batch, std::string_view key);
+// "dtctl:<kind><batch> <key>"; of several runs their short keys, in order, as many as Slurm's limit for comments allows.
+std::string comment_of(BatchKind kind, std::string_view batch, std::span<const std::string> keys);
+// "<kind><batch>" of such a comment; empty if it is not one of dtctl's.
+std::string_view batch_of_comment(std::string_view comment);
+
+// "dtctl:study/label#2" for a run with the title "study/label/#2"; for several runs what their titles have in common. Cut to what
+// Slurm's accounting keeps of a name; the repeat stays. Characters that squeue's columns, the accounting or a shell could misread
+// become "_". Without a title, the name is made of `key`.
+std::string job_name_of(std::span<const std::string> titles, std::string_view key);
+// The name of the batch's job, as its submission recorded it in <batch>/name. Jobs of earlier versions of dtctl had other names.
+std::string recorded_job_name(const std::filesystem::path& batch_folder, const BatchToken& token, std::string_view key);
 // Returns "123", or "123_4" for a task of an array.
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index);
 
@@ -48,6 +56,7 @@ struct Batch {
   std::string id;                     // 16 hexadecimal digits
   std::vector<std::size_t> members;   // indices into the requests
   std::vector<std::uint32_t> indices; // one per member
+  std::string name{};                 // of the job
 };
 
 // Groups the requests that have no token yet, in the order of the requests. Runs of one ladder form one batch. Two or more
@@ -55,12 +64,16 @@ struct Batch {
 std::vector<Batch> plan_batches(std::span<const JobRequest> requests, std::int64_t max_tasks,
                                 const std::function<std::string()>& new_id);
 
-// Restores the groups from the tokens, in the order of their first members. Ignores requests with other tokens.
+// Restores the groups from the tokens, in the order of their first members, and names their jobs. Ignores requests with other
+// tokens.
 std::vector<Batch> batches_of(std::span<const JobRequest> requests);
 
 // The value of Slurm's std_out that leads to <folder>/log, or <folder>/log-<array index> for each task of an array. In Slurm's
 // language % begins a field. A path with a backslash has no fields there, so start_script then gives each task its own log.
 std::string slurm_output(const std::filesystem::path& folder, BatchKind kind);
+
+// Where the job's own words go: <batch>/log, or <batch>/log-<array index>.
+std::filesystem::path log_of(const Home& home, const BatchToken& token);
 
 // One line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>". In the folder, \\ is a backslash and \n a
 // line feed.

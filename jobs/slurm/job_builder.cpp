@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -91,8 +92,10 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   const auto& resources = request.resources;
   const auto limit_s = time_limit_s(batch, requests);
   SlurmJob job;
-  job.name = job_name_of(batch.kind, batch.id, request.name);
-  job.comment = comment_of(batch.kind, batch.id);
+  std::vector<std::string> keys;
+  for (const auto member : batch.members) keys.push_back(requests[member].name);
+  job.name = batch.name;
+  job.comment = comment_of(batch.kind, batch.id, keys);
   job.script_path = (folder / "script").string();
   job.work_dir = context.work_dir;
   job.out_path = slurm_output(folder, batch.kind);
@@ -154,6 +157,29 @@ std::string dependency_on(std::span<const std::string> ids)
   std::string text;
   for (const auto& [array, tasks] : jobs) text += (text.empty() ? "afterany:" : ":") + (tasks.size() > 1 ? array : tasks.front());
   return text;
+}
+
+std::vector<std::int64_t> shares_of_lanes(std::span<const std::size_t> runs, std::int64_t width)
+{
+  if (width <= 0) return std::vector<std::int64_t>(runs.size(), 0);
+  std::vector<std::int64_t> shares(runs.size(), 1);
+  const auto runs_a_lane = [&](std::size_t i) { return static_cast<double>(runs[i]) / static_cast<double>(shares[i]); };
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (auto left = width - static_cast<std::int64_t>(runs.size()); left > 0; --left) {
+    const auto longest =
+        std::max_element(order.begin(), order.end(), [&](auto a, auto b) { return runs_a_lane(a) < runs_a_lane(b); });
+    if (longest == order.end() || runs_a_lane(*longest) <= 1) break; // every run has a lane
+    ++shares[*longest];
+  }
+  return shares;
+}
+
+std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name)
+{
+  const auto is_meant = [&](const SlurmPartition& one) { return name.empty() ? one.is_default : one.name == name; };
+  const auto partition = std::find_if(partitions.begin(), partitions.end(), is_meant);
+  return partition == partitions.end() || partition->nodes == 0 ? 0 : partition->cpus / partition->nodes;
 }
 
 std::vector<std::string> Lanes::before(std::size_t runs) const

@@ -42,6 +42,14 @@ std::vector<BatchTask> tasks_for(const Batch& batch, std::span<const JobRequest>
 // the list short for a sweep.
 std::string dependency_on(std::span<const std::string> ids);
 
+// Divides `width` lanes among the batches of a submission, so that its sizes run side by side: one lane each, the others where
+// most runs wait for a lane. `runs` are their numbers of runs that can be concurrent. Width 0: no limit, and zeros.
+std::vector<std::int64_t> shares_of_lanes(std::span<const std::size_t> runs, std::int64_t width);
+
+// Number of cores per node in a partition, on average; of the default partition if `name` is empty. 0: there is no such
+// partition.
+std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name);
+
 // Enforces that at most `width` runs of a submission run at the same time. A batch takes as many lanes as it can have concurrent
 // runs, and depends on the jobs that held these lanes before.
 class Lanes {

@@ -293,6 +293,29 @@ std::vector<std::uint32_t> tasks_of(std::uint32_t array_id, std::uint32_t task, 
   return expand_array_tasks(text_of(waiting));
 }
 
+// "node[1-2]" -> node1, node2.
+std::vector<std::string> names_of(const std::string& nodes)
+{
+  const std::unique_ptr<hostlist, decltype(&slurm_hostlist_destroy)> list(slurm_hostlist_create(nodes.c_str()),
+                                                                          &slurm_hostlist_destroy);
+  std::vector<std::string> names;
+  while (list) {
+    const std::unique_ptr<char, decltype(&std::free)> name(slurm_hostlist_shift(list.get()), &std::free);
+    if (!name) break;
+    names.emplace_back(name.get());
+  }
+  return names;
+}
+
+// Slurm 22.05 does not report the node whose failure ended a job; later versions do.
+template<typename Job> std::string failed_node(const Job& job)
+{
+  if constexpr (requires { job.failed_node; })
+    return text_of(job.failed_node);
+  else
+    return {};
+}
+
 SlurmRecord record_of(const slurm_job_info_t& job)
 {
   SlurmRecord record;
@@ -316,6 +339,10 @@ SlurmRecord record_of(const slurm_job_info_t& job)
   record.run_before_suspend_s = job.pre_sus_time;
   record.restarts = job.restart_cnt;
   record.nodes = text_of(job.nodes);
+  record.failed_node = failed_node(job);
+  if (record.base_state == JOB_NODE_FAIL) record.node_names = names_of(record.nodes);
+  record.partition = text_of(job.partition);
+  record.time_limit_s = limit_s(job.time_limit);
   return record;
 }
 
@@ -338,6 +365,11 @@ SlurmRecord record_of(const slurmdb_job_rec_t& job)
   record.start_unix_s = job.start;
   record.end_unix_s = job.end;
   record.nodes = text_of(job.nodes);
+  if (record.nodes == "None assigned") record.nodes.clear(); // it never had nodes
+  record.failed_node = failed_node(job);
+  if (record.base_state == JOB_NODE_FAIL) record.node_names = names_of(record.nodes);
+  record.partition = text_of(job.partition);
+  record.time_limit_s = limit_s(job.timelimit);
   if (record.base_state == JOB_CANCELLED && job.requid != NO_VAL) record.cancelled_by = user_name(job.requid);
   return record;
 }
@@ -433,6 +465,7 @@ SlurmNode node_of(const node_info_t& info)
   node.cpus = info.cpus;
   node.memory_mib = static_cast<std::int64_t>(info.real_memory);
   node.features = text_of(info.features);
+  node.partitions = text_of(info.partitions);
   node.is_usable =
       (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED) && (info.node_state & unusable) == 0;
   return node;
@@ -453,6 +486,8 @@ SlurmSite site_of(const slurm_conf_t& conf)
   site.mpi_default = text_of(conf.mpi_default);
   site.mpi_plugins = mpi_plugins(conf.plugindir);
   site.preempt_type = text_of(conf.preempt_type);
+  constexpr std::uint16_t enforces_associations = 1; // ACCOUNTING_ENFORCE_ASSOCS of slurmdbd's own headers
+  site.demands_account = (conf.accounting_storage_enforce & enforces_associations) != 0;
   return site;
 }
 
@@ -519,11 +554,55 @@ class Module final : public SlurmApi {
       node_info_msg_t* answer = nullptr;
       check([&] { return slurm_load_node(0, &answer, SHOW_ALL | SHOW_LOCAL); });
       const std::unique_ptr<node_info_msg_t, decltype(&slurm_free_node_info_msg)> owner(answer, &slurm_free_node_info_msg);
+      partition_info_msg_t* partitions = nullptr;
+      check([&] { return slurm_load_partitions(0, &partitions, SHOW_ALL | SHOW_LOCAL); });
+      const std::unique_ptr<partition_info_msg_t, decltype(&slurm_free_partition_info_msg)> partitions_owner(
+          partitions, &slurm_free_partition_info_msg);
+      slurm_populate_node_partitions(answer, partitions);
       std::vector<SlurmNode> nodes;
       for (std::uint32_t i = 0; i < answer->record_count; ++i)
         if (answer->node_array[i].name != nullptr) nodes.push_back(node_of(answer->node_array[i]));
       return nodes;
     });
+  }
+
+  std::vector<SlurmReservation> reservations() override
+  {
+    return read_watched([] {
+      reserve_info_msg_t* answer = nullptr;
+      check([&] { return slurm_load_reservations(0, &answer); });
+      const std::unique_ptr<reserve_info_msg_t, decltype(&slurm_free_reservation_info_msg)> owner(
+          answer, &slurm_free_reservation_info_msg);
+      std::vector<SlurmReservation> reservations;
+      for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+        const auto& one = answer->reservation_array[i];
+        reservations.push_back({text_of(one.name), text_of(one.node_list), one.start_time, one.end_time});
+      }
+      return reservations;
+    });
+  }
+
+  std::vector<std::string> accounts() override
+  {
+    const CapturedWords silence;
+    const AccountingConnection connection;
+    auto user = user_name(getuid());
+    auto cluster = text_of(slurm_conf.cluster_name);
+    const SlurmList users(slurm_list_create(nullptr)), clusters(slurm_list_create(nullptr));
+    slurm_list_append(users.get(), user.data());
+    slurm_list_append(clusters.get(), cluster.data());
+    slurmdb_assoc_cond_t condition{};
+    condition.user_list = users.get();
+    condition.cluster_list = clusters.get();
+    errno = 0;
+    const SlurmList answer(connection.get() == nullptr ? nullptr : slurmdb_associations_get(connection.get(), &condition));
+    if (answer.get() == nullptr) fail(slurm_get_errno() == 0 ? ESLURM_DB_CONNECTION : slurm_get_errno());
+    std::vector<std::string> accounts;
+    const auto iterator = slurm_list_iterator_create(answer.get());
+    while (const auto* one = static_cast<slurmdb_assoc_rec_t*>(slurm_list_next(iterator)))
+      accounts.insert(one->is_def == 1 ? accounts.begin() : accounts.end(), text_of(one->acct));
+    slurm_list_iterator_destroy(iterator);
+    return accounts;
   }
 
   std::uint32_t submit(const SlurmJob& job) override

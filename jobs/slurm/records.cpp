@@ -5,8 +5,6 @@
 namespace dt::jobs::slurm {
 namespace {
 
-constexpr std::string_view prefix = "dtctl:";
-
 std::string place_of(const BatchToken& token)
 {
   return token.kind == BatchKind::array ? format_token(token) : static_cast<char>(token.kind) + token.batch;
@@ -28,8 +26,8 @@ bool outranks(const SlurmRecord& a, const SlurmRecord& b)
 KnownJobs::KnownJobs(std::vector<SlurmRecord> records) : records_(std::move(records))
 {
   for (const auto& record : records_) {
-    if (!std::string_view(record.comment).starts_with(prefix)) continue; // not a job of dtctl
-    const auto place = record.comment.substr(prefix.size());
+    const std::string place(batch_of_comment(record.comment));
+    if (place.empty()) continue; // not a job of dtctl
     batches_.emplace(place, &record);
     if (!place.starts_with(static_cast<char>(BatchKind::array))) add(place, record);
     for (const auto task : record.tasks) add(place + "." + std::to_string(task), record);
@@ -45,20 +43,18 @@ void KnownJobs::add(const std::string& place, const SlurmRecord& record)
   if (is_better) entry->second = &record;
 }
 
-const SlurmRecord* KnownJobs::find(const BatchToken& token, const std::string& key) const
+const SlurmRecord* KnownJobs::find(const BatchToken& token) const
 {
   const auto found = places_.find(place_of(token));
-  if (found == places_.end() || found->second->name != job_name_of(token.kind, token.batch, key)) return nullptr;
-  return found->second;
+  return found == places_.end() ? nullptr : found->second;
 }
 
-std::vector<const SlurmRecord*> KnownJobs::living(const BatchToken& token, const std::string& key) const
+std::vector<const SlurmRecord*> KnownJobs::living(const BatchToken& token) const
 {
   const auto place = place_of(token);
-  const auto name = job_name_of(token.kind, token.batch, key);
   std::vector<const SlurmRecord*> found;
   const auto take = [&](const SlurmRecord* record) {
-    if (lives(*record) && record->name == name) found.push_back(record);
+    if (lives(*record)) found.push_back(record);
   };
   if (const auto best = places_.find(place); best != places_.end()) take(best->second);
   const auto [begin, end] = outranked_.equal_range(place);

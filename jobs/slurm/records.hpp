@@ -17,10 +17,10 @@ class KnownJobs {
   explicit KnownJobs(std::vector<SlurmRecord> records);
   KnownJobs(const KnownJobs&) = delete;
   KnownJobs& operator=(const KnownJobs&) = delete;
-  // Returns the job with this token if its name is right too, else nullptr. `key` is the run's key.
-  const SlurmRecord* find(const BatchToken& token, const std::string& key) const;
+  // Returns the job with this token, or nullptr.
+  const SlurmRecord* find(const BatchToken& token) const;
   // Returns all living jobs with this token. There are several if Slurm accepted a submission that was assumed lost.
-  std::vector<const SlurmRecord*> living(const BatchToken& token, const std::string& key) const;
+  std::vector<const SlurmRecord*> living(const BatchToken& token) const;
 
   // Returns all living jobs of a batch, of any of its runs.
   std::vector<const SlurmRecord*> living_of(BatchKind kind, std::string_view batch) const;

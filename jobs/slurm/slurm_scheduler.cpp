@@ -1,11 +1,13 @@
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include "core/file.hpp"
+#include "core/units.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/slurm/array_tasks.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"
 #include "jobs/slurm/records.hpp"
+#include "jobs/slurm/site_fit.hpp"
 #include "jobs/slurm/submission.hpp"
 #include "jobs/slurm/words.hpp"
 
@@ -16,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -94,6 +97,7 @@ class Poll {
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (!tell(i, queue) && !jobs_[i].has_ended) missing.push_back(i);
     std::erase_if(missing, [&](std::size_t i) { return was_removed(i, queue); });
+    name_who_cancelled();
     if (!missing.empty()) look_into_the_past(missing);
     return std::move(statuses_);
   }
@@ -102,9 +106,11 @@ class Poll {
   bool tell(std::size_t i, const KnownJobs& known)
   {
     const auto token = parse_token(jobs_[i].token);
-    const auto* record = token ? known.find(*token, jobs_[i].name) : nullptr;
+    const auto* record = token ? known.find(*token) : nullptr;
     if (record == nullptr) return false;
     statuses_[i] = words_for(record, token->batch);
+    if (statuses_[i].outcome == RunState::cancelled && record->cancelled_by.empty() && !is_there(jobs_[i].attempt.cancel()))
+      nameless_.push_back(i);
     statuses_[i].job_id = id_of(*record, *token);
     put_failed_start(jobs_[i], *record, statuses_[i]);
     if (token->kind != BatchKind::ladder) return true;
@@ -123,6 +129,7 @@ class Poll {
     if (!is_asked && !is_struck_out(jobs_[i], queue)) return false;
     put_removed(statuses_[i], is_asked ? "removed from Slurm's queue before it started"
                                        : "removed from Slurm's queue before it started (scancel)");
+    if (!is_asked) nameless_.push_back(i);
     return true;
   }
 
@@ -130,16 +137,55 @@ class Poll {
   bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
   {
     const auto token = parse_token(job.token);
-    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) &&
-           !is_there(batch_folder(home_, token->batch) / fmt::format("log-{}", token->index));
+    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) && !is_there(log_of(home_, *token));
   }
 
   // Caches the status, because thousands of waiting tasks share the record of their array.
   const JobStatus& words_for(const SlurmRecord* record, const std::string& batch)
   {
     const auto [entry, is_new] = words_.try_emplace(record);
-    if (is_new) entry->second = status_of(*record, batch_folder(home_, batch).string());
+    if (!is_new) return entry->second;
+    auto known = *record;
+    if (known.node_names.size() > 1 && known.failed_node.empty()) known.failed_node = failed_nodes(known, nodes());
+    entry->second = status_of(known, batch_folder(home_, batch).string());
+    if (entry->second.state == JobStatus::State::queued)
+      entry->second.reason += words_of_reservation(known, reservations(known), now_unix_s());
     return entry->second;
+  }
+
+  // Asks only when the answer is needed, and once.
+  const std::vector<SlurmNode>& nodes()
+  {
+    if (!nodes_) nodes_ = ask(api_, pause_, [&] { return api_.nodes(); });
+    return *nodes_;
+  }
+
+  const std::vector<SlurmReservation>& reservations(const SlurmRecord& record)
+  {
+    static const std::vector<SlurmReservation> none;
+    if (record.reason != "ReqNodeNotAvail") return none;
+    if (!reservations_) reservations_ = ask(api_, pause_, [&] { return api_.reservations(); });
+    return *reservations_;
+  }
+
+  // The queue does not tell who cancelled a job; the accounting does, a moment later. What is kept of the end should have the
+  // name.
+  void name_who_cancelled()
+  {
+    if (nameless_.empty() || !api_.has_accounting()) return;
+    auto asked = std::exchange(nameless_, {});
+    try {
+      for (int number = 1; !asked.empty() && number <= most_tries_of_a_question; ++number) {
+        if (number > 1) pause_(1);
+        const KnownJobs past(api_.load_past(query_for(asked)));
+        words_.clear();
+        std::erase_if(asked, [&](std::size_t i) {
+          const auto* record = past.find(*parse_token(jobs_[i].token));
+          return record != nullptr && !record->cancelled_by.empty() && tell(i, past);
+        });
+      }
+    } catch (const SlurmFailure&) { // it is cancelled all the same
+    }
   }
 
   void look_into_the_past(const std::vector<std::size_t>& missing)
@@ -186,7 +232,7 @@ class Poll {
       const auto token = parse_token(jobs_[i].token);
       if (!token) continue;
       if (!jobs_[i].job_id.empty()) ids.insert(static_cast<std::uint32_t>(std::strtoul(jobs_[i].job_id.c_str(), nullptr, 10)));
-      names.insert(job_name_of(token->kind, token->batch, jobs_[i].name));
+      names.insert(recorded_job_name(batch_folder(home_, token->batch), *token, jobs_[i].name));
       if (!jobs_[i].job_id.empty()) continue;
       const auto submission = read_submission(jobs_[i].attempt);
       const double submitted = submission ? submission->submitted_unix_s : 1;
@@ -201,6 +247,9 @@ class Poll {
   const Pause& pause_;
   std::span<const JobHandle> jobs_;
   std::vector<JobStatus> statuses_;
+  std::vector<std::size_t> nameless_; // cancelled, and Slurm's queue does not say by whom
+  std::optional<std::vector<SlurmNode>> nodes_;
+  std::optional<std::vector<SlurmReservation>> reservations_;
   std::map<const SlurmRecord*, JobStatus> words_;
 };
 
@@ -222,7 +271,7 @@ void add_target(const Home& home, const KnownJobs& queue, const JobHandle& job, 
 {
   const auto token = parse_token(job.token);
   if (!token) return;
-  const auto records = queue.living(*token, job.name);
+  const auto records = queue.living(*token);
   if (token->kind == BatchKind::ladder && !records.empty() &&
       (!targets.ladders_looked_at.insert(token->batch).second || !is_wholly_cancelled(home, token->batch)))
     return;
@@ -255,6 +304,26 @@ void SlurmScheduler::assign_tokens(std::span<JobRequest> requests, const SubmitR
   for (const auto& batch : plan_batches(requests, most_array_tasks(site), new_id))
     for (std::size_t i = 0; i < batch.members.size(); ++i)
       requests[batch.members[i]].token = format_token({batch.kind, batch.id, batch.indices[i]});
+}
+
+std::vector<std::string> SlurmScheduler::misfits(std::span<const JobRequest> requests)
+{
+  const auto site = ask(*api_, pause_, [&] { return api_->site(); });
+  SiteOffer offer{ask(*api_, pause_, [&] { return api_->partitions(); }), ask(*api_, pause_, [&] { return api_->nodes(); })};
+  if (site.demands_account) {
+    try {
+      offer.accounts = api_->accounts();
+    } catch (const SlurmFailure&) { // slurmdbd is down: the controller knows the accounts, but does not tell them
+    }
+  }
+  std::vector<std::string> misfits(requests.size());
+  for (const auto& batch : plan_batches(requests, most_array_tasks(site), [] { return std::string(); })) {
+    SubmissionContext context;
+    context.cores_per_node = cores_per_node(offer.partitions, requests[batch.members.front()].resources.partition);
+    const auto why = misfit(job_for(batch, requests, {}, context, {}), offer);
+    for (const auto member : batch.members) misfits[member] = why;
+  }
+  return misfits;
 }
 
 std::vector<SubmitOutcome> SlurmScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)

@@ -28,6 +28,8 @@ class SlurmScheduler final : public Scheduler {
   std::string name() const override { return "slurm"; }
   // Asks the site for its limits, because arrays must be split at them.
   void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules) override;
+  // Asks the site for its limits, partitions and nodes, and the accounting for this user's accounts if the site demands one.
+  std::vector<std::string> misfits(std::span<const JobRequest> requests) override;
   // Submits each batch once. If a batch's folder exists already, the queue is searched for the batch first.
   std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;

@@ -1,6 +1,7 @@
 #include "jobs/slurm/submission.hpp"
 
 #include "core/file.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/quick_file.hpp"
@@ -56,7 +57,7 @@ Batch part_of(const Batch& batch, std::size_t begin, std::size_t end)
   const auto cut = [&](const auto& all) {
     return std::vector(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
   };
-  return {batch.kind, batch.id, cut(batch.members), cut(batch.indices)};
+  return {batch.kind, batch.id, cut(batch.members), cut(batch.indices), batch.name};
 }
 
 Batch first_of(const Batch& batch, std::size_t jobs)
@@ -88,7 +89,7 @@ Submission::Submission(const Home& home, SlurmApi& api, const Pause& pause, std:
 {
   context_.work_dir = current_folder();
   context_.environment = job_environment();
-  context_.max_running = rules.max_running;
+  most_running_ = rules.max_running;
 }
 
 std::vector<SubmitOutcome> Submission::run()
@@ -96,9 +97,10 @@ std::vector<SubmitOutcome> Submission::run()
   auto batches = batches_of(requests_);
   for (auto& outcome : outcomes_) outcome.error = "Its token is not one of the Slurm scheduler's.";
   for (const auto& batch : batches) settle(batch, {});
-  context_.cores_per_node = cores_per_node();
+  context_.cores_per_node = cores_of_oversubscribed();
   leave_out_known(batches);
   write_folders(batches);
+  share_lanes(batches);
   for (const auto& batch : batches) hand_over(batch);
   return std::move(outcomes_);
 }
@@ -116,10 +118,10 @@ void Submission::leave_out_known(std::vector<Batch>& batches)
 // Requests that are in the queue already get their job id, and their jobs take their lanes.
 Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
 {
-  Batch rest{batch.kind, batch.id, {}, {}};
+  Batch rest{batch.kind, batch.id, {}, {}, batch.name};
   for (std::size_t i = 0; i < batch.members.size(); ++i) {
     const BatchToken token{batch.kind, batch.id, batch.indices[i]};
-    if (const auto* record = queue.find(token, requests_[batch.members[i]].name)) {
+    if (const auto* record = queue.find(token)) {
       outcomes_[batch.members[i]] = {id_of(*record, token), {}};
     } else {
       rest.members.push_back(batch.members[i]);
@@ -135,7 +137,7 @@ Batch Submission::without_known(const Batch& batch, const KnownJobs& queue)
 // power cut destroys the files of an accepted job, the job finds no attempt to claim and does nothing.
 void Submission::write_folders(std::vector<Batch>& batches)
 {
-  std::erase_if(batches, [&](const Batch& batch) {
+  std::erase_if(batches, [&](Batch& batch) {
     if (batch.members.empty()) return true;
     try {
       write_folder(batch);
@@ -147,10 +149,14 @@ void Submission::write_folders(std::vector<Batch>& batches)
   });
 }
 
-void Submission::write_folder(const Batch& batch) const
+void Submission::write_folder(Batch& batch) const
 {
   const auto folder = batch_folder(home_, batch.id);
   make_folders(folder);
+  if (is_there(folder / "name"))
+    batch.name = trim(read_file(folder / "name")); // a part of the batch was submitted under this name
+  else
+    write_file_quick(folder / "name", batch.name + "\n");
   const auto& resources = requests_[batch.members.front()].resources;
   write_file_quick(folder / "script", start_script({agent_program().string(), folder, batch.kind == BatchKind::ladder,
                                                     resources.requeue, resources.signal_ahead_s}));
@@ -189,7 +195,9 @@ void Submission::hand_over(const Batch& batch)
 bool Submission::hand_over_part(const Batch& part, SlurmJob& job)
 {
   const auto runs = jobs_in(part);
-  job = job_for(part, requests_, batch_folder(home_, part.id), context_, lanes_.before(runs));
+  context_.max_running = shares_.at(part.id);
+  const auto lanes = context_.max_running > 0 ? std::min(runs, static_cast<std::size_t>(context_.max_running)) : runs;
+  job = job_for(part, requests_, batch_folder(home_, part.id), context_, lanes_.before(lanes));
   job.script = read_file(job.script_path);
   const Purse purse{job.partition, job.account, job.qos};
   if (const auto full = full_.find(purse); full != full_.end()) {
@@ -198,7 +206,7 @@ bool Submission::hand_over_part(const Batch& part, SlurmJob& job)
   }
   try {
     const auto id = submit(part, job);
-    lanes_.take(runs, std::to_string(id));
+    lanes_.take(lanes, std::to_string(id));
     for (std::size_t i = 0; i < part.members.size(); ++i)
       outcomes_[part.members[i]] = {format_job_id(part.kind, id, part.indices[i]), {}};
     return true;
@@ -241,7 +249,7 @@ std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
   for (int number = 1;; ++number) {
     try {
       const KnownJobs queue(api_.load_jobs());
-      if (const auto* record = queue.find(token, requests_[batch.members.front()].name)) return job_of(*record);
+      if (const auto* record = queue.find(token)) return job_of(*record);
       if (was_empty) return std::nullopt;
       was_empty = true;
     } catch (const SlurmFailure& failure) {
@@ -262,7 +270,7 @@ std::uint32_t Submission::without_copies(const Batch& batch, std::uint32_t id) c
   const BatchToken token{batch.kind, batch.id, batch.indices.front()};
   try {
     const KnownJobs queue(api_.load_jobs());
-    const auto jobs = queue.living(token, requests_[batch.members.front()].name);
+    const auto jobs = queue.living(token);
     const auto is_first = [](const SlurmRecord* a, const SlurmRecord* b) {
       const bool a_waits = a->base_state == 0, b_waits = b->base_state == 0;
       return a_waits != b_waits ? b_waits : job_of(*a) < job_of(*b);
@@ -286,25 +294,26 @@ void Submission::keep_pace()
   last_call_unix_s_ = now_unix_s();
 }
 
+void Submission::share_lanes(std::span<const Batch> batches)
+{
+  std::vector<std::size_t> runs;
+  for (const auto& batch : batches) runs.push_back(jobs_in(batch));
+  const auto shares = shares_of_lanes(runs, most_running_);
+  for (std::size_t i = 0; i < batches.size(); ++i) shares_[batches[i].id] = shares[i];
+}
+
 void Submission::settle(const Batch& batch, const SubmitOutcome& outcome)
 {
   for (const auto member : batch.members) outcomes_[member] = outcome;
 }
 
-// Average number of cores per node of the partition used by the first run that oversubscribes. Asks Slurm only if there is such a
-// run.
-std::int64_t Submission::cores_per_node() const
+// Of the partition used by the first run that oversubscribes. Asks Slurm only if there is such a run.
+std::int64_t Submission::cores_of_oversubscribed() const
 {
   const auto wants = [](const JobRequest& request) { return request.resources.oversubscribe; };
   const auto request = std::find_if(requests_.begin(), requests_.end(), wants);
   if (request == requests_.end()) return 0;
-  std::int64_t cores = 0;
-  for (const auto& partition : ask(api_, pause_, [&] { return api_.partitions(); })) {
-    const auto& name = request->resources.partition;
-    const bool is_ours = name.empty() ? partition.is_default : partition.name == name;
-    if (is_ours && partition.nodes > 0) cores = partition.cpus / partition.nodes;
-  }
-  return cores;
+  return cores_per_node(ask(api_, pause_, [&] { return api_.partitions(); }), request->resources.partition);
 }
 
 } // namespace dt::jobs::slurm

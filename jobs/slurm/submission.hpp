@@ -34,20 +34,23 @@ class Submission {
   void write_folders(std::vector<Batch>& batches);
   void hand_over(const Batch& batch);
   bool hand_over_part(const Batch& part, SlurmJob& job);
-  void write_folder(const Batch& batch) const;
+  void write_folder(Batch& batch) const;
   std::uint32_t submit(const Batch& batch, const SlurmJob& job);
   std::optional<std::uint32_t> look_up(const Batch& batch) const;
   std::uint32_t without_copies(const Batch& batch, std::uint32_t id) const;
   void keep_pace();
+  void share_lanes(std::span<const Batch> batches);
   void settle(const Batch& batch, const SubmitOutcome& outcome);
-  std::int64_t cores_per_node() const;
+  std::int64_t cores_of_oversubscribed() const;
 
   const Home& home_;
   SlurmApi& api_;
   const Pause& pause_;
   std::span<const JobRequest> requests_;
   SubmissionContext context_;
+  std::int64_t most_running_ = 0; // of all runs of the submission; 0: no limit
   Lanes lanes_;
+  std::map<std::string, std::int64_t> shares_; // of the lanes, by batch
   std::vector<SubmitOutcome> outcomes_;
   std::map<Purse, std::string> full_; // purses without room for more jobs, and Slurm's message
   std::string full_words_;            // message of the last refusal for lack of room

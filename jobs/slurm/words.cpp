@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/slurm/array_tasks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,7 @@ constexpr std::array reasons{
     Row{"AssociationResourceLimit", "waits: the account has reached its limit of resources"},
     Row{"AssociationTimeLimit", "waits: the account has used up its time"},
     Row{"Reservation", "waits for its reservation"},
-    Row{"ReqNodeNotAvail", "waits for a node it names, which is down, drained or reserved"},
+    Row{"ReqNodeNotAvail", "waits for nodes that are down, drained or reserved"},
     Row{"JobHeldUser", "held by its user (release it with scontrol release)"},
     Row{"FrontEndDown", "waits for a front-end node"},
     Row{"SchedDefer", "waits for the scheduler: the site defers scheduling at submission"},
@@ -197,6 +198,14 @@ JobStatus ended(const SlurmRecord& record, std::optional<RunState> outcome, std:
   return status;
 }
 
+// A job of several nodes does not tell which of them failed.
+std::string failed_node(const SlurmRecord& record)
+{
+  if (!record.failed_node.empty()) return record.failed_node;
+  if (record.nodes.empty()) return "a node";
+  return record.nodes.find_first_of("[,") == std::string::npos ? record.nodes : "one of the nodes " + record.nodes;
+}
+
 std::string on_nodes(const SlurmRecord& record) { return record.nodes.empty() ? "a node" : record.nodes; }
 
 // Why Slurm started no process of the job; empty if it started the job's script. No process was sent signal 53: Slurm reports it
@@ -228,7 +237,7 @@ JobStatus status_of_ended(const SlurmRecord& record, const std::string& folder)
   case BaseState::preempted:
     return ended(record, RunState::preempted, "made way for another job (PREEMPTED)");
   case BaseState::node_fail:
-    return ended(record, RunState::failed, on_nodes(record) + " failed (NODE_FAIL)");
+    return ended(record, RunState::failed, failed_node(record) + " failed (NODE_FAIL)");
   case BaseState::boot_fail:
     return ended(record, RunState::failed, on_nodes(record) + " did not boot (BOOT_FAIL)");
   case BaseState::deadline:
@@ -275,11 +284,18 @@ JobStatus suspended(const SlurmRecord& record)
   return status;
 }
 
+std::string job_for_scontrol(const SlurmRecord& record)
+{
+  if (record.array_id == 0) return std::to_string(record.id);
+  if (record.tasks.size() == 1) return fmt::format("{}_{}", record.array_id, record.tasks.front());
+  return fmt::format("{}_[{}]", record.array_id, format_array_tasks(record.tasks));
+}
+
 JobStatus pending(const SlurmRecord& record)
 {
   auto status = living(record, JobStatus::State::queued, waiting_words(record));
   const std::string_view reason = record.flags.held ? "JobHoldMaxRequeue" : std::string_view(record.reason);
-  status.hindrance = hindrance_of(reason, record.array_id != 0 ? record.array_id : record.id);
+  status.hindrance = hindrance_of(reason, job_for_scontrol(record));
   return status;
 }
 
@@ -338,13 +354,42 @@ std::string reason_words(std::string_view native)
   return fmt::format("{} ({})", words, native);
 }
 
-Hindrance hindrance_of(std::string_view reason, std::uint32_t job)
+Hindrance hindrance_of(std::string_view reason, std::string_view job)
 {
   if (reason == "JobHeldAdmin") return {"ask an administrator to release it", false};
   if (has(reason, "Held") || has(reason, "Hold")) return {fmt::format("release it: scontrol release {}", job), false};
   const auto row = std::find_if(remedies.begin(), remedies.end(), [&](const Row& remedy) { return remedy.first == reason; });
   if (row != remedies.end()) return {std::string(row->second), true};
   return is_own_limit(reason) ? Hindrance{limit_remedy(reason), true} : Hindrance{};
+}
+
+std::string words_of_reservation(const SlurmRecord& record, std::span<const SlurmReservation> reservations, double now_unix_s)
+{
+  constexpr double least_s = 120; // a shorter run would hardly start in time
+  if (record.reason != "ReqNodeNotAvail" && !has(record.reason, "Reserved") && record.reason != "Reservation") return {};
+  const SlurmReservation* next = nullptr;
+  for (const auto& one : reservations) {
+    const auto left_s = static_cast<double>(one.start_unix_s) - now_unix_s;
+    const bool is_in_the_way =
+        left_s >= least_s && (record.time_limit_s == 0 || static_cast<double>(record.time_limit_s) > left_s);
+    if (is_in_the_way && (next == nullptr || one.start_unix_s < next->start_unix_s)) next = &one;
+  }
+  if (next == nullptr) return {};
+  const auto minutes = static_cast<std::int64_t>((static_cast<double>(next->start_unix_s) - now_unix_s) / 60) - 1;
+  return fmt::format("; the reservation {} begins at {}: with a time limit of at most {} it could end before that "
+                     "(resources.time_limit, or now: scontrol update jobid={} timelimit={})",
+                     printable(next->name), clock_time(static_cast<double>(next->start_unix_s)),
+                     format_duration(static_cast<double>(minutes * 60)), job_for_scontrol(record), minutes);
+}
+
+std::string failed_nodes(const SlurmRecord& record, std::span<const SlurmNode> nodes)
+{
+  std::vector<std::string> failed;
+  for (const auto& node : nodes)
+    if (std::find(record.node_names.begin(), record.node_names.end(), node.name) != record.node_names.end() &&
+        node.state.starts_with("DOWN"))
+      failed.push_back(node.name);
+  return failed.size() == record.node_names.size() ? "" : join(failed, ", ");
 }
 
 std::string waiting_words(const SlurmRecord& record)

@@ -1,5 +1,6 @@
 #include "recipes/checks/checks.hpp"
 
+#include "core/spec/input_shape.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/units.hpp"
@@ -321,6 +322,21 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   check_sizes("study.nodes", study.nodes, problems);
   check_sizes("study.parts", study.parts, problems);
   return problems;
+}
+
+std::vector<std::string> notes_on_images(const std::vector<RunSpec>& runs)
+{
+  std::vector<std::string> notes;
+  for (const auto& run : runs) {
+    const auto* facts = run.is_own_program() ? nullptr : find_model_facts(run.model.name);
+    const auto shape = input_shape_of(run.data);
+    if (facts == nullptr || !shape) continue;
+    const auto given = image_text(*shape), natural = image_text(facts->natural);
+    auto note = run.model.name + " gets images of " + given + ", not of " + natural +
+                " as in its paper: the number of its weights, its computation or both are not the paper's";
+    if (given != natural && std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 } // namespace dt::recipes

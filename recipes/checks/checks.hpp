@@ -38,6 +38,10 @@ void find_platform_problems(const RunSpec& spec, std::vector<Problem>& problems)
 // recipes/checks/program_checks.cpp: the user's own program, GPUs and wrappers. Adds the problems.
 void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems);
 
+// Returns a sentence for each model that gets images of another size than in its paper. The images of a packed set are not known
+// here.
+std::vector<std::string> notes_on_images(const std::vector<RunSpec>& runs);
+
 // Returns values of `sync` that are allowed but probably unintended.
 std::vector<Problem> find_sync_doubts(const RunSpec& spec);
 

@@ -492,13 +492,16 @@ Expansion expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics
 
 std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<RunSpec>& runs)
 {
+  auto notes = notes_on_images(runs);
   const auto of_engine = std::count_if(runs.begin(), runs.end(), [](const RunSpec& run) { return !run.is_own_program(); });
   const auto* gpus = resolved.settings.find("resources.gpus_per_node");
   if (gpus == nullptr) gpus = resolved.settings.find("resources.gpus_per_rank");
-  if (gpus == nullptr || of_engine == 0) return {};
+  if (gpus == nullptr || of_engine == 0) return notes;
   const auto whose = is_of_profile(resolved, gpus->path) ? "the profile" : "the recipe";
-  return {std::to_string(of_engine) + (of_engine == 1 ? " run" : " runs") + " of dtengine will ask for no GPU, although " +
-          whose + " gives " + ticked(gpus->path) + ": dtengine computes on processor cores"};
+  notes.push_back(std::to_string(of_engine) + (of_engine == 1 ? " run" : " runs") +
+                  " of dtengine will ask for no GPU, although " + whose + " gives " + ticked(gpus->path) +
+                  ": dtengine computes on processor cores");
+  return notes;
 }
 
 std::string sized_label(const RunSpec& spec)

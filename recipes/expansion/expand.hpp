@@ -33,7 +33,8 @@ struct Expansion {
 };
 Expansion expand(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings);
 
-// Sentences on settings of the recipe or its profile that some of the runs do not use, as intended.
+// Sentences on what is as intended, but should be known: settings of the recipe or its profile that some of the runs do not use,
+// and images of another size than in the papers of the models.
 std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<RunSpec>& runs);
 
 // 0 … count-1 in a random order (Fisher-Yates) that is equal on every machine and with every standard library, because studies

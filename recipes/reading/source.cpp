@@ -10,6 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace dt::recipes {
 namespace {
 
@@ -19,10 +23,27 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
+// Opens without waiting for a writer of a FIFO. A pipe that the shell made for a recipe, as in `dtctl plan <(make-recipe)`, has a
+// name in /dev and a writer; other FIFOs are refused (errno is then EINVAL), because nobody may ever write to them.
+std::unique_ptr<std::FILE, CloseFile> open_source(const fs::path& path)
+{
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  struct stat status {};
+  const bool is_fifo = ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode);
+  if (is_fifo && !path.string().starts_with("/dev/")) {
+    ::close(descriptor);
+    errno = EINVAL;
+    return nullptr;
+  }
+  ::fcntl(descriptor, F_SETFL, 0); // from here on a read waits
+  return std::unique_ptr<std::FILE, CloseFile>(::fdopen(descriptor, "rb"));
+}
+
 // Reads slightly more than the allowed size, so that an endless device is refused too. On failure sets errno and returns nothing.
 std::optional<std::string> read_limited(const fs::path& path)
 {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+  const auto file = open_source(path);
   if (!file) return std::nullopt;
   std::string bytes;
   std::array<char, 16 * 1024> block{};
@@ -39,6 +60,7 @@ std::string why_unreadable(const fs::path& path, int error_number)
 {
   std::error_code error;
   if (fs::is_directory(path, error)) return "is a folder, not a file";
+  if (fs::is_fifo(path, error)) return "is a FIFO, not a file";
   if (error_number == ENOENT) return "does not exist" + near_file(path);
   return std::string("cannot be read: ") + std::strerror(error_number);
 }

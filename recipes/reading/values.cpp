@@ -6,6 +6,7 @@
 #include "core/program/program_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "core/whole_number.hpp"
 #include "recipes/reading/layers.hpp"
 
 #include <algorithm>
@@ -120,7 +121,9 @@ class ValueReader {
     if (leading_zero)
       return refuse(node, " is " + ticked(*text) + ", which some YAML readers interpret as octal; remove the leading zeros");
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (const auto decimal = whole_of_decimal(*text); end != text->data() + text->size() && decimal)
+      value = *decimal, end = text->data() + text->size();
     const bool whole = end == text->data() + text->size() && !text->empty();
     if (error == std::errc::result_out_of_range && whole)
       return refuse(node, " is " + ticked(node.text) + "; allowed: " + range_text(key_));
@@ -176,12 +179,13 @@ class ValueReader {
   {
     if (node.kind == Node::Kind::null) return refuse(node, " has a text without value; write \"\" for an empty one");
     if (node.kind != Node::Kind::scalar) return refuse_type(node, "a text");
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
     if (has_odd_character(node)) return std::nullopt;
     if (node.text.find('\0') != std::string::npos)
       return refuse(node, " contains a NUL character, which cannot be passed to a program");
-    if (is_one_line(key_) && std::any_of(node.text.begin(), node.text.end(), is_control))
+    if (is_one_line(key_) && printable(node.text) != node.text)
       return refuse(node, " must be one line without control characters, not " + describe(node));
+    if (key_.path == "description" && printable_lines(node.text) != node.text)
+      return refuse(node, " must be a text without control characters, not " + describe(node));
     return node.text;
   }
 
@@ -311,7 +315,7 @@ bool takes_unit(const Key& key) { return key.unit == "share" || key.unit == "nod
 bool is_one_line(const Key& key)
 {
   return key.path != "description" && key.path != "program.command" && key.path != "resources.setup" &&
-         key.path != "resources.env";
+         key.path != "resources.setup_before" && key.path != "resources.env";
 }
 
 std::optional<FieldValue> read_value(const Key& key, const Node& node, Diagnostics& diagnostics)

@@ -57,8 +57,8 @@ def alexnet(dropout=False):
 
 
 def local_norm():
-    # PyTorch divides alpha by the channels that are summed, as oneDNN does.
-    return nn.LocalResponseNorm(5, alpha=1e-4, beta=0.75, k=2.0)
+    # PyTorch divides alpha by the channels that are summed, as oneDNN does; the paper does not.
+    return nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0)
 
 
 def alexnet_cifar(dropout=False):

@@ -128,6 +128,7 @@ Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
     : connection(expected(file, access), flags_of(access), lock_timeout_s, access == Access::read_only && needs_immutable(file)),
       file_system(file_system_at(file))
 {
+  connection.wait_for_recovery();
   connection.execute("PRAGMA foreign_keys = ON");
   connection.execute("PRAGMA cache_size = -65536"); // KiB
   if (access == Access::read_write)

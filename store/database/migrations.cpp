@@ -5,6 +5,8 @@
 #include "store/database/schema.hpp"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,19 @@ std::string schema_hash()
     return hasher.hex();
   }();
   return hash;
+}
+
+// The names of the tables, views and indexes that dtctl makes.
+const std::set<std::string>& own_names()
+{
+  static const std::set<std::string> names = [] {
+    std::set<std::string> found;
+    std::istringstream words(schema_text());
+    for (std::string before, word, name; words >> word; before = word)
+      if (before == "CREATE" && (word == "TABLE" || word == "VIEW" || word == "INDEX") && words >> name) found.insert(name);
+    return found;
+  }();
+  return names;
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -54,6 +69,16 @@ Pairs entries_of(Connection& connection, const std::string& type)
   return pairs_of(connection, "SELECT name, sql FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", type);
 }
 
+// A hash of what the file has of dtctl's tables, views and indexes. Others may add some of their own.
+std::string hash_of_file(Connection& connection)
+{
+  Hasher hasher;
+  auto entries = connection.statement("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name");
+  while (entries.next())
+    if (own_names().contains(entries.text(0))) hasher.update(entries.text(0) + "\n" + entries.text(1) + "\n");
+  return hasher.hex();
+}
+
 bool holds(const Pairs& pairs, const std::string& name)
 {
   return std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
@@ -76,7 +101,8 @@ void change_tables(Connection& connection, Connection& wanted)
 }
 
 // Tables get the columns that the rows of core/record and core/spec describe now, and lose the others. Views and indexes are made
-// again. Every run is marked to be taken in again (runs_to_read_again), so that the new columns are filled from the run folders.
+// again. Every run and study is marked to be taken in again (runs_to_read_again), so that the new columns are filled from the
+// folders.
 void update(Connection& connection)
 {
   Connection wanted("schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, 0);
@@ -87,6 +113,7 @@ void update(Connection& connection)
   for (const auto* type : {"index", "view"})
     for (const auto& [name, sql] : entries_of(wanted, type)) connection.execute(sql);
   connection.execute("UPDATE runs SET fingerprint = ''");
+  connection.execute("UPDATE studies SET points_current = -1");
 }
 
 } // namespace
@@ -130,7 +157,10 @@ void refuse_development_version(Connection& connection)
 
 bool is_current(Connection& connection)
 {
-  return schema_version(connection) == latest_version() && connection.text_of("SELECT schema_hash FROM format") == schema_hash();
+  if (schema_version(connection) != latest_version()) return false;
+  constexpr const char* has_both = "SELECT count(*) FROM pragma_table_info('format') WHERE name IN ('schema_hash', 'file_hash')";
+  return connection.integer_of(has_both) == 2 && connection.text_of("SELECT schema_hash FROM format") == schema_hash() &&
+         connection.text_of("SELECT file_hash FROM format") == hash_of_file(connection);
 }
 
 void migrate(Connection& connection)
@@ -142,7 +172,7 @@ void migrate(Connection& connection)
   if (!is_new && is_current(connection)) return;
   is_new ? connection.execute(schema_text()) : update(connection);
   connection.execute("DELETE FROM format");
-  connection.statement("INSERT INTO format (schema_hash) VALUES (?)").run(schema_hash());
+  connection.statement("INSERT INTO format (schema_hash, file_hash) VALUES (?, ?)").run(schema_hash(), hash_of_file(connection));
   connection.execute("PRAGMA application_id = " + std::to_string(application_id));
   connection.execute("PRAGMA user_version = " + std::to_string(latest_version()));
   transaction.commit();

@@ -20,7 +20,7 @@ bool is_of_a_development_version(Connection& connection);
 // Throws an environment error for a file of a development version; it says how to make the file again.
 void refuse_development_version(Connection& connection);
 
-// Whether the file has the tables, columns and views of this dtctl.
+// Whether the file has the tables, columns and views of this dtctl, and has lost none of them since.
 bool is_current(Connection& connection);
 
 // Creates the schema in an empty file, or adds to an older file what it lacks, in one transaction. Safe when two processes do it

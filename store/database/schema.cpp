@@ -32,8 +32,8 @@ std::string columns_but(Fields<Record> fields, const std::vector<std::string_vie
 
 std::string with_not_finite(std::string columns) { return columns += "  " + std::string(not_finite_column) + " TEXT,\n"; }
 
-// One row: the hash of the schema that the file has.
-constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT NOT NULL) STRICT;\n";
+// One row: the hash of the schema that the file was made for, and of what it then had. They differ where columns were added.
+constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT NOT NULL, file_hash TEXT) STRICT;\n";
 
 // Integer ids hold the tables together; keys (hashes) are what dtctl prints. Steps, phases and the like are clustered by run
 // (WITHOUT ROWID), so that reading one run touches neighbouring pages and a step costs no id of its own.

@@ -2,6 +2,7 @@
 
 #include "core/natural_key.hpp"
 #include "core/text.hpp"
+#include "store/database/lock_holder.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -40,6 +41,13 @@ void natural_key_function(sqlite3_context* context, int, sqlite3_value** values)
   } catch (const std::bad_alloc&) {
     sqlite3_result_error_nomem(context);
   }
+}
+
+Error stays_locked(const std::filesystem::path& database, double waited_s)
+{
+  return Error(ErrorKind::environment, database.string() + " stayed locked for " + format_shortest(waited_s) + " s by " +
+                                           lock_holder(database) +
+                                           ". Nothing was changed. Try again when the other dtctl has ended");
 }
 
 } // namespace
@@ -152,6 +160,16 @@ Connection::~Connection()
   sqlite3_close_v2(handle_);
 }
 
+void Connection::wait_for_recovery() const
+{
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(lock_timeout_s_);
+  for (;;) {
+    const int code = sqlite3_exec(handle_, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr) & 0xFF;
+    if (code != SQLITE_BUSY && code != SQLITE_PROTOCOL) return; // the next statement tells any other error
+    if (code == SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) throw error_of(code);
+  }
+}
+
 void Connection::execute(const std::string& sql) { expect_ok(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr)); }
 
 Statement Connection::statement(const std::string& sql)
@@ -185,7 +203,10 @@ std::string Connection::text_of(const std::string& sql)
 
 void Connection::expect_ok(int code) const
 {
-  if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW) throw error_of(code);
+  if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
+  const int kind = code & 0xFF;
+  if (kind == SQLITE_CONSTRAINT || kind == SQLITE_MISMATCH || kind == SQLITE_TOOBIG) throw RefusedRow(error_of(code));
+  throw error_of(code);
 }
 
 Error Connection::error_of(int code) const
@@ -199,8 +220,8 @@ Error Connection::error_of(int code) const
   switch (code & 0xFF) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return environment(name + " stayed locked by another process for " + format_shortest(lock_timeout_s_) +
-                       " s. Nothing was changed. Try again when the other dtctl has ended");
+  case SQLITE_PROTOCOL: // another process has begun to recover the write-ahead log, and does not go on
+    return stays_locked(file_, lock_timeout_s_);
   case SQLITE_FULL:
     return environment(name + ": no space left on the disk (" + why +
                        "). Free some space and try again; earlier results are kept");
@@ -211,6 +232,10 @@ Error Connection::error_of(int code) const
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
     return environment(name + " is damaged (" + why + "). Rebuild it from the run folders with: dtctl db rebuild");
+  case SQLITE_CONSTRAINT:
+  case SQLITE_MISMATCH:
+  case SQLITE_TOOBIG:
+    return environment("the database does not accept it: " + why);
   case SQLITE_IOERR:
     return environment(name + ": the disk failed or is full (" + why + "). Check the disk and try again");
   default:
@@ -241,10 +266,7 @@ FileLock acquire_writer_lock(const std::filesystem::path& database, double timeo
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   for (;;) {
     if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
-    if (std::chrono::steady_clock::now() >= deadline)
-      throw Error(ErrorKind::environment, database.string() + " stayed locked by another process for " +
-                                              format_shortest(timeout_s) +
-                                              " s. Nothing was changed. Try again when the other dtctl has ended");
+    if (std::chrono::steady_clock::now() >= deadline) throw stays_locked(database, timeout_s);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

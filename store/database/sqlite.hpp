@@ -21,6 +21,13 @@ namespace dt::store {
 
 class Connection;
 
+// A row that the schema does not accept, such as a second one with the same key. Its author is whoever wrote the record, so this
+// error is that record's and not the database's.
+class RefusedRow : public Error {
+ public:
+  explicit RefusedRow(const Error& error) : Error(error) {}
+};
+
 // A prepared statement, borrowed from its connection's cache. The destructor resets and returns it. It must not outlive the
 // connection.
 class Statement {
@@ -94,13 +101,17 @@ class Connection {
   const std::filesystem::path& file() const { return file_; }
   double lock_timeout_s() const { return lock_timeout_s_; }
 
+  // Waits while another process recovers the write-ahead log, which a killed process has left. SQLite itself gives up after some
+  // seconds and calls that a fault of the protocol. Throws an environment error that names the process if it takes longer than
+  // lock_timeout_s.
+  void wait_for_recovery() const;
   // Executes statements without parameters, one after the other.
   void execute(const std::string& sql);
   // Takes the statement from the cache, or prepares it.
   Statement statement(const std::string& sql);
   std::int64_t integer_of(const std::string& sql);
   std::string text_of(const std::string& sql);
-  // Throws error_of(code) unless the code means success.
+  // Throws error_of(code) unless the code means success; as a RefusedRow if the values of a row are at fault.
   void expect_ok(int code) const;
   // Translates a failure into an error that says who must act, and how.
   Error error_of(int code) const;

@@ -44,6 +44,35 @@ std::int64_t bytes_taken(Connection& connection, std::int64_t run_id, int attemp
   return taken.next() ? taken.integer(0) : 0;
 }
 
+// Runs `write`, which stores a record of `file`. A record that the schema does not accept is this file's fault.
+template<class Write> auto store_record(const fs::path& file, Write write)
+{
+  try {
+    return write();
+  } catch (const RefusedRow& error) {
+    throw FolderError(file.string() + " is damaged: " + error.what());
+  }
+}
+
+// The number of the first line of an event log that counts a step as nothing counts it, as ":7"; empty if there is none.
+std::string bad_line_of(const fs::path& file)
+{
+  std::int64_t line = 0, bad = 0;
+  const auto is_bad = [](const Event& event) {
+    const auto* step = std::get_if<StepEvent>(&event);
+    const auto* eval = std::get_if<EvalEvent>(&event);
+    return (step != nullptr && step->step == not_counted) || (eval != nullptr && eval->step == not_counted);
+  };
+  read_lines_from(file, 0, [&](std::string_view lines) {
+    for (auto end = lines.find('\n'); end != std::string_view::npos && bad == 0; end = lines.find('\n')) {
+      ++line;
+      if (is_bad(parse_event(lines.substr(0, end)))) bad = line;
+      lines.remove_prefix(end + 1);
+    }
+  });
+  return bad == 0 ? "" : ":" + std::to_string(bad);
+}
+
 // Stores the part of an event log that is not stored yet. Starts again if the file is shorter than the part that was read.
 std::size_t take_in_events(Connection& connection, std::int64_t run_id, const AttemptFolder& attempt)
 {
@@ -55,8 +84,14 @@ std::size_t take_in_events(Connection& connection, std::int64_t run_id, const At
     offset = 0;
   }
   std::size_t steps = 0;
-  const auto end = read_lines_from(attempt.events(), offset,
-                                   [&](std::string_view lines) { steps += write_events(connection, run_id, number, lines); });
+  const auto store = [&](std::string_view lines) {
+    try {
+      steps += write_events(connection, run_id, number, lines);
+    } catch (const RefusedRow& error) {
+      throw FolderError(attempt.events().string() + bad_line_of(attempt.events()) + " is damaged: " + error.what());
+    }
+  };
+  const auto end = read_lines_from(attempt.events(), offset, store);
   connection.statement("UPDATE attempts SET events_bytes = ? WHERE run_id = ? AND attempt = ?").run(end, run_id, number);
   return steps;
 }
@@ -64,16 +99,19 @@ std::size_t take_in_events(Connection& connection, std::int64_t run_id, const At
 std::size_t write_records(Connection& connection, const fs::path& folder, const PlannedRun& planned, const RunRecords& records,
                           const RunVerdict& verdict)
 {
-  const auto run_id = write_run(connection, planned, verdict, records.fingerprint);
+  const auto run_id =
+      store_record(spec_path(folder), [&] { return write_run(connection, planned, verdict, records.fingerprint); });
   keep_attempts(connection, run_id, records.attempts);
   std::size_t steps = 0;
   const AttemptRecord* current = nullptr;
   for (const auto& attempt : records.attempts) {
-    write_attempt(connection, run_id, attempt);
-    steps += take_in_events(connection, run_id, AttemptFolder(folder, attempt.number));
+    const AttemptFolder files(folder, attempt.number);
+    store_record(files.path(), [&] { write_attempt(connection, run_id, attempt); });
+    steps += take_in_events(connection, run_id, files);
     if (attempt.number == verdict.attempt) current = &attempt;
   }
-  write_current(connection, run_id, current);
+  const auto result = AttemptFolder(folder, verdict.attempt).result();
+  store_record(result, [&] { write_current(connection, run_id, current); });
   return steps;
 }
 
@@ -87,6 +125,7 @@ class Ingest {
       take_in_folder(verdict, home_.run(verdict.key));
     } catch (const FolderError& error) {
       (error.may_be_whole() ? report_.unreadable : report_.problems).emplace_back(error.what());
+      if (!error.may_be_whole()) leave_out(verdict.key, error.what());
     }
   }
 
@@ -109,6 +148,21 @@ class Ingest {
 
   void unchanged() { ++report_.runs_unchanged; }
 
+  // A run with a damaged record is listed with why, if its spec tells what it is. What is known of it from before stays.
+  void leave_out(const std::string& key, const std::string& why)
+  {
+    report_.damaged.emplace(key, why);
+    const auto stored = look_up(database_.connection, key);
+    if (stored && !stored->fingerprint.empty()) return;
+    try {
+      const auto planned = read_spec(home_.run(key), key);
+      const RunVerdict verdict{key, RunState::unknown, why, "unreadable", 0};
+      database_.write([&](Connection& connection) { write_run(connection, planned, verdict, "damaged"); });
+    } catch (const FolderError&) { // the spec itself is damaged
+    } catch (const RefusedRow&) {
+    }
+  }
+
   void write(const RunVerdict& verdict, const fs::path& folder, const RunRecords& records)
   {
     const auto planned = read_spec(folder, verdict.key);
@@ -130,7 +184,7 @@ class Ingest {
 // Whether this submission of the study is stored. The id stands for the run list, and each submission has its own time.
 bool is_known(Connection& connection, const StudyRecord& study)
 {
-  auto known = connection.statement("SELECT 1 FROM studies WHERE key = ? AND submitted_unix_s = ?");
+  auto known = connection.statement("SELECT 1 FROM studies WHERE key = ? AND submitted_unix_s = ? AND points_current IS NOT -1");
   known.bind(study.id, study.submitted_unix_s);
   return known.next();
 }
@@ -191,6 +245,14 @@ std::vector<std::string> runs_to_read_again(Database& database)
   auto s = database.impl().connection.statement("SELECT key FROM runs WHERE fingerprint = '' AND ranks IS NOT NULL");
   while (s.next()) keys.push_back(s.text(0));
   return keys;
+}
+
+std::vector<std::string> studies_to_read_again(Database& database)
+{
+  std::vector<std::string> ids;
+  auto s = database.impl().connection.statement("SELECT key FROM studies WHERE points_current IS -1");
+  while (s.next()) ids.push_back(s.text(0));
+  return ids;
 }
 
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)

@@ -8,6 +8,7 @@
 #include "store/database/database.hpp"
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct IngestReport {
   std::size_t runs_added = 0, runs_updated = 0, runs_unchanged = 0;
   std::size_t step_rows = 0;
   std::vector<std::string> problems; // one sentence for each damaged record or folder that was left out
+  // Runs that were left out because a record of theirs is damaged, by key, with the file and why. Also in `problems`.
+  std::map<std::string, std::string> damaged;
   // Runs that were left out because the file system refused or failed; their files may be intact.
   std::vector<std::string> unreadable;
 };
@@ -40,6 +43,9 @@ IngestReport ingest_runs(Database& database, const Home& home, std::span<const R
 
 // Keys of the stored runs whose folders must be read again, because a change of the schema added columns. ingest_runs reads them.
 std::vector<std::string> runs_to_read_again(Database& database);
+
+// The same of the studies; ingest_study reads them.
+std::vector<std::string> studies_to_read_again(Database& database);
 
 // A run that was just submitted, with the content of its folder.
 struct SubmittedRun {
@@ -59,7 +65,9 @@ std::vector<std::string> ingest_predictions(Database& database, const Home& home
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 
 // Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. `judge`
-// returns the verdicts for a batch of keys (cli passes jobs::reconcile).
+// returns the verdicts for a batch of keys (cli passes jobs::reconcile). Damaged records of a run or a study leave out that one
+// alone. Runs whose files cannot be read now are left out if there is no database yet; else throws an environment error, because
+// the new database would have less than the old one.
 IngestReport rebuild(const LockedHome& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
 
 } // namespace dt::store

@@ -57,6 +57,7 @@ class Scratch {
 
 void add(IngestReport& sum, const IngestReport& part)
 {
+  sum.damaged.insert(part.damaged.begin(), part.damaged.end());
   sum.runs_added += part.runs_added;
   sum.runs_updated += part.runs_updated;
   sum.runs_unchanged += part.runs_unchanged;
@@ -91,11 +92,16 @@ void take_in_studies(Database& database, const Home& home, IngestReport& report)
 {
   for (const auto& id : folders_in(home.studies())) {
     const auto study = study_in(home.study(id));
-    if (study)
+    const auto file = (home.study(id) / "study.json").string();
+    if (!study) {
+      report.problems.push_back(file + " is missing, damaged or of another format; it was left out");
+      continue;
+    }
+    try {
       ingest_study(database, *study);
-    else
-      report.problems.push_back((home.study(id) / "study.json").string() +
-                                " is missing, damaged or of another format; it was left out");
+    } catch (const RefusedRow& error) {
+      report.problems.push_back(file + " is damaged; it was left out: " + error.what());
+    }
   }
 }
 
@@ -103,10 +109,14 @@ using Judge = std::function<std::vector<RunVerdict>(std::span<const std::string>
 
 void take_in_runs(Database& database, const Home& home, const Judge& judge, IngestReport& report)
 {
-  constexpr std::size_t batch = 1000;
+  constexpr std::size_t batch = 1000; // of runs that are judged at once
   const auto keys = folders_in(home.runs());
+  std::vector<RunVerdict> verdicts;
   for (std::size_t begin = 0; begin < keys.size(); begin += batch)
-    add(report, ingest_runs(database, home, judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin)))));
+    for (auto& verdict : judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin))))
+      verdicts.push_back(std::move(verdict));
+  add(report,
+      ingest_runs(database, home, verdicts)); // at once: each call computes the points of its studies from all of their runs
 }
 
 // Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.
@@ -171,6 +181,7 @@ IngestReport rebuild(const LockedHome& home, const Judge& judge)
 {
   const auto file = home.database();
   set_aside_if_damaged(file);
+  const bool replaces_one = holds_anything(file);
   const Target target(file); // what cannot be written is refused now rather than after an hour's work
 
   IngestReport report;
@@ -178,7 +189,7 @@ IngestReport rebuild(const LockedHome& home, const Judge& judge)
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
   for (auto& problem : ingest_predictions(scratch.database(), home)) report.problems.push_back(std::move(problem));
-  expect_readable(report, file);
+  if (replaces_one) expect_readable(report, file);
   copy_over(scratch.database().impl().connection, target.connection());
   return report;
 }

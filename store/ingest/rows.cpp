@@ -122,7 +122,8 @@ class Row {
 
 std::int64_t write_study_row(Connection& connection, StudyRecord study)
 {
-  study.recipe_text = without_secrets(std::string_view(study.recipe_text));
+  for (auto* text : {&study.description, &study.recipe_path, &study.recipe_text})
+    *text = without_secrets(std::string_view(*text));
   return Row()
       .add(study_fields(), std::optional(std::move(study)), {"refusals"})
       .add("points_current", 0)
@@ -279,8 +280,9 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   static const std::string sql = run_upsert();
   const auto spec = without_secrets(planned.spec);
   auto statement = connection.statement(sql);
-  statement.bind(planned.key, name_of(verdict.state), verdict.cause, verdict.evidence, verdict.attempt, fingerprint,
-                 planned.engine_build, planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
+  statement.bind(planned.key, name_of(verdict.state), without_secrets(std::string_view(verdict.cause)),
+                 without_secrets(std::string_view(verdict.evidence)), verdict.attempt, fingerprint, planned.engine_build,
+                 planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
                  if_known(spec.effective_global_batch()), if_known(spec.effective_batch_per_rank()));
   int parameter = 15;
   // dtengine's keys say nothing about a run of another program.
@@ -310,7 +312,9 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRec
   row.add(begin_fields(), attempt.begin, {"environment"});
   row.add("end_unix_s", attempt.end ? Cell(attempt.end->unix_s) : Cell());
   row.add("exit_code", attempt.end ? Cell(std::int64_t{attempt.end->exit_code}) : Cell());
-  row.add(error_fields(), attempt.error).add("launches", static_cast<std::int64_t>(attempt.launches.size()));
+  auto failure = attempt.error;
+  if (failure) failure->cause = without_secrets(std::string_view(failure->cause));
+  row.add(error_fields(), failure).add("launches", static_cast<std::int64_t>(attempt.launches.size()));
   row.add("preempted_unix_s", attempt.preemption ? Cell(attempt.preemption->unix_s) : Cell());
   row.add(preemption_fields(), attempt.preemption, {"unix_s", "steps"});
   row.add("fenced_by", attempt.fenced_by ? Cell(std::int64_t{*attempt.fenced_by}) : Cell());
@@ -335,7 +339,8 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptRec
   write_ranks(connection, run_id, *current);
   if (current->begin)
     for (const auto& [name, value] : current->begin->environment)
-      connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)").run(run_id, name, value);
+      connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)")
+          .run(run_id, name, without_secrets(name, value));
   if (!current->result) return;
   write_result(connection, run_id, current->number, current->result);
   for (const auto& rank : current->result->ranks) write_phases(connection, run_id, rank);

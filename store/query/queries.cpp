@@ -57,6 +57,9 @@ constexpr RunColumn run_columns[]{
     {"threads", "resources_threads_per_rank", integer<&RunRow::threads>},
     {"global_batch", "global_batch", integer<&RunRow::global_batch>},
     {"attempt", "runs.attempt", integer<&RunRow::attempt>},
+    {"coalesce(job_id, '')",
+     "coalesce((SELECT job_id FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), '')",
+     text<&RunRow::job_id>},
     {"train_target_accuracy", "train_target_accuracy", real<&RunRow::target_accuracy>},
     {"end_unix_s IS NOT NULL",
      "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
@@ -183,6 +186,17 @@ std::vector<RunRow> runs_with_keys(Connection& connection, const std::string& fr
   return run_rows(statement);
 }
 
+// An index on the ids would cost more at every ingest than this look through the attempts costs a person's question.
+std::vector<std::string> keys_of_job(Connection& connection, const std::string& job_id)
+{
+  std::vector<std::string> keys;
+  auto statement = connection.statement("SELECT DISTINCT runs.key FROM attempts JOIN runs ON runs.id = attempts.run_id "
+                                        "WHERE job_id = ?1 OR substr(job_id, 1, length(?1) + 1) = ?1 || '_' ORDER BY runs.id");
+  statement.bind(job_id);
+  while (statement.next()) keys.push_back(statement.text(0));
+  return keys;
+}
+
 std::vector<std::string> keys_of_name(Connection& connection, const std::string& name)
 {
   std::vector<std::string> keys;
@@ -258,6 +272,15 @@ std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_
   for (const auto& key : keys_of_name(connection, key_prefix_or_name))
     for (auto& row : runs_with_keys(connection, key, after_prefix(key))) rows.push_back(std::move(row));
   std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) { return a.key < b.key; });
+  return rows;
+}
+
+std::vector<RunRow> runs_of_job(Database& database, const std::string& job_id)
+{
+  auto& connection = database.impl().connection;
+  std::vector<RunRow> rows;
+  for (const auto& key : keys_of_job(connection, job_id))
+    for (auto& row : runs_with_keys(connection, key, after_prefix(key))) rows.push_back(std::move(row));
   return rows;
 }
 

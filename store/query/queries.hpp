@@ -33,6 +33,7 @@ struct RunRow {
   std::string model, data, strategy, allreduce;
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
   int attempt = 0;
+  std::string job_id;          // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
   double target_accuracy = 0;  // 0: no target
   bool has_end = false;        // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures; // those of result_fields() that are numbers, in its order
@@ -63,6 +64,10 @@ std::vector<RunRow> runs_of_study(Database& database, const std::string& study_i
 
 // Runs whose key has this prefix, or whose name in a study is exactly this text. Each run is listed in its newest study.
 std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_or_name);
+
+// Runs of which any attempt had this job: "82" (a job, or all tasks of an array), "82_3" (a task), "local-4". Each run is listed
+// in its newest study.
+std::vector<RunRow> runs_of_job(Database& database, const std::string& job_id);
 
 // Runs that fulfil all comparisons of a condition, "strategy=sync-sgd nodes>=2" (conditions.hpp; `~` means "contains"). The keys
 // are columns of runs_flat, also in the recipe's notation (sync.strategy). Each run is listed in its newest study, newest study

@@ -129,18 +129,25 @@ TEST_CASE("another user's dtctl.yaml is ignored with a warning, and one's own is
 
 TEST_CASE("secrets stand in the run's own files, which are its owner's alone, and nowhere else")
 {
-  const Done done("resources: {env: {API_TOKEN: hunter2, HARMLESS: shown}}\n");
-  for (auto words :
+  const std::string random_text = "q7Rw2LkZ9xVb4NcT8mHs";
+  const Done done("resources: {env: {API_TOKEN: hunter2, HARMLESS: shown, SSHPASS: hunter2, DSN: hunter2, BEARER: hunter2,\n"
+                  "  DATABASE_URL: 'postgres://u:hunter2@h', SETTING: " +
+                  random_text + "}}\ndescription: see http://u:hunter2@h\n");
+  for (const auto& words :
        {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
         Words{"query", "select * from runs"}, Words{"query", "select * from studies"}, Words{"query", "select * from runs_flat"},
         Words{"export", "last", "--format", "json"}, Words{"plan", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
     const auto shown = done.dtctl.run(words);
     INFO(words[0]);
     CHECK(shown.exit_code == 0);
-    CHECK_FALSE(holds(shown.out + shown.err, "hunter2"));
-    words.push_back("--json");
-    CHECK_FALSE(holds(done.dtctl.run(words).out, "hunter2"));
+    for (const auto& secret : {std::string("hunter2"), random_text}) {
+      CHECK_FALSE(holds(shown.out + shown.err, secret));
+      CHECK_FALSE(holds(done.dtctl.run(with(words, {"--json"})).out, secret));
+    }
   }
+  REQUIRE(done.dtctl.run({"report", "last", "-o", "report.html"}).exit_code == 0);
+  for (const auto& file : {done.dtctl.folder() / "report.html", done.dtctl.home() / "results.db"})
+    for (const auto& secret : {std::string("hunter2"), random_text}) CHECK_FALSE(holds(read_file(file), secret));
   CHECK(holds(done.dtctl.run({"query", "select resources_env from runs"}).out, "shown"));
   CHECK(holds(read_file(spec_path(done.run())), "hunter2"));
   CHECK(mode_of(done.dtctl.home()) == 0700);
@@ -182,5 +189,83 @@ TEST_CASE("what a run printed cannot turn the terminal's text around")
   write_file_atomic(done.attempt().out(), "before \u202Eafter \x1b[2J\n");
   const auto shown = done.dtctl.in_terminal({"logs", "last"}, 80);
   CHECK(holds(shown, "before \\xe2\\x80\\xaeafter \\x1b[2J\n"));
-  CHECK(holds(done.dtctl.run({"logs", "last"}).out, "before \u202Eafter \x1b[2J\n"));
+  CHECK(holds(done.dtctl.run({"logs", "last"}).out, "before \\xe2\\x80\\xaeafter \\x1b[2J\n")); // a pipe may end in a terminal
+  CHECK(done.dtctl.json({"logs", "last"}).at("stdout") == "before \u202Eafter \x1b[2J\n");
+}
+
+TEST_CASE("what a failed run printed cannot turn the terminal's text around in explain either")
+{
+  const Done done;
+  const auto attempt = done.attempt();
+  fs::remove(attempt.result());
+  write_file_atomic(attempt.end(), "exit 1 1700000000\n");
+  write_file_atomic(attempt.err(), "Traceback (most recent call last):\nValueError: \x1b[2J\u202Egone \x1b]0;title\x07\n");
+  fs::remove(done.dtctl.home() / "results.db");
+  const auto explained = done.dtctl.run({"explain", "last"});
+  CHECK(holds(explained.out, "ValueError: "));
+  for (const auto* raw : {"\x1b", "\u202E", "\x07"}) CHECK_FALSE(holds(explained.out, raw));
+}
+
+TEST_CASE("a run with a record that cannot be stored is listed as unknown with file and line, and the other runs are shown")
+{
+  const Done done;
+  const auto file = done.attempt().events();
+  REQUIRE(done.dtctl.run({"submit", done.recipe, "--wait", "--set", "train.seed=7"}).exit_code == 0);
+  write_file_atomic(file, "step -9223372036854775808 0 0 1 0.1 0.1 0 0 0 0 0\n" + read_file(file));
+  fs::remove(done.dtctl.home() / "results.db");
+  const auto where = file.string() + ":1 is damaged";
+  const auto listed = done.dtctl.run({"status", "all"});
+  INFO(listed.out + listed.err);
+  CHECK(listed.exit_code == 74);
+  CHECK(holds(listed.err, where));
+  CHECK(holds(listed.out, "unknown"));
+  CHECK(holds(listed.out, "succeeded"));
+  const auto rebuilt = done.dtctl.run({"db", "rebuild"});
+  CHECK(rebuilt.exit_code == 0);
+  CHECK(holds(rebuilt.err, where));
+}
+
+TEST_CASE("a database that lost a column is repaired by the next command, and db check does not call it sound")
+{
+  const Done done;
+  const auto file = (done.dtctl.home() / "results.db").string();
+  const auto changed = run_command({"sqlite3", file, "ALTER TABLE attempts DROP COLUMN fenced_by"});
+  INFO(changed.err);
+  REQUIRE(changed.exit_code == 0);
+  const auto checked = done.dtctl.run({"db", "check"});
+  CHECK(checked.exit_code == 74);
+  CHECK(holds(checked.err, "lacks columns or views of this dtctl. Add them with: dtctl db migrate"));
+  CHECK(done.dtctl.run({"status", "last"}).exit_code == 0);
+  CHECK(done.dtctl.run({"db", "check"}).exit_code == 0);
+  CHECK(done.dtctl.json({"query", "select fenced_by is null as is_null from attempts"})["rows"][0]["is_null"] == 1);
+}
+
+TEST_CASE("a report without the recipe that it should have says so and does not end with 0")
+{
+  const Done done;
+  const auto record = fs::directory_iterator(done.dtctl.home() / "studies")->path() / "study.json";
+  write_file_atomic(record, read_file(record).substr(0, 40)); // as a read that ends early
+  const auto reported = done.dtctl.run({"report", "last", "-o", "report.html"});
+  CHECK(reported.exit_code == 74);
+  CHECK(holds(reported.err, record.string() + " is damaged, so the report of "));
+  CHECK(holds(read_file(done.dtctl.folder() / "report.html"), "is missing or damaged, and with it the recipe"));
+}
+
+TEST_CASE("a recipe that extends a FIFO is refused, and nobody waits for a writer")
+{
+  const Dtctl dtctl;
+  const auto fifo = dtctl.folder() / "base.yaml";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const auto recipe = dtctl.write("tiny.yaml", "extends: base.yaml\n" + tiny_recipe()).string();
+  for (const auto& words : {Words{"validate", recipe}, Words{"validate", fifo.string()}}) {
+    const auto validated = dtctl.run(words);
+    CHECK(validated.exit_code == 2);
+    CHECK(holds(validated.err, fifo.string()));
+    CHECK(holds(validated.err, "is a FIFO, not a file"));
+  }
+  // A pipe of the shell has a writer.
+  const auto piped = run_command(
+      {"bash", "-c", "\"$0\" validate <(cat \"$1\")", Dtctl::program(), dtctl.write("plain.yaml", tiny_recipe()).string()});
+  INFO(piped.err);
+  CHECK(piped.exit_code == 0);
 }

@@ -28,7 +28,8 @@ void check_submitted_once(const Cluster& cluster, const ClusterUser& user)
     own.insert("dtctl:" + submission->token.substr(0, submission->token.find('.')));
   }
   std::size_t tasks = 0;
-  for (const auto& line : split(cluster.slurm({"squeue", "-h", "-r", "-t", "all", "-o", "%k"}), '\n')) tasks += own.count(line);
+  for (const auto& line : split(cluster.slurm({"squeue", "-h", "-r", "-t", "all", "-o", "%k"}), '\n'))
+    tasks += own.count(line.substr(0, line.find(' ')));
   CHECK(tasks == user.run_folders().size());
 }
 
@@ -99,4 +100,23 @@ TEST_CASE("dtctl killed between intent and answer: the next sweep finds what is 
     check_submitted_once(cluster, user);
     check_nothing_ran_twice(user);
   }
+}
+
+TEST_CASE("who waits for runs is patient with a controller that is down: one warning, and exit code 3 after --patience")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever));
+  REQUIRE(user.train(1));
+  cluster.hurt({"stop-controller"});
+  const auto waited = user.run({"wait", "last", "--patience", "3s"});
+  INFO(waited.err);
+  CHECK(waited.exit_code == 3);
+  const auto warning = waited.err.find("warning:");
+  CHECK(waited.err.find("dtctl asks again for up to 3s (--patience)") != std::string::npos);
+  CHECK(waited.err.find("warning:", warning + 1) == std::string::npos);
+  CHECK(user.run({"wait", "--help"}).out.find("default: 15m") != std::string::npos);
+  CHECK(user.run({"wait", "last", "--patience", "soon"}).exit_code == 2);
+  cluster.hurt({"start-controller"});
+  user.run({"cancel", "all"});
 }

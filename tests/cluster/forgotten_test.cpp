@@ -138,3 +138,20 @@ TEST_CASE("a controller killed at once forgets jobs and gives their ids to other
   CHECK(user.states() == Json{{"succeeded", 1}});
   check_nothing_ran_twice(user);
 }
+
+TEST_CASE("a job that somebody cancelled with scancel is cancelled by them, as the accounting says, waiting or running")
+{
+  const Cluster cluster({"--nodes", "1", "--accounting"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever, "sweep: {matrix: {train.seed: [1, 2]}}\n"), {"--max-jobs", "1"});
+  REQUIRE(user.train(1));
+  cluster.slurm({"scancel", *slurm_jobs(user).begin()});
+  REQUIRE(user.reach("cancelled", 2));
+  const auto self = std::string(trim(run_command({"id", "-un"}).out));
+  std::size_t named = 0;
+  for (const auto& run : user.runs()) {
+    INFO(run.dump());
+    if (run.at("cause").get<std::string>().find("cancelled by " + self) == 0) ++named;
+  }
+  CHECK(named == 2);
+}

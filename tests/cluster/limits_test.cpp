@@ -234,3 +234,85 @@ TEST_CASE("what stands behind -- reaches Slurm as if sbatch had been given it")
     for (const auto& words_in_it : expected) CHECK(job.find(words_in_it) != std::string::npos);
   }
 }
+
+TEST_CASE("plan tells what the cluster can never start: too much time, sizes it does not have, an account one may not charge")
+{
+  const Cluster cluster(enforced);
+  const ClusterUser user(cluster);
+  limit_submitted_jobs(cluster, 90); // this user may charge the account lab
+  partition(cluster, "MaxTime=10");
+  const auto misfits = [&](const std::string& more) {
+    user.dtctl().write("recipe.yaml", cluster_recipe(a_moment, more));
+    return user.json({"plan", "recipe.yaml", "--profile", "cluster"}).at("misfits");
+  };
+  CHECK(misfits("resources: {time_limit: 5m}\n").empty());
+  const auto slow = misfits("resources: {time_limit: 20m}\n");
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].at("reason") == "it asks for 20m, and the partition main allows at most 10m; lower resources.time_limit");
+  CHECK(slow[0].at("runs") == 1);
+  const auto wide = misfits("resources: {time_limit: 5m}\nstudy: {mode: weak, nodes: [1, 2, 4]}\n");
+  REQUIRE(wide.size() == 2);
+  CHECK(wide[1].at("reason") == "it asks for 4 nodes, and the partition main has 1");
+  const auto fat = misfits("resources: {time_limit: 5m, ranks_per_node: 3}\n");
+  REQUIRE(fat.size() == 1);
+  CHECK(fat[0].at("reason").get<std::string>().find("1 node with 3 cores each") != std::string::npos);
+  const auto poor = misfits("resources: {time_limit: 5m, account: physics}\n");
+  REQUIRE(poor.size() == 1);
+  CHECK(poor[0].at("reason").get<std::string>().find("set resources.account to one of yours: lab") != std::string::npos);
+  CHECK(user.run({"plan", "recipe.yaml", "--profile", "cluster"}).out.find("cannot start") != std::string::npos);
+  cluster.hurt({"stop-controller"});
+  const auto blind = user.run({"plan", "recipe.yaml", "--profile", "cluster"});
+  CHECK(blind.exit_code == 0);
+  CHECK(blind.err.find("whether the cluster can start these runs is unknown") != std::string::npos);
+}
+
+TEST_CASE("with --max-jobs the sizes of a study run side by side, and no more runs than allowed")
+{
+  const Cluster cluster({"--nodes", "3"});
+  const ClusterUser user(cluster);
+  user.sweep(cluster_recipe(for_ever, "study: {mode: weak, nodes: [1, 2], repeats: 3}\n"), {"--max-jobs", "2"});
+  CHECK(eventually([&] { return user.states() == Json{{"queued", 4}, {"running", 2}}; }, 60));
+  std::set<std::int64_t> sizes;
+  for (const auto& row : user.json({"query", "SELECT DISTINCT nodes FROM runs_flat WHERE state = 'running'"}).at("rows"))
+    sizes.insert(row.at("nodes").get<std::int64_t>());
+  CHECK(sizes == std::set<std::int64_t>{1, 2});
+  user.run({"cancel", "all"});
+}
+
+TEST_CASE("explain tells once what many waiting runs wait for, and a held task of an array by its own id")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(seeds(30));
+  const auto text = user.run({"explain", "last"}).out;
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') < 20);
+  CHECK(text.find("the same is true of 30 of 30 runs") != std::string::npos);
+  CHECK(text.find("and 24 more") != std::string::npos);
+  CHECK(user.json({"explain", "last"}).at("runs").size() == 30);
+  const auto task = *slurm_jobs(user).begin() + "_5";
+  cluster.slurm({"scontrol", "uhold", task});
+  REQUIRE(eventually([&] { return cluster.slurm({"squeue", "-h", "-j", task, "-o", "%r"}).find("Held") != std::string::npos; }));
+  CHECK(user.json({"explain", task}).at("runs").at(0).at("advice").get<std::string>().find("scontrol release " + task) !=
+        std::string::npos);
+  user.run({"cancel", "all"});
+}
+
+TEST_CASE("a run that a reservation keeps from its nodes is told the time limit that would fit before it")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  const auto self = std::string(trim(run_command({"id", "-un"}).out));
+  cluster.slurm({"scontrol", "create", "reservation", "reservationname=maint", "starttime=now+30minutes", "duration=60",
+                 "nodes=ALL", "flags=maint", "users=" + self});
+  user.sweep(cluster_recipe(a_moment, "resources: {time_limit: 1h}\n"));
+  const auto why = [&] { return user.json({"explain", "last"}).at("runs").at(0).at("why").get<std::string>(); };
+  CHECK(eventually([&] { return why().find("the reservation maint begins at ") != std::string::npos; }));
+  INFO(why());
+  CHECK(why().find("it waits for nodes that are down, drained or reserved (ReqNodeNotAvail)") == 0);
+  const auto advised = why().substr(why().find("timelimit=") + 10);
+  cluster.slurm(
+      {"scontrol", "update", "jobid=" + *slurm_jobs(user).begin(), "timelimit=" + advised.substr(0, advised.find(')'))});
+  CHECK(user.wait() == 0);
+}

@@ -63,6 +63,22 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
   }
 }
 
+TEST_CASE("the cause of a run names the rank that failed under srun, its node, its exit code and its last line")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", "import os, sys, time\n"
+                                 "if os.environ['RANK'] == '2': sys.exit('no data for this rank')\n"
+                                 "time.sleep(1000)\n");
+  user.sweep(recipe +
+             "resources: {nodes: 2, ranks_per_node: 2, launcher: srun, launcher_args: ['--mpi=none'], launch_tries: 1}\n");
+  CHECK(user.wait(90) == 1);
+  const auto run = user.runs().at(0);
+  INFO(run.dump());
+  CHECK(run.at("state") == "failed");
+  CHECK(run.at("cause") == "rank 2 on node1 ended with exit code 1: no data for this rank");
+}
+
 TEST_CASE("every rank sees its own GPUs of those that Slurm gave the job, and a job that asks for too many is refused")
 {
   const Cluster cluster({"--nodes", "1", "--cpus", "4", "--gpus", "4"});
@@ -93,6 +109,44 @@ TEST_CASE("a program whose job is requeued goes on in a second attempt from what
   CHECK(user.states() == Json{{"succeeded", 1}});
   CHECK(attempt_numbers(user.run_folders().at(0)).size() == 2);
   check_nothing_ran_twice(user);
+}
+
+TEST_CASE("ranks of another node on the same host are left in peace when those of the first node have ended")
+{
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  // The others go on for longer than dtjob waits before it ends what ranks leave behind.
+  user.dtctl().write("train.py", trainer("if os.environ['RANK'] != '0': time.sleep(6)"));
+  user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 1, launcher: srun, launcher_args: ['--mpi=none']}\n");
+  CHECK(user.wait(90) == 0);
+  INFO(user.runs().dump());
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  const auto log = read_file(AttemptFolder(user.run_folders().at(0), 1).err());
+  INFO(log);
+  CHECK(log.find("left behind") == std::string::npos);
+}
+
+TEST_CASE("a daemon that the program leaves behind ends with the run")
+{
+  const Cluster cluster({"--nodes", "1"});
+  for (const auto* launcher : {"mpirun", "srun"}) {
+    INFO(launcher);
+    const ClusterUser user(cluster);
+    user.dtctl().write("train.py", trainer("if os.fork() == 0:\n"
+                                           "  os.setsid()\n"
+                                           "  if os.fork() != 0: os._exit(0)\n"
+                                           "  for descriptor in range(3): os.close(descriptor)\n"
+                                           "  open(keep + '/daemon.new', 'w').write(str(os.getpid()))\n"
+                                           "  os.rename(keep + '/daemon.new', keep + '/daemon')\n"
+                                           "  time.sleep(1000)\n"
+                                           "while not os.path.exists(keep + '/daemon'): time.sleep(0.01)\n"));
+    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
+    user.sweep(recipe + "resources: {launcher: " + launcher + mpi + "}\n");
+    CHECK(user.wait(90) == 0);
+    CHECK(user.states() == Json{{"succeeded", 1}});
+    const auto daemon = std::stoi(kept(user, "daemon"));
+    CHECK(eventually([&] { return !identify_process(daemon); }));
+  }
 }
 
 TEST_CASE("the rest of a study whose first jobs fail in the same way is held back, and runs when the cause is gone")

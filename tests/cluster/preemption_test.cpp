@@ -134,6 +134,35 @@ TEST_CASE("a run on two nodes that is preempted with a grace time uses it, and g
   check_goes_on(user, first);
 }
 
+TEST_CASE("a program that does nothing about signals is started again after a preemption with a grace time")
+{
+  const Cluster cluster(with(with({"--nodes", "2"}, soon_again), preempting(2, "GraceTime=60")));
+  for (const std::string resources : {"nodes: 1, launcher: srun, launcher_args: ['--mpi=none']",
+                                      "nodes: 2, launcher: srun, launcher_args: ['--mpi=none']", "nodes: 2, launcher: mpirun"}) {
+    INFO(resources);
+    const ClusterUser user(cluster);
+    user.dtctl().write("train.py", "import dtctl_report as report, os, time\n"
+                                   "begun = os.environ['DTCTL_KEEP_FOLDER'] + '/begun-' + os.environ['RANK']\n"
+                                   "first = not os.path.exists(begun)\n"
+                                   "open(begun, 'w').close()\n"
+                                   "report.begin()\nreport.step(loss=1.0, samples=10)\n"
+                                   "if first: time.sleep(1000)\n"
+                                   "for i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n");
+    user.sweep("version: 1\nname: own\nprogram:\n  command: [python3, train.py]\n  files: [train.py]\nresources: {requeue: 3, " +
+               resources + "}\n");
+    const auto run = user.run_folders().at(0);
+    const auto nodes = resources.find("nodes: 2") != std::string::npos ? 2U : 1U;
+    REQUIRE(eventually([&] { return names_in(run / "keep").size() == nodes && read_heartbeat(AttemptFolder(run, 1)); }, 60));
+    cluster.slurm({"sbatch", "-p", "urgent", "--exclusive", "-N2", "-t1", "-o", "/dev/null", "--wrap", "true"});
+    CHECK(user.wait(150) == 0);
+    INFO(user.runs().dump());
+    CHECK(user.states() == Json{{"succeeded", 1}});
+    CHECK(attempt_numbers(run).size() == 2);
+    CHECK(read_preemption(AttemptFolder(run, 1)).has_value());
+    check_nothing_ran_twice(user);
+  }
+}
+
 TEST_CASE("a ladder's run that is killed in a step longer than KillWait runs again when its job comes back, and the others keep "
           "their turn")
 {

@@ -90,3 +90,17 @@ TEST_CASE("a configuration that is missing, broken or empty gives a sentence and
   write_file_atomic(cluster.configuration(), good);
   CHECK(user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"}).at("exit_code") == 0);
 }
+
+TEST_CASE("doctor says that slurmdbd is down, and nothing of ended jobs that it keeps")
+{
+  const Cluster cluster({"--nodes", "1", "--accounting"});
+  const ClusterUser user(cluster);
+  const auto level = [&] {
+    for (const auto& finding : user.json({"doctor"}).at("findings"))
+      if (finding.at("check") == "slurm accounting") return finding.at("level").get<std::string>();
+    return std::string();
+  };
+  CHECK(level() == "ok");
+  cluster.hurt({"stop-accounting"});
+  CHECK(level() == "warn");
+}

@@ -42,8 +42,35 @@ TEST_CASE("a run on Slurm trains on the nodes it asked for, in a job that carrie
   const auto submission = read_submission(newest_attempt(run));
   REQUIRE(submission);
   const auto job = cluster.slurm({"scontrol", "show", "job", "-o", submission->job_id});
-  CHECK(job.find("JobName=" + run.filename().string() + " ") != std::string::npos);
-  CHECK(job.find("Comment=dtctl:" + submission->token.substr(0, submission->token.find('.')) + " ") != std::string::npos);
+  CHECK(job.find("JobName=dtctl:cluster#1 ") != std::string::npos);
+  CHECK(job.find("Comment=dtctl:" + submission->token.substr(0, submission->token.find('.')) + " " + run.filename().string() +
+                 " ") != std::string::npos);
+}
+
+TEST_CASE("runs are told and found by the ids of their jobs: of a job, of a task, of an array, of an earlier attempt")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
+  user.sweep(cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2]}}\nstudy: {repeats: 2}\n"));
+  const auto array = *slurm_jobs(user).begin();
+  CHECK(cluster.slurm({"squeue", "-h", "-o", "%i %j"}) == array + "_[0-3] dtctl:cluster");
+  CHECK(user.json({"status", array}).at("runs").size() == 4);
+  CHECK(user.json({"status", array + "_[0-3]"}).at("runs").size() == 4);
+  const auto one = user.json({"explain", array + "_2"}).at("runs");
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].at("job_id") == array + "_2");
+  CHECK(user.run({"status", array + "_2"}).out.find(" " + array + "_2 ") != std::string::npos);
+  CHECK(user.run({"explain", array + "_2"}).out.find("job") != std::string::npos);
+  CHECK(user.run({"status", array + "_4"}).exit_code == 2);
+  CHECK(user.json({"cancel", array + "_2"}).at("cancelled") == 1);
+  CHECK(user.json({"retry", array + "_2"}).at("exit_code") == 0);
+  const auto again = user.json({"status", array + "_2"}).at("runs");
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].at("attempt") == 2);
+  CHECK(again[0].at("job_id") != array + "_2");
+  CHECK(again[0].at("name") == one[0].at("name"));
+  user.run({"cancel", "all"});
 }
 
 TEST_CASE("a sweep of one shape is one array, of which no more run at a time than was asked for")

@@ -108,7 +108,7 @@ TEST_CASE("under a CPU quota of half a core, doctor, submission, results and --w
 
 TEST_CASE("a program of the user that a CPU quota held back is told as such")
 {
-  const CpuQuota quota(0.5);
+  const CpuQuota quota(0.2);
   if (!quota.is_made()) {
     WARN("no control group can be made here");
     return;

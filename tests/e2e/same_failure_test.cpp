@@ -37,7 +37,7 @@ TEST_CASE("the cause of a program that cannot import is the last line of its tra
   const Own own("import no_such_torch\n",
                 recipe(std::string("resources: {oversubscribe: true, ranks_per_node: ") + ranks + "}\n"));
   own.submit();
-  CHECK(own.cause() == no_torch);
+  CHECK(own.cause().ends_with(no_torch)); // of two ranks, mpirun may say which one failed first
 }
 
 TEST_CASE("the cause of a launch that mpirun refuses is mpirun's sentence, not dtctl's note that it was tried again")

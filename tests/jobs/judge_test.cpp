@@ -374,3 +374,36 @@ TEST_CASE("a clock that jumped back does not lose a run that was just submitted"
 {
   CHECK(judge(submitted(-30), now).state == RunState::submitted);
 }
+
+TEST_CASE("a full disk and a quota are named where the program's words end or are missing, from its output or its job's log")
+{
+  const auto cause = [](const Evidence& e) { return judge(e, now).cause; };
+  auto mute = ended_with(74);
+  mute.job_log = "dtjob: error: write /home/runs/1/attempts/1/owner.json: No space left on device\n";
+  CHECK(cause(mute) == "the disk is full: dtjob: error: write /home/runs/1/attempts/1/owner.json: No space left on device");
+  mute.job_log = "dtjob: error: write /home/x: Disk quota exceeded\nslurmstepd: done\n";
+  CHECK(cause(mute) == "the disk quota is used up: dtjob: error: write /home/x: Disk quota exceeded");
+  mute.job_log.clear();
+  CHECK(cause(mute) == "exit code 74, and nothing could be written: the disk of the home may have been full, or a quota used up");
+
+  auto killed = ended_with(137, mpirun_report);
+  CHECK(cause(killed).find("SIGKILL") != std::string::npos);
+  killed.job_log = "cannot write: No space left on device\n";
+  CHECK(cause(killed) == "the disk is full: cannot write: No space left on device");
+
+  auto told = ended_with(3, "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad\n");
+  told.job_log = killed.job_log;
+  CHECK(cause(told).find("ValueError: bad") != std::string::npos);
+}
+
+TEST_CASE("a run that a full disk ended stays failed when its scheduler has forgotten it")
+{
+  auto e = with_job(JobState::not_found);
+  e.submission->submitted_unix_s = now - 1e6;
+  e.begin = BeginRecord{};
+  e.begin->unix_s = now - 1e6;
+  CHECK(judge(e, now).state == RunState::lost);
+  e.job_log = "dtjob: error: write /home/x: No space left on device\n";
+  CHECK(judge(e, now).state == RunState::failed);
+  CHECK(judge(e, now).cause == "the disk is full: dtjob: error: write /home/x: No space left on device");
+}

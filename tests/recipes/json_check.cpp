@@ -3,6 +3,7 @@
 #include "recipes/reading/document.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -28,7 +29,7 @@ Json json_of(const Node& node)
 
 bool has_type(const Json& value, const std::string& type)
 {
-  if (type == "integer") return value.is_number_integer();
+  if (type == "integer") return value.is_number() && value == std::floor(value.get<double>()); // 2.0 too
   if (type == "number") return value.is_number();
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();

@@ -49,6 +49,7 @@ TEST_CASE("every recipe of a paper's study loads, names the paper and says how t
     const bool is_simulated = plan.runs.front().is_simulated();
     CHECK(plan.description.find(is_simulated ? "(simulated)" : "(real") != std::string::npos);
     CHECK(read_file(fs::path(DTCTL_SOURCE_DIR) / "docs" / "papers" / (group + ".md")).find(name) != std::string::npos);
+    CHECK(plan.notes.empty()); // each network gets the images of its paper
     ++count;
   }
   CHECK(count >= 10);

@@ -4,9 +4,9 @@
                      [--answer PATH=STATUS] [--times N] [--after N] [--store-first]
 
 Prints its port in a line and then serves until it is ended. Writes what it holds, and the requests that it got, to the file STATE
-after every request. --answer: requests to PATH, such as runs/log-batch, are answered with STATUS; of runs/log-batch, only requests
-with metrics. --times: only so many of them; --after: so many are answered well before; --store-first: they are carried out all the
-same, as if only the answer got lost.
+after every request. --answer: requests to PATH, such as runs/log-batch, are answered with STATUS (0: without an end); of
+runs/log-batch, only requests with metrics. --times: only so many of them; --after: so many are answered well before;
+--store-first: they are carried out all the same, as if only the answer got lost.
 """
 import argparse
 import base64
@@ -224,12 +224,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status, answer = refused.status, json.dumps({"error_code": refused.code, "message": str(refused)})
         self.server.requests.append({"method": method, "path": path, "status": status})
         self.server.write_state()
+        if status == 0:
+            self.answer_without_end()
+            return
         data = answer.encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def answer_without_end(self):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b" " * 1048576)
+        except OSError:  # the client has had enough
+            pass
 
     def do_GET(self):
         self.serve("GET")

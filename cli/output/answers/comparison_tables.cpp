@@ -194,9 +194,11 @@ Table comparison_table(const std::vector<Judged>& comparisons)
 Table standing_table(const store::Standing& standing)
 {
   std::vector<Place> places;
-  for (std::size_t i = 0; i < standing.ranked.size(); ++i)
-    places.push_back({&standing.ranked[i], &standing.samples[i], standing.metric, store::shown_name(standing, i),
-                      store::shown_name(standing, standing.ranked[i].excluded_by)});
+  for (std::size_t i = 0; i < standing.ranked.size(); ++i) {
+    const auto& ranked = standing.ranked[i];
+    places.push_back({&ranked, &standing.samples[i], standing.metric, store::shown_name(standing, i),
+                      ranked.excluder ? store::shown_name(standing, *ranked.excluder) : ""});
+  }
   return table_of("ranking", standing_columns(standing.metric), places, std::identity(), "nothing was ranked");
 }
 

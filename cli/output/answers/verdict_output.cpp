@@ -57,7 +57,8 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
 void print_verdict(Context& context, const StudyVerdict& verdict)
 {
   Json standings = Json::array();
-  for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
+  if (context.json) // of thousands of candidates it is large, and only programs get it
+    for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
   const auto& [headline, lines] = verdict.text;
   std::vector<std::string> sentences;
   if (!headline.empty()) {

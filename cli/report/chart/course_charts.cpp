@@ -1,6 +1,7 @@
 // Charts of loss and accuracy during the training.
 #include "cli/report/chart/charts.hpp"
 #include "core/statistics.hpp"
+#include "core/text.hpp"
 #include "store/query/pictures/curves.hpp"
 
 #include <algorithm>
@@ -86,7 +87,12 @@ std::vector<std::string> largest_runs(const ChartSource& source, const std::stri
   return keys;
 }
 
-Series series_of(const ChartSource& source, const std::string& label, int colour, const Shown& shown)
+struct LabelCurve {
+  Series series;
+  bool is_apart = false; // the repeats have curves, but no range in common
+};
+
+LabelCurve curve_of(const ChartSource& source, const std::string& label, int colour, const Shown& shown)
 {
   Series series{.name = legend_name(source, label),
                 .mark = Mark::band,
@@ -101,7 +107,8 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
     if (!curve.empty() && (shown.over == Over::time || curve.back().samples > 0)) curves.push_back(&curve);
   }
   if (!curves.empty()) series.points = spread_of(curves, shown.over);
-  return series;
+  const bool is_apart = !curves.empty() && series.points.empty();
+  return {std::move(series), is_apart};
 }
 
 // A loss that falls by more than a factor of 20 is drawn on a logarithmic scale.
@@ -126,11 +133,17 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
               .y = {.title = shown.y_title, .is_share = shown.is_share}};
   int colour = 0;
+  std::vector<std::string> apart;
   for (const auto& label : source.labels) {
-    auto series = series_of(source, label, colour++, shown);
+    auto [series, is_apart] = curve_of(source, label, colour++, shown);
+    if (is_apart) apart.push_back(series.name);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   if (chart.series.empty()) return {};
+  if (!apart.empty())
+    chart.caption +=
+        " Not drawn, because some repeats were already at their end when others began to be measured: " + join(apart, ", ") +
+        ". Evaluate more often.";
   if (!shown.is_share) chart.y.scale = scale_of(chart.series);
   return {{std::move(chart)}, ""};
 }

@@ -288,7 +288,7 @@ void add_recipe(Page& page, const Content& content)
     page.heading("The recipe's file");
     page.preformatted(without_secrets(std::string_view(content.record->recipe_text)));
   } else {
-    page.paragraph("The study's folder is gone, and with it the recipe.", "missing");
+    page.paragraph("The study's record, study.json, is missing or damaged, and with it the recipe.", "missing");
   }
   add_parameters(page, content);
 }

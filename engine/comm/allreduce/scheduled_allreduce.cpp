@@ -26,7 +26,7 @@ class ScheduledAllreduce::Lent : public PendingSum {
  public:
   Lent(ScheduledAllreduce& home, std::unique_ptr<SumBuffers> buffers, const Parcels& parcels, std::span<float> values)
       : home_(home), buffers_(std::move(buffers)),
-        sum_(home.comm_, parcels, home.chunk_length_for(values.size()), home.wire_, *buffers_, values)
+        sum_(home.comm_, parcels, home.limits_for(values.size()), home.wire_, *buffers_, values)
   {
     home_.under_way_.push_back(this);
   }
@@ -69,7 +69,7 @@ const Parcels& ScheduledAllreduce::parcels_for(std::size_t length)
   const auto found = parcels_.find(length);
   if (found != parcels_.end()) return found->second;
   const auto schedule = make_schedule_({comm_.rank(), comm_.size(), length}, topology_);
-  return parcels_.emplace(length, cut_into_parcels(schedule, chunk_length_for(length))).first->second;
+  return parcels_.emplace(length, cut_into_parcels(schedule, limits_for(length).chunk_length)).first->second;
 }
 
 std::unique_ptr<Allreduce> make_ring(const AllreduceOptions& options, Communicator& comm)

@@ -21,9 +21,11 @@ class ScheduledAllreduce : public Allreduce {
  private:
   class Lent;
   const Parcels& parcels_for(std::size_t length);
-  std::size_t chunk_length_for(std::size_t length) const
+  MessageLimits limits_for(std::size_t length) const
   {
-    return chunk_length_ > 0 ? chunk_length_ : usual_chunk_length(length, travel_);
+    auto limits = usual_limits(length, travel_);
+    if (chunk_length_ > 0) limits.chunk_length = chunk_length_;
+    return limits;
   }
 
   MakeSchedule make_schedule_;

@@ -6,23 +6,15 @@
 #include <algorithm>
 
 namespace dt::comm {
-namespace {
-
-// Number of receives posted ahead: enough that a link never waits for this rank, few enough to stay in the cache.
-constexpr std::size_t window = 16;
-
-} // namespace
-
-ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, std::size_t chunk_length, Wire wire, SumBuffers& buffers,
-                           std::span<float> values)
-    : comm_(comm), parcels_(parcels), chunk_length_(chunk_length), wire_(wire), buffers_(buffers), values_(values),
-      tag_(comm.fresh_tag())
+ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, const MessageLimits& limits, Wire wire,
+                           SumBuffers& buffers, std::span<float> values)
+    : comm_(comm), parcels_(parcels), chunk_length_(std::min(limits.chunk_length, values.size())),
+      window_(limits.posted_receives), wire_(wire), buffers_(buffers), values_(values), tag_(comm.fresh_tag())
 {
-  buffers_.arrivals.grow(window * std::min(chunk_length, values.size()));
-  chunk_length_ = std::min(chunk_length, values.size());
+  buffers_.arrivals.grow(window_ * chunk_length_);
   buffers_.sends.resize(parcels.sends.size());
-  buffers_.receives.resize(window);
-  buffers_.in_place.resize(window);
+  buffers_.receives.resize(window_);
+  buffers_.in_place.resize(window_);
   if (wire_ == Wire::bfloat16) buffers_.image.grow(values.size());
   if (comm_.trace() != nullptr) begin_s_ = monotonic_s();
   post_ready();
@@ -39,7 +31,11 @@ bool ScheduledSum::advance()
   notice_sends();
   while (taken_ < parcels_.receives.size()) {
     post_ready();
-    if (!buffers_.receives[taken_ % window].test() || !sends_finished(parcels_.receives[taken_].after_sends)) return false;
+    if (posted_receives_ == taken_) {
+      if (!sends_finished(parcels_.receives[taken_].after_sends)) return false;
+      post_ready();
+    }
+    if (!buffers_.receives[taken_ % window_].test() || !sends_finished(parcels_.receives[taken_].after_sends)) return false;
     take(taken_);
   }
   post_ready();
@@ -54,6 +50,10 @@ void ScheduledSum::wait()
   while (taken_ < parcels_.receives.size()) {
     post_ready();
     const auto& next = parcels_.receives[taken_];
+    if (posted_receives_ == taken_) {
+      finish_sends(next.after_sends);
+      post_ready();
+    }
     const double begin = comm_.trace() != nullptr ? monotonic_s() : 0;
     comm_.activity().enter(Doing::waits, "waits for a part of a sum", next.peer);
     wait_for_receive(taken_);
@@ -74,7 +74,7 @@ void ScheduledSum::wait_for_receive(std::size_t k)
 {
   for (;;) {
     noticed_ = std::max(noticed_, sent_);
-    if (wait_beside(buffers_.receives[k % window], noticed_ < posted_sends_ ? &buffers_.sends[noticed_] : nullptr)) return;
+    if (wait_beside(buffers_.receives[k % window_], noticed_ < posted_sends_ ? &buffers_.sends[noticed_] : nullptr)) return;
     ++noticed_;
     post_ready();
   }
@@ -98,10 +98,17 @@ bool ScheduledSum::may_send(std::size_t k) const
   return on_the_way < most;
 }
 
+// A receive that is posted when it is next, and not ahead, waits for the sends that it must follow: so a copying one always goes
+// directly to its destination.
+bool ScheduledSum::may_receive(std::size_t k) const
+{
+  return k < taken_ + window_ && (window_ > 1 || parcels_.receives[k].after_sends <= sent_);
+}
+
 // Posts every send that is ready before this rank waits for anything, because other ranks need it.
 void ScheduledSum::post_ready()
 {
-  for (; posted_receives_ < parcels_.receives.size() && posted_receives_ < taken_ + window; ++posted_receives_)
+  for (; posted_receives_ < parcels_.receives.size() && may_receive(posted_receives_); ++posted_receives_)
     post_receive(posted_receives_);
   const auto is_ready = [&](std::size_t k) { return parcels_.sends[k].after_receives <= taken_ && may_send(k); };
   for (; posted_sends_ < parcels_.sends.size() && is_ready(posted_sends_); ++posted_sends_) post_send(posted_sends_);
@@ -111,7 +118,7 @@ void ScheduledSum::post_ready()
 void ScheduledSum::post_receive(std::size_t k)
 {
   const auto& parcel = parcels_.receives[k];
-  const std::size_t slot = k % window, length = parcel.stretch.size();
+  const std::size_t slot = k % window_, length = parcel.stretch.size();
   const bool in_place = parcel.receipt == Receipt::copy && parcel.after_receives <= taken_ && parcel.after_sends <= sent_;
   buffers_.in_place[slot] = in_place;
   auto& transfer = buffers_.receives[slot];
@@ -139,7 +146,7 @@ void ScheduledSum::post_send(std::size_t k)
 void ScheduledSum::take(std::size_t k)
 {
   const auto& parcel = parcels_.receives[k];
-  const std::size_t slot = k % window;
+  const std::size_t slot = k % window_;
   const auto values = values_at(parcel.stretch);
   if (wire_ == Wire::bfloat16)
     take_rounded(parcel, slot);

@@ -3,13 +3,14 @@
 
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/allreduce/parcels.hpp"
+#include "engine/comm/machine/message.hpp"
 #include "engine/comm/vectors.hpp"
 
 namespace dt::comm {
 
 // The buffers of one sum besides its values; reused by later sums.
 struct SumBuffers {
-  Floats arrivals;                       // one chunk per posted receive
+  Floats arrivals;                       // one chunk for each receive that may be posted
   Buffer<Bfloat16> image;                // bfloat16 only: the vector as sent
   std::vector<Transfer> sends, receives; // all sends; the posted receives
   std::vector<bool> in_place;            // for each posted receive: whether it goes directly into the vector or its image
@@ -22,9 +23,9 @@ struct SumBuffers {
 // rounds the sum when it sends it and keeps the rounded value, so all ranks end with the same bits.
 class ScheduledSum : public PendingSum {
  public:
-  // chunk_length: the most numbers in a chunk. `parcels` and `buffers` must outlive the sum. Collective: all ranks construct
+  // `parcels` must be cut for limits.chunk_length. `parcels` and `buffers` must outlive the sum. Collective: all ranks construct
   // their sums in the same order.
-  ScheduledSum(Communicator& comm, const Parcels& parcels, std::size_t chunk_length, Wire wire, SumBuffers& buffers,
+  ScheduledSum(Communicator& comm, const Parcels& parcels, const MessageLimits& limits, Wire wire, SumBuffers& buffers,
                std::span<float> values);
   bool advance() override;
   void wait() override;
@@ -33,6 +34,7 @@ class ScheduledSum : public PendingSum {
   bool complete() const { return taken_ == parcels_.receives.size() && sent_ == parcels_.sends.size(); }
   void post_ready();
   bool may_send(std::size_t k) const;
+  bool may_receive(std::size_t k) const;
   void notice_sends();
   void wait_for_receive(std::size_t k);
   void post_receive(std::size_t k);
@@ -52,7 +54,7 @@ class ScheduledSum : public PendingSum {
 
   Communicator& comm_;
   const Parcels& parcels_;
-  std::size_t chunk_length_;
+  std::size_t chunk_length_, window_; // window_: the most posted receives
   Wire wire_;
   SumBuffers& buffers_;
   std::span<float> values_;

@@ -9,7 +9,14 @@ namespace dt::comm {
 // chunk can be passed on before the next one arrives.
 enum class Travel { slices, whole_vector };
 
-// The most numbers in one message of a sum over vectors of `length` numbers.
-std::size_t usual_chunk_length(std::size_t length, Travel travel);
+struct MessageLimits {
+  std::size_t chunk_length = 1; // the most numbers in one message
+  // The most receives of a sum that a rank has posted at the same time, at least 1: enough that a link never waits for the rank,
+  // few enough that what has arrived stays in the cache.
+  std::size_t posted_receives = 16;
+};
+
+// The limits for a sum over vectors of `length` numbers.
+MessageLimits usual_limits(std::size_t length, Travel travel);
 
 } // namespace dt::comm

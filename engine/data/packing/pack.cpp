@@ -36,12 +36,16 @@ void require_used(const std::vector<bool>& is_used, const std::vector<std::strin
                   count == 1 ? "class" : "classes", count == 1 ? "it" : "them"));
 }
 
-void require_sound(const SourceListing& listing, bool allow_empty_classes)
+void require_sound(const SourceListing& listing, const PackOptions& options)
 {
   if (listing.items.empty())
     throw Error(ErrorKind::usage, fmt::format("The source ({}) has no images.{}{}", listing.description,
                                               listing.remarks.empty() ? "" : " ", fmt::join(listing.remarks, " ")));
-  if (allow_empty_classes) return;
+  if (std::ssize(listing.classes) < options.least_classes)
+    throw Error(ErrorKind::usage,
+                fmt::format("The source ({}) has only the class {}; a network needs at least {}. Add images of another class.",
+                            listing.description, printable(listing.classes.front()), options.least_classes));
+  if (options.allow_empty_classes) return;
   std::vector<bool> is_used(listing.classes.size());
   for (const auto& item : listing.items) is_used[item.label] = true;
   require_used(is_used, listing.classes, "");
@@ -172,7 +176,7 @@ PackResult pack_data(const PackOptions& options)
 {
   const auto source = open_source(options.source);
   const auto& listing = source->listing();
-  require_sound(listing, options.allow_empty_classes);
+  require_sound(listing, options);
   const auto plan = plan_pack(options, *source);
   if (!options.force)
     if (auto there = equal_set(options.output, plan, listing)) {

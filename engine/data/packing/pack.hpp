@@ -27,6 +27,7 @@ struct PackOptions {
   SplitOptions split;
   bool skip_corrupt = false;        // leave out images that cannot be decoded
   bool allow_empty_classes = false; // accept classes without images
+  std::int64_t least_classes = 1;   // refuse a source with fewer; a network needs 2
   bool restart = false;             // discard what an earlier call with other options or another source left
   bool force = false;               // replace a finished set
   int threads = 0;                  // that decode; 0: one per core

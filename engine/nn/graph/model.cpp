@@ -122,13 +122,15 @@ class Joiner {
     std::swap(model_.layers[place], model_.layers[place_of(&pooling)]);
   }
 
-  // The pooling's layer disappears, and that of the ReLU, which came after it.
+  // The pooling's layer disappears, and that of the convolution's ReLU, which came after it. A ReLU that is not the convolution's
+  // own but follows the pooling in the model stays.
   void join_pooling(LaneConvolution& convolution)
   {
     auto* pooling = only_reader(convolution.output());
     if (!pooling || !LaneConvolution::can_join(*pooling)) return;
     auto* relu = used_once(pooling->output()) ? dynamic_cast<Relu*>(reader(pooling->output())) : nullptr;
-    if (convolution.has_relu() != (relu && relu->is_fused())) return;
+    if (relu && !relu->is_fused()) relu = nullptr;
+    if (convolution.has_relu() != (relu != nullptr)) return;
     convolution.join(*pooling, relu ? relu->output() : pooling->output());
     if (relu) remove(place_of(relu));
     remove(place_of(pooling));

@@ -23,9 +23,10 @@ ModelBuilder::ModelBuilder(const Options& options) : options_(options)
   const auto& image = options.image;
   if (image.channels < 1 || image.height < 1 || image.width < 1 || options.classes < 2) {
     throw Error(ErrorKind::recipe,
-                fmt::format("Model {} cannot be built for images of {}x{}x{} and {} classes: it needs at least "
+                fmt::format("Model {} cannot be built for images of {}x{}x{} and {} class{}: it needs at least "
                             "1x1x1 and 2 classes.",
-                            options.model, image.channels, image.height, image.width, options.classes));
+                            options.model, image.channels, image.height, image.width, options.classes,
+                            options.classes == 1 ? "" : "es"));
   }
   model_.input = new_tensor({image.channels, image.height, image.width});
 }

@@ -11,6 +11,8 @@ namespace dt::nn {
 
 struct LayerDescription {
   std::string name, kind;
+  LayerAttributes attributes{};
+  std::vector<std::string> sources{}; // for each input the layer that makes it, or "images"
   std::vector<Shape> inputs;
   Shape output;
   std::int64_t parameters = 0; // trained parameters
@@ -18,6 +20,8 @@ struct LayerDescription {
   bool takes_images = false;   // if so, the gradient of its input is not computed
 };
 std::vector<LayerDescription> describe(const Model& model);
+// The name of the layer that makes the tensor; "images" for the model's input.
+std::string source_of(const Model& model, Tensor tensor);
 
 struct ModelTotals {
   std::int64_t parameters = 0;

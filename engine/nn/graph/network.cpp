@@ -201,7 +201,7 @@ struct Network::Impl {
   {
     check_sizes(images, labels);
     prepare_compute_thread(options.threads);
-    image.set_data_handle(const_cast<float*>(images.data())); // only read: no primitive writes to it
+    plan.place(image, const_cast<float*>(images.data())); // only read: no primitive writes to it
     for (const auto& loss : losses) loss->set_labels(labels, !plan.training());
     synchronize_s = 0;
   }
@@ -385,6 +385,14 @@ Evaluation Network::evaluate(std::span<const float> images, std::span<const std:
   } catch (const dnnl::error& error) {
     throw translated(error, "an evaluation of model " + impl_->options.model);
   }
+}
+
+std::vector<float> Network::logits(std::span<const float> images)
+{
+  const std::vector<std::int32_t> no_labels(static_cast<std::size_t>(impl_->options.batch), -1);
+  evaluate(images, no_labels);
+  const auto found = impl_->losses.front()->logits();
+  return {found.begin(), found.end()};
 }
 
 std::vector<OperationTime> Network::profile(std::span<const float> images, std::span<const std::int32_t> labels)

@@ -61,8 +61,7 @@ struct Parameter {
   std::int64_t offset; // in floats from the buffer's start; 64-byte aligned
   std::int64_t size;   // in floats, with the padding of a blocked layout
   ParameterKind kind;
-  std::vector<std::int64_t>
-      dims{}; // plain order: outputs, inputs (, height, width); a bias has only outputs; groups come first if there are any
+  std::vector<std::int64_t> dims{}; // as PyTorch's: outputs, inputs of its group (, height, width); a bias has only outputs
 };
 
 // Called during the backward pass for each parameter, with its index in parameters(), when its gradient is final. The last layer
@@ -161,6 +160,9 @@ class Network {
   // Forward pass only. Samples with label -1 (padding of a short batch) are not counted. A training network would use dropout and
   // this batch's statistics here, so evaluate a trained model in a network for evaluation.
   Evaluation evaluate(std::span<const float> images, std::span<const std::int32_t> labels);
+
+  // The outputs before the softmax: batch x classes numbers. For a network for evaluation. Allocates memory.
+  std::vector<float> logits(std::span<const float> images);
 
   // Like forward_backward, but measures every operation; the result is in the order of execution.
   std::vector<OperationTime> profile(std::span<const float> images, std::span<const std::int32_t> labels);

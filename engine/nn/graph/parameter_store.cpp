@@ -15,8 +15,9 @@ std::int64_t floats_of(const dnnl::memory::desc& layout) { return static_cast<st
 
 std::int64_t round_up(std::int64_t floats) { return (floats + floats_per_line - 1) / floats_per_line * floats_per_line; }
 
-dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims)
+dnnl::memory::desc plain_layout(const dnnl::memory& stored)
 {
+  const auto dims = stored.get_desc().dims();
   dnnl::memory::dims strides(dims.size(), 1);
   for (auto i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
   return {dims, dnnl::memory::data_type::f32, strides};
@@ -104,7 +105,7 @@ std::vector<float> ParameterStore::plain_of(std::span<const float> packed) const
   for (std::size_t i = 0; i < stored_.size(); ++i) {
     const auto& shape = stored_[i].shape;
     copy(dnnl::memory(stored_[i].weight.get_desc(), engine_, source + parameters_[i].offset),
-         dnnl::memory(plain_layout(shape.dims), engine_, next));
+         dnnl::memory(plain_layout(stored_[i].weight), engine_, next));
     next += shape.size();
   }
   return plain;
@@ -120,7 +121,7 @@ void ParameterStore::pack(std::span<const float> values, std::span<float> packed
   auto* next = const_cast<float*>(values.data()); // only read
   for (std::size_t i = 0; i < stored_.size(); ++i) {
     const auto& shape = stored_[i].shape;
-    copy(dnnl::memory(plain_layout(shape.dims), engine_, next),
+    copy(dnnl::memory(plain_layout(stored_[i].weight), engine_, next),
          dnnl::memory(stored_[i].weight.get_desc(), engine_, packed.data() + parameters_[i].offset));
     next += shape.size();
   }

@@ -1,4 +1,5 @@
-// ParameterStore: the weights and gradients of a model in two packed buffers, in the layouts that the kernels use.
+// ParameterStore: the weights and gradients of a model in two packed buffers, in the layouts that the kernels use. A kernel's
+// layout may have other dimensions than the parameter's shape (groups on their own), but the same plain order.
 //
 // A training network declares the parameters and so determines their layouts. Evaluation networks share its store.
 #pragma once
@@ -19,7 +20,7 @@ using ParameterId = std::size_t;
 // A layer's description of a parameter, without its layout.
 struct ParameterShape {
   std::string name;        // "conv1.weight"
-  dnnl::memory::dims dims; // plain order: outputs x inputs (x height x width); a bias has only outputs
+  dnnl::memory::dims dims; // plain order: outputs x inputs of its group (x height x width); a bias has only outputs
   ParameterKind kind = ParameterKind::weight;
   bool feeds_relu = false;   // with fan_in, determines the range of the initial weights
   std::int64_t fan_in = 1;   // inputs of one output

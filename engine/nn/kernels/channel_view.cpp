@@ -8,21 +8,20 @@ constexpr std::int64_t block = 16;
 ChannelView view_of(const dnnl_memory_desc_t& layout, int lanes, std::int64_t group_stride)
 {
   const auto& strides = layout.format_desc.blocking.strides;
-  const bool image = layout.ndims == 4;
   return {.samples = layout.dims[0],
           .groups = layout.padded_dims[1] / lanes,
-          .places = image ? layout.dims[2] * layout.dims[3] : 1,
+          .places = layout.dims[2] * layout.dims[3],
           .lanes = lanes,
           .sample_stride = strides[0],
           .group_stride = group_stride,
-          .place_stride = image ? strides[3] : 0};
+          .place_stride = strides[3]};
 }
 
 // Whether the image's rows are contiguous, so that all its places form one row.
 bool is_dense(const dnnl_memory_desc_t& layout)
 {
   const auto& strides = layout.format_desc.blocking.strides;
-  return layout.ndims != 4 || strides[2] == strides[3] * layout.dims[3];
+  return strides[2] == strides[3] * layout.dims[3];
 }
 
 } // namespace

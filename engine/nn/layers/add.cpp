@@ -6,7 +6,7 @@ namespace dt::nn {
 
 void Add::plan_forward(Plan& plan)
 {
-  const auto a = plan.data(inputs()[0]);
+  const auto a = plan.activations(inputs()[0], name(), forward_);
   const auto b = plan.in_layout(plan.data(inputs()[1]), a.get_desc(), name(), forward_);
   const auto sum = plan.allocate(a.get_desc());
   forward_.push_back(sum_operation(label("forward"), {a, b}, sum));

@@ -12,7 +12,7 @@
 namespace dt::nn {
 namespace {
 
-constexpr float epsilon = 1e-5F; // as in the paper's implementations and PyTorch
+constexpr float epsilon = 1e-5F; // also in attributes(); as in the paper's implementations and PyTorch
 constexpr std::size_t most_lanes = 16, most_parts = 4;
 
 bool is_bf16(const dnnl::memory& memory) { return memory.get_desc().data_type() == dnnl::memory::data_type::bf16; }
@@ -23,6 +23,9 @@ template<class T> T* pointer(const dnnl::memory& memory, std::int64_t offset)
 }
 
 } // namespace
+
+// The running variance is that of the batch itself, divided by its size and not by one less.
+LayerAttributes BatchNorm::attributes() const { return {{"eps", 1e-5}, {"biased_variance", true}}; }
 
 void BatchNorm::fuse_relu(Tensor result)
 {
@@ -65,7 +68,7 @@ std::span<float> BatchNorm::all(const Channels& channels) const
 // Reorders x if the kernels cannot read its layout.
 void BatchNorm::plan_view(Plan& plan)
 {
-  x_ = plan.data(input());
+  x_ = plan.activations(input(), name(), forward_);
   if (!channel_view(x_.get_desc())) x_ = plan.in_layout(x_, plan.blocked_layout(input().shape), name(), forward_);
   view_ = channel_view(x_.get_desc()).value();
 }

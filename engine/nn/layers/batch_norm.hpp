@@ -15,6 +15,7 @@ class BatchNorm final : public Layer {
  public:
   BatchNorm(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
   std::string kind() const override { return "batch norm"; }
+  LayerAttributes attributes() const override;
   std::int64_t parameters() const override { return 2 * output().shape.channels; }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;

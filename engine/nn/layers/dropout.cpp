@@ -11,7 +11,7 @@ DropoutDraws Dropout::draws(Plan& plan) const
 
 void Dropout::plan_forward(Plan& plan)
 {
-  const auto source = plan.data(input());
+  const auto source = plan.activations(input(), name(), forward_);
   plan.set_data(output(), source);
   if (!plan.training()) return;
   const bool in_place = plan.used_once(input()) && plan.needs_gradient(input());

@@ -15,6 +15,7 @@ class Dropout final : public Layer {
   {
   }
   std::string kind() const override { return "dropout"; }
+  LayerAttributes attributes() const override { return {{"rate", rate_}}; }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 

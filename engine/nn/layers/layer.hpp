@@ -7,9 +7,14 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace dt::nn {
+
+// What a layer's formula takes beside its inputs and parameters, by the name that model.layers has for it: {"kernel", 3}.
+using LayerAttributes = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double>>>;
 
 class Layer {
  public:
@@ -27,6 +32,7 @@ class Layer {
   Tensor output() const { return output_; }
   // "convolution"
   virtual std::string kind() const = 0;
+  virtual LayerAttributes attributes() const { return {}; }
   virtual std::int64_t parameters() const { return 0; } // number of trained parameters
   virtual double flops() const { return 0; }            // floating-point operations of one sample's forward pass
 

@@ -4,7 +4,7 @@ namespace dt::nn {
 
 void Lrn::plan_forward(Plan& plan)
 {
-  source_ = plan.data(input());
+  source_ = plan.activations(input(), name(), forward_);
   const dnnl::lrn_forward::desc forward(plan.forward_kind(), dnnl::algorithm::lrn_across_channels, source_.get_desc(), spec_.size,
                                         static_cast<float>(spec_.alpha), static_cast<float>(spec_.beta),
                                         static_cast<float>(spec_.k));

@@ -19,6 +19,10 @@ class Lrn final : public Layer {
   {
   }
   std::string kind() const override { return "local response norm"; }
+  LayerAttributes attributes() const override
+  {
+    return {{"size", spec_.size}, {"alpha", spec_.alpha}, {"beta", spec_.beta}, {"k", spec_.k}};
+  }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 

@@ -16,9 +16,17 @@ Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output, const
 }
 
 Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output)
-    : Layer(std::move(name), {input}, output), rule_(rule), spec_{.kernel = input.shape.height, .stride = 1}, strides_{1, 1},
-      kernel_{input.shape.height, input.shape.width}, padding_{0, 0}, padding_behind_{0, 0}
+    : Layer(std::move(name), {input}, output), rule_(rule), is_global_(true), spec_{.kernel = input.shape.height, .stride = 1},
+      strides_{1, 1}, kernel_{input.shape.height, input.shape.width}, padding_{0, 0}, padding_behind_{0, 0}
 {
+}
+
+LayerAttributes Pooling::attributes() const
+{
+  if (is_global_) return {{"global", true}};
+  LayerAttributes all{{"kernel", spec_.kernel}, {"stride", spec_.stride}, {"padding", spec_.padding}, {"ceil", spec_.ceil}};
+  if (rule_ == Rule::average) all.emplace_back("counts_padding", false);
+  return all;
 }
 
 dnnl::algorithm Pooling::algorithm() const
@@ -28,7 +36,7 @@ dnnl::algorithm Pooling::algorithm() const
 
 void Pooling::plan_forward(Plan& plan)
 {
-  const auto source = plan.data(input());
+  const auto source = plan.activations(input(), name(), forward_);
   if (has_planes(source)) {
     plan_planes_forward(plan, source);
     return;
@@ -95,7 +103,7 @@ bool Pooling::has_planes(const dnnl::memory& source) const
 {
   constexpr std::int64_t most_places = 256; // in a window: a place is a byte
   const auto layout = source.get_desc();
-  return rule_ == Rule::max && kernel_[0] * kernel_[1] <= most_places && layout.dims().size() == 4 &&
+  return rule_ == Rule::max && kernel_[0] * kernel_[1] <= most_places &&
          (layout.data_type() == Type::f32 || layout.data_type() == Type::bf16) && channel_view(layout);
 }
 

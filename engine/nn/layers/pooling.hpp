@@ -22,6 +22,7 @@ class Pooling : public Layer {
   // Global pooling over the whole image.
   Pooling(Rule rule, std::string name, Tensor input, Tensor output);
   std::string kind() const override { return rule_ == Rule::max ? "max pooling" : "average pooling"; }
+  LayerAttributes attributes() const override;
   Rule rule() const { return rule_; }
   const PoolingSpec& spec() const { return spec_; } // of global pooling: the whole image
   void plan_forward(Plan& plan) override;
@@ -37,6 +38,7 @@ class Pooling : public Layer {
   template<class T> void pool_backward(const dnnl::memory& gradient, const dnnl::memory& input_gradient) const;
   std::uint8_t* winners(std::int64_t plane) const;
   Rule rule_;
+  bool is_global_ = false;
   PoolingSpec spec_;
   dnnl::memory::dims strides_, kernel_, padding_, padding_behind_;
   dnnl::pooling_forward::primitive_desc forward_descriptor_;

@@ -6,7 +6,7 @@ namespace dt::nn {
 
 void Relu::plan_forward(Plan& plan)
 {
-  const auto source = plan.data(input());
+  const auto source = plan.activations(input(), name(), forward_);
   plan.set_data(output(), source);
   if (fused_) return;
   const auto destination =

@@ -34,9 +34,7 @@ SoftmaxCrossEntropy::SoftmaxCrossEntropy(Plan& plan, Tensor logits, double weigh
     : classes_(static_cast<std::size_t>(logits.shape.channels)), weight_(weight), smoothing_(plan.options().label_smoothing),
       state_(&plan.state()), losses_(static_cast<std::size_t>(plan.options().batch))
 {
-  const auto dims = plan.data(logits).get_desc().dims(); // batch x classes, or batch x classes x 1 x 1
-  const dnnl::memory::desc plain(dims, dnnl::memory::data_type::f32,
-                                 dims.size() == 2 ? dnnl::memory::format_tag::nc : dnnl::memory::format_tag::nchw);
+  const auto plain = plan.image_layout(logits.shape);
   logits_ = plan.in_layout(plan.data(logits), plain, "loss", forward_);
   if (!plan.training()) return;
   gradient_ = plan.allocate(plain);

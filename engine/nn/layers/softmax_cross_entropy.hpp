@@ -27,6 +27,8 @@ class SoftmaxCrossEntropy {
   double weighted_loss() const { return weighted_loss_; }
   // Evaluates the logits of the last pass; samples with label -1 are left out.
   Evaluation evaluate() const;
+  // Those of the last pass: batch x classes.
+  std::span<const float> logits() const { return {logits_of(0).data(), losses_.size() * classes_}; }
 
  private:
   std::span<const float> logits_of(std::size_t sample) const;

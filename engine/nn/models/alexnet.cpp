@@ -43,7 +43,8 @@ Tensor alexnet(ModelBuilder& model)
 
 Tensor alexnet_2012(ModelBuilder& model)
 {
-  constexpr LrnSpec normalisation{.size = 5, .alpha = 1e-4, .beta = 0.75, .k = 2};
+  // The paper's alpha of 1e-4 weighs the sum of squares itself, ours their mean over the 5 channels.
+  constexpr LrnSpec normalisation{.size = 5, .alpha = 5e-4, .beta = 0.75, .k = 2};
   auto x = convolution_relu(model, "conv1", model.input(), {.channels = 96, .kernel = 11, .stride = 4});
   x = model.max_pooling(model.lrn(x, normalisation), overlapping);
   x = convolution_relu(model, "conv2", x, {.channels = 256, .kernel = 5, .padding = 2, .groups = 2});

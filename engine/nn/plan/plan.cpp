@@ -129,8 +129,18 @@ dnnl::memory Plan::allocate_floats(std::int64_t count)
 
 dnnl::memory Plan::alias(const dnnl::memory& memory, const dnnl::memory::desc& layout)
 {
-  aliases_.push_back({dnnl::memory(layout, engine(), DNNL_MEMORY_NONE), memory});
+  const auto known =
+      std::find_if(aliases_.begin(), aliases_.end(), [&](const Alias& alias) { return alias.memory.get() == memory.get(); });
+  const auto of = known == aliases_.end() ? memory : known->of;
+  aliases_.push_back({dnnl::memory(layout, engine(), DNNL_MEMORY_NONE), of});
   return aliases_.back().memory;
+}
+
+void Plan::place(dnnl::memory& memory, void* data)
+{
+  memory.set_data_handle(data);
+  for (auto& alias : aliases_)
+    if (alias.of.get() == memory.get()) alias.memory.set_data_handle(data);
 }
 
 // ---- reorders ----
@@ -154,6 +164,13 @@ dnnl::memory Plan::in_layout(const dnnl::memory& memory, const dnnl::memory::des
   append_reorder(memory, copy, layer, operations);
   copies_.push_back({memory, copy});
   return copy;
+}
+
+dnnl::memory Plan::activations(Tensor tensor, const std::string& layer, std::vector<Operation>& operations)
+{
+  const auto& memory = data(tensor);
+  if (memory.get_desc().data_type() == type()) return memory;
+  return in_layout(memory, layout(tensor.shape, dnnl::memory::format_tag::nchw), layer, operations);
 }
 
 // Removes the copies of a memory that is about to be overwritten.

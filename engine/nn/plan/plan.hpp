@@ -63,6 +63,9 @@ class Plan {
 
   const dnnl::memory& data(Tensor tensor) const { return data_[tensor.id]; }
   void set_data(Tensor tensor, const dnnl::memory& memory) { data_[tensor.id] = memory; }
+  // data(tensor) in the number format of activations. The images are fp32, so for them it is a copy in a network of another
+  // format.
+  dnnl::memory activations(Tensor tensor, const std::string& layer, std::vector<Operation>& operations);
   bool needs_gradient(Tensor tensor) const { return tensor.id != options_.input.id; }
   // Whether only one layer reads the tensor, so that this layer may overwrite it.
   bool used_once(Tensor tensor) const { return options_.uses[tensor.id] == 1; }
@@ -89,8 +92,10 @@ class Plan {
   // A new buffer of the network. It has data after allocate_all(), and only while operations use it.
   dnnl::memory allocate(const dnnl::memory::desc& layout);
   dnnl::memory allocate_floats(std::int64_t count);
-  // The same bytes under another descriptor: of a buffer of the network, or of a memory that has permanent data.
+  // The same bytes under another descriptor: of a buffer of the network, or of a memory that place() gives its data.
   dnnl::memory alias(const dnnl::memory& memory, const dnnl::memory::desc& layout);
+  // Gives a memory that is no buffer of the network its data, for the passes that follow; its aliases get the same data.
+  void place(dnnl::memory& memory, void* data);
   // Scratch memory for one primitive.
   dnnl::memory scratchpad(const dnnl::primitive_desc_base& primitive) { return allocate(primitive.scratchpad_desc()); }
 
@@ -114,7 +119,7 @@ class Plan {
 
  private:
   struct Alias {
-    dnnl::memory memory, of;
+    dnnl::memory memory, of; // `of` is no alias itself
   };
   struct Copy {
     dnnl::memory from, to;

@@ -6,7 +6,7 @@ namespace dt::sync {
 namespace {
 
 // Messages stay whole, as in the paper; they are cut only above this length (16 MiB), to limit buffers.
-constexpr std::size_t chunk_length = std::size_t{4} << 20;
+constexpr comm::MessageLimits limits{.chunk_length = std::size_t{4} << 20};
 
 // Appends rounds [first, end) of `from`, with their stretches moved by `offset`.
 void append(comm::Schedule& to, const comm::Schedule& from, std::size_t first, std::size_t end, std::size_t offset)
@@ -37,14 +37,14 @@ comm::Schedule centre_schedule(int rank, int ranks, std::size_t n, const std::ve
 }
 
 CentreExchange::CentreExchange(std::size_t n, const std::vector<Range>& parts, comm::Communicator& comm)
-    : comm_(comm), parcels_(comm::cut_into_parcels(centre_schedule(comm.rank(), comm.size(), n, parts), chunk_length)),
+    : comm_(comm), parcels_(comm::cut_into_parcels(centre_schedule(comm.rank(), comm.size(), n, parts), limits.chunk_length)),
       values_(2 * n)
 {
 }
 
 std::unique_ptr<comm::PendingSum> CentreExchange::begin()
 {
-  return std::make_unique<comm::ScheduledSum>(comm_, parcels_, chunk_length, Wire::float32, buffers_, values_);
+  return std::make_unique<comm::ScheduledSum>(comm_, parcels_, limits, Wire::float32, buffers_, values_);
 }
 
 } // namespace dt::sync

@@ -1,6 +1,9 @@
 #include "engine/train/evaluation/evaluations.hpp"
 
 #include "engine/comm/machine/clock.hpp"
+#include "engine/train/loop/network_replica.hpp"
+
+#include <fmt/format.h>
 
 namespace dt::train {
 namespace {
@@ -58,6 +61,13 @@ EvalEvent Evaluations::evaluate(std::int64_t step, double epoch)
           .accuracy = if_measured(scores_.accuracy),
           .samples = found.samples,
           .eval_s = eval_s};
+}
+
+void Evaluations::require_finite() const
+{
+  if (!scores_.loss || std::isfinite(*scores_.loss)) return;
+  throw Diverged(ErrorKind::run, fmt::format("{} on the held-out set in the last evaluation, though the training's was finite.",
+                                             std::isnan(*scores_.loss) ? loss_is_nan : loss_is_infinite));
 }
 
 nn::Evaluation Evaluations::evaluation_of(Model model)

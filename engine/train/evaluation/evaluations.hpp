@@ -44,6 +44,8 @@ class Evaluations {
   // Evaluates the model that sync.evaluate chooses. `epoch` only goes into the record. Allowed only between two steps.
   // Loss and accuracy are equal on all ranks. Collective.
   EvalEvent evaluate(std::int64_t step, double epoch);
+  // Throws Diverged if the loss of the last evaluation is NaN or infinite: such weights are no result.
+  void require_finite() const;
   // Fills in the result's scores, among them the accuracy of each model that the strategy keeps. Call it after the last step,
   // which evaluate() has evaluated. Evaluates the other models without counting the time. Collective.
   void fill(RunResult& result);

@@ -3,7 +3,6 @@
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
 #include "engine/data/source.hpp"
-#include "engine/train/weights/start.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,7 +24,9 @@ nn::Network build(nn::NetworkOptions options)
   }
 }
 
-Start read_as_recipe_says(const std::filesystem::path& file, const std::vector<nn::Parameter>& parameters)
+} // namespace
+
+Start read_weights(const std::filesystem::path& file, const std::vector<nn::Parameter>& parameters)
 {
   try {
     return read_start(file, parameters, "");
@@ -33,8 +34,6 @@ Start read_as_recipe_says(const std::filesystem::path& file, const std::vector<n
     throw error.kind() == ErrorKind::environment ? error : Error(ErrorKind::recipe, error.what());
   }
 }
-
-} // namespace
 
 int report_data(const DataReportOptions& options)
 {
@@ -61,7 +60,7 @@ int report_data(const DataReportOptions& options)
 int report_start(const StartReportOptions& options)
 {
   const auto network = build(network_options(options.model));
-  fmt::print("{}: {}\n", options.file.string(), read_as_recipe_says(options.file, network.parameters()).origin);
+  fmt::print("{}: {}\n", options.file.string(), read_weights(options.file, network.parameters()).origin);
   return 0;
 }
 

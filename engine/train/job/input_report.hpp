@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/train/job/model_report.hpp"
+#include "engine/train/weights/start.hpp"
 
 #include <filesystem>
 #include <string>
@@ -28,5 +29,8 @@ struct StartReportOptions {
 // is neither a checkpoint nor an archive of weights, or if its tensors do not match the model; an environment error if the file
 // cannot be read; a run error if this machine has too little memory for the model.
 int report_start(const StartReportOptions& options);
+
+// read_start() with recipe errors for a file that does not fit.
+Start read_weights(const std::filesystem::path& file, const std::vector<nn::Parameter>& parameters);
 
 } // namespace dt::train

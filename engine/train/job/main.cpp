@@ -7,6 +7,7 @@
 #include "engine/train/job/input_report.hpp"
 #include "engine/train/job/job.hpp"
 #include "engine/train/job/model_report.hpp"
+#include "engine/train/job/predict.hpp"
 #include "engine/train/record/environment.hpp"
 #include "engine/train/weights/export_weights.hpp"
 
@@ -40,7 +41,7 @@ CLI::App* add_network(CLI::App& app, const char* verb, const char* help, ModelRe
       ->allow_extra_args(false)
       ->excludes(file);
   model->add_option("--image", options.image, "Shape of the images, as 3x224x224; the model's own when left out");
-  model->add_option("--classes", options.classes, "Classes; the model's own number when left out")->check(CLI::Range(2, 1000000));
+  model->add_option("--classes", options.classes, "Classes; the model's own number when left out")->check(CLI::Range(1, 1000000));
   return model;
 }
 
@@ -59,6 +60,20 @@ void add_start(CLI::App& app, StartReportOptions& options)
   auto* start =
       add_network(app, "start", "Check that a model can begin with the weights of a checkpoint or an archive", options.model);
   start->add_option("--file", options.file, "The checkpoint (.h5) or archive (.npz)")->required();
+}
+
+void add_predict(CLI::App& app, PredictOptions& options)
+{
+  auto* verb = add_network(app, "predict", "Write a model's outputs for a data set's test images as a NumPy .npz", options.model);
+  verb->add_option("--weights", options.weights, "The model's weights: a checkpoint (.h5) or an archive (.npz)")->required();
+  verb->add_option("--data", options.data.name, "The data set, as data.name in a recipe; synthetic needs no folder")->required();
+  verb->add_option("--folder", options.data.path, "Its folder; the file of a packed set");
+  verb->add_option("--image-size", options.data.image_size, "Side of the images that the network gets; 0: as the set has them");
+  verb->add_option("--samples", options.data.test_samples, "So many of the test images, from the first; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_flag("--images", options.with_images, "Write the images too, as the network gets them");
+  verb->add_option("-o,--output", options.output, "The .npz: logits, labels")->required();
+  verb->add_flag("--force", options.force, "Replace a file that is there");
 }
 
 void add_export(CLI::App& app, WeightsExport& options)
@@ -91,6 +106,8 @@ int dispatch(int argc, char** argv)
   add_model(app, model);
   add_start(app, start);
   DataVerbs data(app);
+  PredictOptions prediction;
+  add_predict(app, prediction);
   WeightsExport weights;
   add_export(app, weights);
   app.add_subcommand("hello", "Let the ranks meet: what dtctl doctor --launchers starts")->group("");
@@ -102,6 +119,7 @@ int dispatch(int argc, char** argv)
   if (app.got_subcommand("hello")) return say_hello();
   if (app.got_subcommand("model")) return report_model(model);
   if (app.got_subcommand("start")) return report_start(start);
+  if (app.got_subcommand("predict")) return predict(prediction);
   if (app.got_subcommand("data")) return data.run();
   if (app.got_subcommand("export-weights")) return export_weights(weights);
   return run_job(job);

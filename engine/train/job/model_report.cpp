@@ -7,8 +7,11 @@
 #include "core/text.hpp"
 #include "engine/nn/graph/model_description.hpp"
 #include "engine/nn/models/model_registry.hpp"
+#include "engine/optim/optimizer.hpp"
 
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,8 +46,28 @@ void set_input(nn::NetworkOptions& network, const ModelReportOptions& options)
 struct Report {
   nn::NetworkOptions options;
   std::vector<nn::LayerDescription> layers;
-  std::optional<nn::MemoryNeed> memory;
+  std::string logits;                                      // the layer whose output the softmax takes
+  std::vector<std::pair<std::string, double>> auxiliary{}; // layers whose softmax loss counts too in training, with its weight
+  std::optional<nn::MemoryNeed> memory{};
 };
+
+Report report_of(const nn::NetworkOptions& options)
+{
+  const auto model = nn::build_model(options);
+  Report report{options, describe(model), source_of(model, model.logits)};
+  for (const auto& [logits, weight] : model.auxiliary) report.auxiliary.emplace_back(source_of(model, logits), weight);
+  return report;
+}
+
+// The layer's attributes; for a batch norm also the rate at which the optimizer moves its running statistics.
+Json attributes_json(const nn::LayerDescription& layer)
+{
+  Json attributes = Json::object();
+  for (const auto& [name, value] : layer.attributes)
+    attributes[name] = std::visit([](auto content) { return Json(content); }, value);
+  if (layer.kind == "batch norm") attributes["momentum"] = std::stod(fmt::format("{}", optim::statistic_rate));
+  return attributes;
+}
 
 Json layer_json(const nn::LayerDescription& layer)
 {
@@ -52,6 +75,8 @@ Json layer_json(const nn::LayerDescription& layer)
   for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
   return {{"name", layer.name},
           {"kind", layer.kind},
+          {"attributes", attributes_json(layer)},
+          {"from", layer.sources},
           {"inputs", inputs},
           {"output", to_text(layer.output)},
           {"parameters", layer.parameters},
@@ -61,12 +86,19 @@ Json layer_json(const nn::LayerDescription& layer)
 Json json_of(const Report& report)
 {
   const auto totals = nn::totals_of(report.layers);
-  Json layers = Json::array();
+  Json layers = Json::array(), auxiliary = Json::array();
+  for (const auto& [logits, weight] : report.auxiliary) auxiliary.push_back({{"logits", logits}, {"weight", weight}});
   for (const auto& layer : report.layers) layers.push_back(layer_json(layer));
-  Json json{{"model", report.options.model},         {"image", to_text(report.options.image)},
-            {"classes", report.options.classes},     {"layers", layers},
-            {"parameters", totals.parameters},       {"weight_bytes", totals.parameters * 4},
-            {"forward_flops", totals.forward_flops}, {"step_flops", totals.step_flops}};
+  Json json{{"model", report.options.model},
+            {"image", to_text(report.options.image)},
+            {"classes", report.options.classes},
+            {"layers", layers},
+            {"logits", report.logits},
+            {"auxiliary", auxiliary},
+            {"parameters", totals.parameters},
+            {"weight_bytes", totals.parameters * 4},
+            {"forward_flops", totals.forward_flops},
+            {"step_flops", totals.step_flops}};
   if (report.memory)
     json["memory"] = {{"batch", report.options.batch},
                       {"parameter_bytes", report.memory->parameters},
@@ -115,7 +147,7 @@ nn::NetworkOptions network_options(const ModelReportOptions& options)
 int report_model(const ModelReportOptions& options)
 {
   const auto network = network_options(options);
-  Report report{network, describe(nn::build_model(network)), std::nullopt};
+  auto report = report_of(network);
   if (options.batch > 0) report.memory = nn::Network(network).memory();
   if (options.json)
     fmt::print("{}\n", json_of(report).dump());

@@ -52,6 +52,7 @@ CLI::App* add_pack(CLI::App& data, PackWords& words)
 {
   auto* pack = data.add_subcommand("pack", "Pack labelled images into one file");
   auto& options = words.options;
+  options.least_classes = 2; // as a network needs
   add_source(*pack, options.source);
   pack->add_option("-o,--out", options.output, "The file")->required();
   pack->add_option("--encoding", words.encoding, "Records")->check(CLI::IsMember({"pixels", "jpeg"}));

@@ -160,6 +160,7 @@ void Trainer::train(Observer& observer, Overseer& overseer)
     if (!is_done() && agreement_.is_due(step_)) agreement_.look(step_, overseer, [&] { write_checkpoint(overseer); });
   }
   agreement_.end();
+  if (is_done()) evaluations_.require_finite();
   if (is_done() && options_.spec.train.final_checkpoint) write_checkpoint(overseer);
 }
 
@@ -185,6 +186,7 @@ void Trainer::step(Observer& observer)
   const double elapsed_s = clock_.training_s();
   measurement_.add_step(timer_.phases(), step_s, elapsed_s, strategy_->meets(local_.replica()));
   if (step_ - resumed_.step == options_.spec.train.warmup_steps) strategy_->begin_measuring();
+  if (plan_.evaluates_after(step_)) take_mean_loss();
   observer.step({.step = step_,
                  .epoch = plan_.epoch_after(step_),
                  .elapsed_s = elapsed_s,
@@ -200,6 +202,19 @@ void Trainer::evaluate(Observer& observer)
   const auto found = evaluations_.evaluate(step_, plan_.epoch_after(step_));
   measurement_.add_evaluation(found.eval_s);
   observer.evaluation(found);
+}
+
+// Under strategies whose ranks make steps of their own, rank 0 knows the loss of its own batch alone. Where an evaluation
+// follows, so that ranks wait for each other anyway, the step's loss becomes the mean over all workers; the time counts as
+// evaluation. Rank 0 alone has the mean. Collective.
+void Trainer::take_mean_loss()
+{
+  const double begin_s = comm::monotonic_s();
+  const double mean = mean_of_workers(or_not_measured(result_.final_loss), parts_.roles, comm_);
+  if (comm_.is_root()) result_.final_loss = mean;
+  const double seconds = comm::monotonic_s() - begin_s;
+  clock_.add_evaluation(seconds);
+  measurement_.add_evaluation(seconds);
 }
 
 // All ranks wait here for rank 0's disk, so the time counts as checkpoint time and not as part of a step. Collective.

@@ -89,6 +89,7 @@ class Trainer {
   void train(Observer& observer, Overseer& overseer);
   void step(Observer& observer);
   void evaluate(Observer& observer);
+  void take_mean_loss();
   void write_checkpoint(Overseer& overseer);
   TrainingProgress progress();
   std::int64_t replaced_samples();

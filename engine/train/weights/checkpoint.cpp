@@ -445,7 +445,7 @@ std::vector<TensorName> CheckpointReader::tensors(const std::string& group) cons
 void CheckpointReader::read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const
 {
   const auto& tensor = impl_->tensor(name);
-  if (!std::ranges::equal(tensor.dims, dims) || values.size() != element_count(dims))
+  if (!is_same_order(tensor.dims, dims) || values.size() != element_count(dims))
     impl_->file.refuse(
         fmt::format("tensor {} is {} in the file; {} is expected.", name, fmt::join(tensor.dims, "x"), fmt::join(dims, "x")));
   static_assert(std::endian::native == std::endian::little, "values lie in the file as in memory");

@@ -70,15 +70,15 @@ std::string archive_of(const CheckpointReader& reader, const std::vector<Exporte
   return writer.finish();
 }
 
-void write(const fs::path& output, const std::string& bytes, bool force)
+} // namespace
+
+void write_archive(const fs::path& output, const std::string& bytes, bool force)
 {
   if (force) return write_file_atomic(output, bytes, Readers::everybody);
   if (!create_file_exclusive(output, bytes, Readers::everybody))
     throw Error(ErrorKind::usage,
                 fmt::format("{} exists already. Name another file, or give --force to replace it.", output.string()));
 }
-
-} // namespace
 
 int export_weights(const WeightsExport& options)
 {
@@ -89,7 +89,7 @@ int export_weights(const WeightsExport& options)
     return 0;
   }
   const auto bytes = archive_of(reader, chosen, options.what == "weights");
-  write(options.output, bytes, options.force);
+  write_archive(options.output, bytes, options.force);
   fmt::print("{}: {} of step {} of run {}: {} tensors, {}\n", options.output.string(), options.what, reader.progress().step,
              short_key(reader.owner().run_key), chosen.size(), format_bytes(static_cast<double>(bytes.size())));
   return 0;

@@ -22,4 +22,7 @@ inline constexpr const char* exported_parts[] = {"weights", "optimizer", "strate
 // infinite; a run error if there is nothing to export. Returns the exit status.
 int export_weights(const WeightsExport& options);
 
+// Writes an .npz. Throws a usage error if the file exists and `force` is not set.
+void write_archive(const std::filesystem::path& output, const std::string& bytes, bool force);
+
 } // namespace dt::train

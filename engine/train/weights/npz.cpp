@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <set>
 #include <type_traits>
 
@@ -84,6 +86,57 @@ std::size_t count_of(std::span<const std::int64_t> dims)
   return count;
 }
 
+// ---- numbers ----
+
+float float_of_half(std::uint16_t half)
+{
+  const int exponent = (half >> 10) & 0x1f, fraction = half & 0x3ff;
+  const float sign = half >> 15 ? -1.0F : 1.0F;
+  if (exponent == 0x1f)
+    return sign * (fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN());
+  return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                               : std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25));
+}
+
+template<class Number> void read_numbers(const char* bytes, std::span<float> values)
+{
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto number = get<Number>({bytes + i * sizeof(Number), sizeof(Number)}, 0);
+    if constexpr (std::is_same_v<Number, std::uint16_t>)
+      values[i] = float_of_half(number);
+    else
+      values[i] = static_cast<float>(number);
+  }
+}
+
+// How an array's numbers are stored, and how they become floats.
+struct NumberType {
+  std::size_t bytes;
+  void (*read)(const char* bytes, std::span<float> values);
+};
+
+std::optional<NumberType> type_of(std::string_view description)
+{
+  if (description.starts_with("'<f4'")) return NumberType{4, read_numbers<float>};
+  if (description.starts_with("'<f8'")) return NumberType{8, read_numbers<double>};
+  if (description.starts_with("'<f2'")) return NumberType{2, read_numbers<std::uint16_t>};
+  return std::nullopt;
+}
+
+// The values of an array whose first dimension changes fastest, with the last one changing fastest.
+std::vector<float> in_plain_order(const std::vector<float>& values, std::span<const std::int64_t> dims)
+{
+  std::vector<float> plain(values.size());
+  std::vector<std::size_t> place(dims.size(), 0);
+  for (const float value : values) {
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d) at = at * static_cast<std::size_t>(dims[d]) + place[d];
+    plain[at] = value;
+    for (std::size_t d = 0; d < dims.size() && ++place[d] == static_cast<std::size_t>(dims[d]); ++d) place[d] = 0;
+  }
+  return plain;
+}
+
 } // namespace
 
 // ---- writing ----
@@ -141,6 +194,8 @@ struct NpzReader::Impl {
   struct Place {
     const data::ZipMember* member;
     std::size_t header_bytes; // before the first value
+    NumberType type;
+    bool in_fortran_order;
   };
 
   // The input file refuses what is no regular file, and names the file in errors.
@@ -183,27 +238,28 @@ struct NpzReader::Impl {
     const auto header_bytes = npy_prefix + words.size();
     if (header_bytes > member.bytes) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
     in_zip([&] { zip->read(member.begin + npy_prefix, words); });
-    if (!data::npy_value(words, "descr").starts_with("'<f4'"))
-      refuse(fmt::format("tensor {} is not of 32-bit floats ('<f4').", name));
-    if (!data::npy_value(words, "fortran_order").starts_with("False"))
-      refuse(fmt::format("tensor {} is in Fortran's order.", name));
+    const auto type = type_of(data::npy_value(words, "descr"));
+    if (!type) refuse(fmt::format("tensor {} is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').", name));
+    const auto order = data::npy_value(words, "fortran_order");
+    if (!order.starts_with("True") && !order.starts_with("False"))
+      refuse(fmt::format("tensor {} does not say whether it is in Fortran's order.", name));
     TensorName tensor{std::move(name), {}};
     if (!data::read_npy_shape(data::npy_value(words, "shape"), tensor.dims))
       refuse(fmt::format("tensor {} has no shape.", tensor.name));
-    if (header_bytes + checked_elements(file, tensor.name, tensor.dims, file.size()) * sizeof(float) != member.bytes)
+    if (header_bytes + checked_elements(file, tensor.name, tensor.dims, file.size(), type->bytes) * type->bytes != member.bytes)
       refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
     tensors.push_back(std::move(tensor));
-    places.push_back({&member, header_bytes});
+    places.push_back({&member, header_bytes, *type, order.starts_with("True")});
   }
 
   std::vector<float> values_of(std::size_t index)
   {
     const auto& place = places.at(index);
     std::vector<float> values(count_of(tensors[index].dims));
-    std::string bytes(place.header_bytes + values.size() * sizeof(float), '\0');
+    std::string bytes(place.header_bytes + values.size() * place.type.bytes, '\0');
     in_zip([&] { data::ZipStream(*zip, *place.member).read(bytes); }); // the whole member, so the checksum is compared
-    std::memcpy(values.data(), bytes.data() + place.header_bytes, values.size() * sizeof(float));
-    return values;
+    place.type.read(bytes.data() + place.header_bytes, values);
+    return place.in_fortran_order ? in_plain_order(values, tensors[index].dims) : values;
   }
 
   InputFile file;

@@ -1,4 +1,5 @@
-// NumPy's .npz archives of 32-bit floats: writes files for numpy.load and reads files of numpy.savez.
+// NumPy's .npz archives: writes files of 32-bit floats for numpy.load, and reads files of numpy.savez. What it reads may be of
+// 16-, 32- or 64-bit floats and in Fortran's order; it becomes 32-bit floats in plain order.
 //
 //   npz      = { member } directory        a zip archive without compression, below 4 GiB
 //   member   = zip's header, "<tensor>.npy": npy

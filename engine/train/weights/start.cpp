@@ -24,7 +24,8 @@ std::string shape(std::span<const std::int64_t> dims) { return fmt::format("{}",
   throw Error(ErrorKind::run, fmt::format("train.start_from: {} does not fit the model: {}", path.string(), why));
 }
 
-// Requires that the file has exactly the model's tensors, with equal names and shapes, in any order.
+// Requires that the file has exactly the model's tensors, with equal names and the same numbers in the same order, in any order
+// of the tensors.
 void require_same(const fs::path& path, const std::vector<TensorName>& tensors, const std::vector<nn::Parameter>& parameters)
 {
   std::map<std::string, std::vector<std::int64_t>> rest;
@@ -33,7 +34,7 @@ void require_same(const fs::path& path, const std::vector<TensorName>& tensors, 
     const auto found = rest.find(parameter.name);
     if (found == rest.end())
       refuse(path, fmt::format("it has no tensor {}, which is {} in the model.", parameter.name, shape(parameter.dims)));
-    if (found->second != parameter.dims)
+    if (!is_same_order(found->second, parameter.dims))
       refuse(path, fmt::format("tensor {} is {} in the file and {} in the model.", parameter.name, shape(found->second),
                                shape(parameter.dims)));
     rest.erase(found);

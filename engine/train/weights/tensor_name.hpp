@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,9 @@ struct TensorName {
   std::vector<std::int64_t> dims; // outermost first
   friend bool operator==(const TensorName&, const TensorName&) = default;
 };
+
+// Whether tensors of these two shapes hold the same numbers in the same order, because each dimension of the model's is the
+// product of consecutive ones of the file's: 10x64x1x1 for 10x64, 2x128x48x5x5 (groups on their own) for 256x48x5x5.
+bool is_same_order(std::span<const std::int64_t> in_file, std::span<const std::int64_t> in_model);
 
 } // namespace dt::train

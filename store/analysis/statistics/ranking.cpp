@@ -35,32 +35,43 @@ struct Test {
   bool later_is_worse;
 };
 
-// The tests of all pairs of places in the ranking, with their adjusted p values.
+// With more tested candidates than this, not all pairs are tested: 500 candidates have 125,000 pairs, 20,000 have 200 million.
+constexpr std::size_t most_in_all_pairs = 500;
+// Then each candidate is tested against so many of the first in the ranking.
+constexpr std::size_t most_excluders = 20;
+
+// The tests of pairs of places in the ranking, with their adjusted p values. Only places that can be tested take part.
 class Pairs {
  public:
   Pairs(std::span<const Candidate> candidates, const Order& order, const Rule& rule, Scale scale)
-      : candidates_(candidates), rule_(rule), scale_(scale)
+      : candidates_(candidates), order_(order), rule_(rule), scale_(scale), number_of_(candidates.size(), untested)
   {
     for (const auto& candidate : candidates) moments_.push_back(plain_moments(candidate));
-    std::vector<double> p;
-    for (std::size_t later = 1; later < candidates.size(); ++later)
-      for (std::size_t earlier = 0; earlier < later; ++earlier) {
-        tests_.push_back(test(order.indices[earlier], order.indices[later]));
-        p.push_back(tests_.back().p);
-      }
-    adjusted_ = holm_adjusted(p);
+    choose_tested();
+    if (tests_all()) test_all();
   }
-  double adjusted_p(std::size_t earlier, std::size_t later) const { return adjusted_[index(earlier, later)]; }
-  // Whether the candidate at `place` is significantly worse than the one at `other`.
-  bool excludes(std::size_t other, std::size_t place) const
+  // NaN if the pair was not tested.
+  double adjusted_p(std::size_t earlier, std::size_t later) const
   {
-    if (other == place) return false;
-    const auto at = index(std::min(other, place), std::max(other, place));
-    return adjusted_[at] <= 1 - rule_.level && tests_[at].later_is_worse == (place > other);
+    const auto a = number_of_[earlier], b = number_of_[later];
+    if (a == untested || b == untested) return std::numeric_limits<double>::quiet_NaN();
+    return tests_all() ? adjusted_[index(a, b)] : bonferroni(test(order_.indices[earlier], order_.indices[later]).p);
+  }
+  // The first place whose candidate is significantly better than the one at `place`.
+  std::optional<std::size_t> excluder_of(std::size_t place) const
+  {
+    if (number_of_[place] == untested) return std::nullopt;
+    const auto most = tests_all() ? tested_.size() : std::min(tested_.size(), most_excluders);
+    for (std::size_t i = 0; i < most; ++i)
+      if (tested_[i] != place && excludes(tested_[i], place)) return tested_[i];
+    return std::nullopt;
   }
 
  private:
+  static constexpr auto untested = static_cast<std::size_t>(-1);
+
   static std::size_t index(std::size_t earlier, std::size_t later) { return later * (later - 1) / 2 + earlier; }
+  bool tests_all() const { return tested_.size() <= most_in_all_pairs; }
   // Nothing if the candidate needs pairs or ranks.
   std::optional<Moments> plain_moments(const Candidate& candidate) const
   {
@@ -69,7 +80,42 @@ class Pairs {
     if (is_in_blocks || std::any_of(candidate.values.begin(), candidate.values.end(), is_miss)) return std::nullopt;
     return scale_ == Scale::difference ? moments_of(candidate.values) : log_moments(candidate.values);
   }
-  // Of two plain samples computes p alone: a study with a thousand runs may have 50,000 pairs.
+  // A plain sample with fewer than `least_runs` values has a p value only against one that needs ranks.
+  void choose_tested()
+  {
+    const bool all_plain = std::all_of(moments_.begin(), moments_.end(), [](const auto& moments) { return moments.has_value(); });
+    for (std::size_t place = 0; place < order_.indices.size(); ++place) {
+      const auto i = order_.indices[place];
+      if (all_plain ? moments_[i]->count < least_runs : candidates_[i].values.empty()) continue;
+      number_of_[place] = tested_.size();
+      tested_.push_back(place);
+    }
+  }
+  void test_all()
+  {
+    std::vector<double> p;
+    for (std::size_t later = 1; later < tested_.size(); ++later)
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        tests_.push_back(test(order_.indices[tested_[earlier]], order_.indices[tested_[later]]));
+        p.push_back(tests_.back().p);
+      }
+    adjusted_ = holm_adjusted(p);
+  }
+  // Of one of all pairs, without knowing the p values of the others.
+  double bonferroni(double p) const
+  {
+    const auto count = static_cast<double>(tested_.size());
+    return std::isnan(p) ? p : std::min(1.0, p * count * (count - 1) / 2);
+  }
+  bool excludes(std::size_t other, std::size_t place) const
+  {
+    const auto earlier = std::min(other, place), later = std::max(other, place);
+    if (!(adjusted_p(earlier, later) <= 1 - rule_.level)) return false;
+    const auto one = tests_all() ? tests_[index(number_of_[earlier], number_of_[later])]
+                                 : test(order_.indices[earlier], order_.indices[later]);
+    return one.later_is_worse == (place > other);
+  }
+  // Of two plain samples computes p alone: 500 candidates have 125,000 pairs.
   Test test(std::size_t earlier, std::size_t later) const
   {
     const auto &a = moments_[later], &b = moments_[earlier];
@@ -83,14 +129,19 @@ class Pairs {
   }
 
   std::span<const Candidate> candidates_;
+  const Order& order_;
   const Rule& rule_;
   Scale scale_;
-  std::vector<std::optional<Moments>> moments_;
-  std::vector<Test> tests_;
+  std::vector<std::optional<Moments>> moments_; // by candidate
+  std::vector<std::size_t> number_of_;          // by place: its index in tested_
+  std::vector<std::size_t> tested_;             // places, ascending
+  std::vector<Test> tests_;                     // of all pairs of tested_, if tests_all
   std::vector<double> adjusted_;
 };
 
-bool is_at_least_as_good(double a, double b, Better better) { return better == Better::larger ? a >= b : a <= b; }
+bool is_better(double a, double b, Better better) { return better == Better::larger ? a > b : a < b; }
+
+bool is_same(const Criteria& a, const Criteria& b) { return a.first == b.first && a.second == b.second; }
 
 bool has_nan(const Criteria& point) { return std::isnan(point.first) || std::isnan(point.second); }
 
@@ -119,11 +170,11 @@ std::vector<Ranked> ranking(std::span<const Candidate> candidates, Rule rule, Sc
   std::vector<Ranked> ranked;
   const auto at = [&](std::size_t place) -> const Candidate& { return candidates[order.indices[place]]; };
   for (std::size_t place = 0; place < candidates.size(); ++place) {
-    Ranked row{.name = at(place).name, .centre = order.centres[order.indices[place]]};
+    Ranked row{.name = at(place).name, .candidate = order.indices[place], .centre = order.centres[order.indices[place]]};
     if (place > 0 && !at(place).values.empty()) row.with_best = compare_candidates(at(place), at(0), scale, rule);
     if (place > 0) row.adjusted_p = pairs.adjusted_p(0, place);
-    for (std::size_t other = 0; other < candidates.size() && row.excluded_by.empty(); ++other)
-      if (pairs.excludes(other, place)) row.excluded_by = at(other).name;
+    row.excluder = pairs.excluder_of(place);
+    if (row.excluder) row.excluded_by = at(*row.excluder).name;
     ranked.push_back(std::move(row));
   }
   return ranked;
@@ -131,14 +182,18 @@ std::vector<Ranked> ranking(std::span<const Candidate> candidates, Rule rule, Sc
 
 std::vector<std::size_t> pareto_set(std::span<const Criteria> points, Better first, Better second)
 {
-  const auto covers = [&](const Criteria& a, const Criteria& b) {
-    return is_at_least_as_good(a.first, b.first, first) && is_at_least_as_good(a.second, b.second, second);
-  };
-  const auto dominates = [&](const Criteria& a, const Criteria& b) { return !has_nan(a) && covers(a, b) && !covers(b, a); };
-  std::vector<std::size_t> set;
+  std::vector<std::size_t> order, set;
   for (std::size_t i = 0; i < points.size(); ++i)
-    if (!has_nan(points[i]) && std::none_of(points.begin(), points.end(), [&](const auto& p) { return dominates(p, points[i]); }))
+    if (!has_nan(points[i])) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+    if (points[a].first != points[b].first) return is_better(points[a].first, points[b].first, first);
+    return is_better(points[a].second, points[b].second, second);
+  });
+  // By the first criterion, the best first: a point is in the set if it improves the second, or equals the last that did.
+  for (const auto i : order)
+    if (set.empty() || is_better(points[i].second, points[set.back()].second, second) || is_same(points[i], points[set.back()]))
       set.push_back(i);
+  std::sort(set.begin(), set.end());
   return set;
 }
 

@@ -19,17 +19,19 @@ std::vector<double> holm_adjusted(std::span<const double> p);
 
 struct Ranked {
   std::string name;
+  std::size_t candidate = 0;                                // its index in `candidates`
   double centre = std::numeric_limits<double>::quiet_NaN(); // centre_of its values: NaN without runs
   // This candidate (A) with the first of the ranking (B), by compare_candidates. Its interval, p and verdict are those of this
   // one comparison, not adjusted. None for the first, and if either has no run.
   std::optional<Comparison> with_best{};
-  // The p value of with_best by Holm's correction for all pairs of candidates. 1 for the first; NaN if it or the first has fewer
-  // than `least_runs` runs.
+  // The p value of with_best, corrected for all pairs of candidates. 1 for the first; NaN if it or the first has fewer than
+  // `least_runs` runs.
   double adjusted_p = 1;
   // The first candidate in the ranking that is better than this one with an adjusted p value of at most 1 - level. Empty: this
   // candidate may be the best. Only candidates with at least `least_runs` runs exclude others or are excluded, except by the
   // rank test.
   std::string excluded_by{};
+  std::optional<std::size_t> excluder{}; // the place of that candidate in the ranking
 };
 
 // The candidates in the order of their centres (centre_of), the best first; those without runs come last; ties keep the order of
@@ -39,6 +41,9 @@ struct Ranked {
 // advance: among equal candidates the luckiest one would beat another far too often. Holm's correction therefore counts all
 // k (k - 1)/2 pairs (docs/benchmarks.md compares both). Then the probability that any candidate is excluded by one that is not
 // better is at most 1 - level, and so is the probability that the set of candidates with an empty excluded_by lacks the best.
+// Of more than 500 candidates with enough runs, each is compared only with the first 20 of the ranking, and its p value is
+// multiplied by the number of all pairs (Bonferroni's correction). That keeps both probabilities and costs time in proportion to
+// the candidates, but may exclude fewer of them than Holm's correction.
 // rule.margin is used by with_best alone. Throws Error (internal) if a candidate has a value that the scale does not have.
 std::vector<Ranked> ranking(std::span<const Candidate> candidates, Rule rule, Scale scale = Scale::ratio);
 

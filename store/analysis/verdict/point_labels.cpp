@@ -130,7 +130,8 @@ std::vector<std::string> shown_texts(const std::vector<std::string>& labels, std
           are_distinct(texts) && std::find(texts.begin(), texts.end(), "") == texts.end())
         return texts;
   for (const bool with_keys : {false, true})
-    if (auto texts = filled(texts_of(all, labels.size(), with_keys), all); are_distinct(texts)) return texts;
+    for (const auto* chosen : {&own, &all})
+      if (auto texts = filled(texts_of(*chosen, labels.size(), with_keys), *chosen); are_distinct(texts)) return texts;
   return labels;
 }
 

@@ -95,18 +95,24 @@ std::string resolvable_text(const Standing& standing)
              : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + scale;
 }
 
+bool none_reached(const Standing& standing)
+{
+  return standing.metric == Metric::time_to_target &&
+         std::all_of(standing.samples.begin(), standing.samples.end(), [](const Sample& s) { return s.reached == 0; });
+}
+
 // Who reached the target, if not all runs did: "5 of 5 runs reached the target only with a and b". Else empty.
 std::string reached_by(const Standing& standing)
 {
   constexpr std::size_t most = 3;
-  if (standing.metric != Metric::time_to_target) return "";
+  if (standing.metric != Metric::time_to_target || none_reached(standing)) return "";
   std::vector<std::size_t> all, some;
   for (std::size_t i = 0; i < standing.samples.size(); ++i) {
     const auto& sample = standing.samples[i];
     if (sample.with_target > 0) (sample.reached == sample.with_target ? all : some).push_back(i);
   }
   if (some.empty()) return "";
-  if (some.size() <= most && (all.empty() || some.size() < all.size())) {
+  if (some.size() <= most && (all.empty() || some.size() <= all.size())) {
     std::map<std::string, std::vector<std::size_t>> by_text;
     for (const auto i : some) by_text[reached_text(standing.samples[i])].push_back(i);
     std::vector<std::string> parts;
@@ -126,12 +132,6 @@ bool cannot_decide(const Standing& standing)
     return !row.with_best || (row.with_best->method == Method::ranks && row.with_best->smallest_p > 1 - standing.rule.level);
   };
   return standing.ranked[1].with_best && std::all_of(standing.ranked.begin(), standing.ranked.end(), is_open);
-}
-
-bool none_reached(const Standing& standing)
-{
-  return standing.metric == Metric::time_to_target &&
-         std::all_of(standing.samples.begin(), standing.samples.end(), [](const Sample& s) { return s.reached == 0; });
 }
 
 std::string size_words(const ScalingRow& row, bool in_nodes)
@@ -211,9 +211,7 @@ Standing standing_of(std::string contest, Metric metric, std::vector<Sample> sam
   for (const auto& sample : samples) candidates.push_back(sample.candidate);
   standing.scatter = pooled_scatter(candidates, row.scale);
   standing.ranked = ranking(candidates, standing.rule, row.scale);
-  for (const auto& ranked : standing.ranked)
-    standing.samples.push_back(std::move(*std::find_if(
-        samples.begin(), samples.end(), [&](const Sample& sample) { return sample.candidate.name == ranked.name; })));
+  for (const auto& ranked : standing.ranked) standing.samples.push_back(std::move(samples[ranked.candidate]));
   return standing;
 }
 
@@ -238,13 +236,6 @@ std::vector<std::size_t> may_be_best(const Standing& standing)
 }
 
 std::string shown_name(const Standing& standing, std::size_t place) { return shown(standing.samples[place]); }
-
-std::string shown_name(const Standing& standing, const std::string& name)
-{
-  const auto is_it = [&](const Sample& sample) { return sample.candidate.name == name; };
-  const auto sample = std::find_if(standing.samples.begin(), standing.samples.end(), is_it);
-  return sample == standing.samples.end() ? printable(name) : shown(*sample);
-}
 
 namespace {
 

@@ -68,8 +68,6 @@ Standing standing_of(const Contest& contest, Metric metric, const Rule& rule);
 std::vector<std::size_t> may_be_best(const Standing& standing);
 // The name of the candidate at this place, as it is shown.
 std::string shown_name(const Standing& standing, std::size_t place);
-// The same of a candidate's name.
-std::string shown_name(const Standing& standing, const std::string& name);
 // Returns which candidate is the best, by how much and how certain, and which others may be the best, in one sentence.
 std::string sentence_of(const Standing& standing);
 

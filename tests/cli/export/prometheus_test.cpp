@@ -178,7 +178,8 @@ TEST_CASE("hostile labels are read back as they were")
 {
   const ExportingHome home(hostile_name);
   const auto found = exposition_of(home);
-  CHECK(value_of(found, "dtctl_point_throughput_samples_per_second", point(home, "2", hostile_name)) == 2000);
+  CHECK(value_of(found, "dtctl_point_throughput_samples_per_second", point(home, "2", hostile_name)) ==
+        Catch::Detail::Approx(2000));
 }
 
 TEST_CASE("a selected run stands for its whole study")

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using dt::test::Dtctl;
+using dt::test::Json;
 using dt::test::tiny_recipe;
 using dt::test::Words;
 
@@ -55,6 +56,22 @@ TEST_CASE("a model is shown layer by layer, for its own images or others")
   CHECK(conv2.at("output") == "16x10x10");
   CHECK(conv2.at("parameters") == 6 * 16 * 25 + 16);
   CHECK(conv2.at("flops") == 2 * 6 * 16 * 25 * 100);
+  const auto is = [](const Json& found, const char* expected) { CHECK(found == Json::parse(expected)); };
+  is(conv2.at("from"), R"(["pool3"])");
+  is(conv2.at("attributes"), R"({"channels": 16, "kernel": 5, "stride": 1, "padding": 0, "groups": 1, "bias": true})");
+  is(lenet.at("layers").at(0).at("from"), R"(["images"])");
+  is(lenet.at("layers").at(2).at("attributes"), R"({"kernel": 2, "stride": 2, "padding": 0, "ceil": false})");
+  is(lenet.at("logits"), R"("fc3")");
+  is(lenet.at("auxiliary"), "[]");
+  const auto googlenet = dtctl.json({"models", "googlenet"});
+  is(googlenet.at("auxiliary"), R"([{"logits": "head1_fc2", "weight": 0.3}, {"logits": "head2_fc2", "weight": 0.3}])");
+  is(googlenet.at("layers").at(3).at("attributes"), R"({"size": 5, "alpha": 1e-4, "beta": 0.75, "k": 1.0})");
+  is(dtctl.json({"models", "resnet20"}).at("layers").at(1).at("attributes"),
+     R"({"eps": 1e-5, "biased_variance": true, "momentum": 0.1})");
+
+  const auto one_class = dtctl.run({"models", "lenet", "--classes", "1"});
+  CHECK(one_class.exit_code == 2);
+  CHECK(one_class.err.find("1x28x28 and 1 class: it needs at least 1x1x1 and 2 classes.") != std::string::npos);
 
   const auto wider = dtctl.json({"models", "lenet", "--image", "3x32x32", "--classes", "100", "--batch", "8"});
   CHECK(wider.at("layers").back().at("output") == "100x1x1");

@@ -128,3 +128,16 @@ TEST_CASE("no expression and no line take long: what makes other matchers backtr
   CHECK_FALSE(Pattern("(a+)+b").is_in(line));
   CHECK_FALSE(Pattern("(a|a)*c").is_in(line));
 }
+
+TEST_CASE("100,000 parentheses are refused in a short sentence, or do no harm")
+{
+  const std::string begin(100'000, '('), end(100'000, ')');
+  std::string groups;
+  for (int i = 0; i < 100'000; ++i) groups += "(?:";
+  for (const auto& text : {begin, begin + "x" + end, end, "(" + std::string(100'000, 'a'), groups}) {
+    const auto why = dt::test::message_of([&] { Pattern{text}; });
+    INFO(why.substr(0, 300));
+    CHECK(why.size() < 250);
+  }
+  CHECK_FALSE(Pattern(groups + "x" + end).has_group());
+}

@@ -9,14 +9,32 @@ using namespace dt;
 
 TEST_CASE("variables with names of secrets are told from others")
 {
-  for (const auto* name :
-       {"API_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "GITHUB_PAT", "SSH_KEY", "KEY", "MyPassword",
-        "GOOGLE_APPLICATION_CREDENTIALS", "WANDB_API_KEY", "HTTP_AUTHORIZATION", "DB_PASS", "SESSION_COOKIE"}) {
+  for (const auto* name : {"API_TOKEN",
+                           "aws_secret_access_key",
+                           "DB_PASSWORD",
+                           "GITHUB_PAT",
+                           "SSH_KEY",
+                           "KEY",
+                           "MyPassword",
+                           "GOOGLE_APPLICATION_CREDENTIALS",
+                           "WANDB_API_KEY",
+                           "HTTP_AUTHORIZATION",
+                           "DB_PASS",
+                           "SESSION_COOKIE",
+                           "SSHPASS",
+                           "PGPASS",
+                           "BEARER",
+                           "DSN",
+                           "SENTRY_DSN",
+                           "JWT",
+                           "AZURE_STORAGE_CONNECTION_STRING",
+                           "--api-token"}) {
     INFO(name);
     CHECK(looks_secret(name));
   }
-  for (const auto* name : {"OMP_NUM_THREADS", "KEYBOARD", "MONKEY", "PATH", "PASSES", "LD_LIBRARY_PATH", "", "PATTERN",
-                           "BYPASS_CACHE", "GIT_AUTHOR_NAME"}) {
+  for (const auto* name :
+       {"OMP_NUM_THREADS", "KEYBOARD", "MONKEY", "PATH", "PASSES", "LD_LIBRARY_PATH", "", "PATTERN", "BYPASS_CACHE",
+        "GIT_AUTHOR_NAME", "MAX_TOKENS", "tokenizer", "TOKENIZERS_PARALLELISM", "PWD", "num_key_value_heads"}) {
     INFO(name);
     CHECK_FALSE(looks_secret(name));
   }
@@ -45,6 +63,78 @@ TEST_CASE("secrets on a line of a recipe are masked, in every way of writing the
   CHECK(masked("env:\n  API_TOKEN: abc\n    def\n  OMP: 2") == "env:\n  API_TOKEN: ***\n    ***\n  OMP: 2");
   CHECK(masked("  - export MY_SECRET=abc,def && run") == "  - export MY_SECRET=*** && run");
   CHECK(masked("train: {seed: 1}\nAPI_TOKEN:") == "train: {seed: 1}\nAPI_TOKEN:");
+}
+
+namespace {
+
+// Of the kinds that services give out; none of them was ever valid.
+const std::string random_text = "q7Rw2LkZ9xVb4NcT8mHs", github = "ghp_0123456789abcdefghijABCDEFGHIJ456789",
+                  web_token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4fw",
+                  hexadecimal(40, 'a'), base64 = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY12";
+
+} // namespace
+
+TEST_CASE("a value that is a secret by its look is masked whatever its name is, and the rest of it stays")
+{
+  const auto masked = [](std::string_view value) { return without_secrets("SETTING", value); };
+  CHECK(masked("postgres://u:pw@h:5432/db") == "postgres://***@h:5432/db");
+  CHECK(masked("postgres://u:p/w@h/db") == "postgres://***@h/db");
+  CHECK(masked("redis://:pw@h") == "redis://***@h");
+  CHECK(masked("https://" + github + "@github.com/a/b") == "https://***@github.com/a/b");
+  CHECK(masked(random_text) == "***");
+  CHECK(masked(github) == "***");
+  CHECK(masked(web_token) == "***");
+  CHECK(masked(base64) == "***");
+  CHECK(masked("0123456789abcdef0123456789abcdef") == "***");
+  CHECK(masked("Bearer abc123defg") == "Bearer ***");
+  CHECK(masked("-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\n") == "***\n");
+  CHECK(masked("-----BEGIN PRIVATE KEY-----\nMIIE") == "***");
+  CHECK(masked("user=me;password=hunter2") == "user=me;password=hunter2"); // a value by its look only; texts below
+}
+
+TEST_CASE("values that are no secrets stay as they are")
+{
+  for (const std::string value :
+       {"active", "ssh://git@github.com/a/b.git", "http://host:8080/path", "http://host:8080/a@b",
+        "/data/ImageNet2012/train/images", "ResNet50ImageNetBatch256Epochs90", "GPU-5f6a1f0e-8a0c-1c9d-7a55-0c3d2b1a9e8f",
+        "resnet50-imagenet-bs256-lr01", "3f2a91", "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+        "basic training", "0,1,2,3,4,5,6,7,8,9,10,11,12"}) {
+    INFO(value);
+    CHECK(without_secrets("SETTING", value) == value);
+  }
+  // Long strings under names that are known to be harmless, and under names in small letters, where hashes stand.
+  CHECK(without_secrets("SLURM_CONF_HASH", random_text) == random_text);
+  CHECK(without_secrets("commit", "0123456789abcdef0123456789abcdef01234567") == "0123456789abcdef0123456789abcdef01234567");
+  CHECK(without_secrets("PATH", "/opt/" + github) == "/opt/" + github);
+}
+
+TEST_CASE("texts lose the secrets in them and keep their hashes")
+{
+  const auto masked = [](std::string_view text) { return without_secrets(text); };
+  CHECK(masked("the commit 0123456789abcdef0123456789abcdef01234567 of run: 0123456789abcdef0123456789abcdef") ==
+        "the commit 0123456789abcdef0123456789abcdef01234567 of run: 0123456789abcdef0123456789abcdef");
+  CHECK(masked("RuntimeError: unexpected key: seed") == "RuntimeError: unexpected key: seed");
+  CHECK(masked("the password: hunter2") == "the password: ***");
+  CHECK(masked("  env: {DATABASE_URL: 'postgres://u:pw@h', SEED: 1}") == "  env: {DATABASE_URL: 'postgres://***@h', SEED: 1}");
+  CHECK(masked("setup: [\"curl -H 'Authorization: Bearer abc123defg'\"]") == "setup: [\"curl -H 'Authorization: ***");
+  CHECK(masked("env:\n  CERT: |\n    -----BEGIN PRIVATE KEY-----\n    MIIE\n    -----END PRIVATE KEY-----\n  OMP: 2") ==
+        "env:\n  CERT: |\n    ***\n  OMP: 2");
+}
+
+TEST_CASE("a spec without secrets has none in its commands, lists and texts")
+{
+  RunSpec spec;
+  spec.program.command = {"python3", "train.py", "--api-token", "hunter2", "--db=postgres://u:pw@h", "--password=hunter2",
+                          "--seed",  "1"};
+  spec.resources.setup = {"export SSHPASS=hunter2", "module load gcc"};
+  spec.resources.env = {{"BEARER", "hunter2"}, {"FOO", random_text}};
+  spec.program.parameters = {{"url", "http://u:pw@h"}, {"max_tokens", "512"}};
+  const auto shown = without_secrets(spec);
+  CHECK(shown.program.command == std::vector<std::string>{"python3", "train.py", "--api-token", "***", "--db=postgres://***@h",
+                                                          "--password=***", "--seed", "1"});
+  CHECK(shown.resources.setup == std::vector<std::string>{"export SSHPASS=***", "module load gcc"});
+  CHECK(shown.resources.env == std::map<std::string, std::string>{{"BEARER", "***"}, {"FOO", "***"}});
+  CHECK(shown.program.parameters == std::map<std::string, std::string>{{"max_tokens", "512"}, {"url", "http://***@h"}});
 }
 
 TEST_CASE("how runs differ is told without secrets")

@@ -259,6 +259,18 @@ TEST_CASE("set-up lines act on the job: folders and variables last")
   CHECK(stage.recorded_exit() == 0);
 }
 
+TEST_CASE("lines before the modules, the modules and the set-up lines run in this order")
+{
+  Stage stage;
+  stage.run.spec.resources.setup_before = {"module() { echo \"$FOLDER $1 $2\"; }", "FOLDER=here"};
+  stage.run.spec.resources.modules = {"gcc", "mpi"};
+  stage.run.spec.resources.setup = {"echo then"};
+  CHECK(stage.go("echo last").out == "here load gcc\nhere load mpi\nthen\nlast\n");
+  stage.run.spec.resources.setup_before = {"false"};
+  const auto failed = stage.go("echo never");
+  CHECK(failed.err.find("line of resources.setup_before 1 failed: false (exit code 1)") != std::string::npos);
+}
+
 TEST_CASE("a set-up line that fails ends the job before the launch, with a recorded code and a sentence")
 {
   struct Row {
@@ -536,8 +548,10 @@ TEST_CASE("a run that is told to stop and ends before its checkpoint is preempte
 
 TEST_CASE("a run that loses a node asks to be started again, where that may be")
 {
-  const auto said =
-      GENERATE(as<std::string>(), "ORTE has lost communication with a remote daemon.", "srun: error: Node failure on node1");
+  const auto said = GENERATE(as<std::string>(),
+                             "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
+                             "  Remote daemon: [[7527,0],1] on node node1\n",
+                             "srun: error: Node failure on node1");
   Stage stage;
   stage.may_requeue = GENERATE(true, false);
   stage.write("");

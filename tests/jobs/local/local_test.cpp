@@ -5,6 +5,7 @@
 #include "core/record/claim.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
@@ -410,6 +411,8 @@ TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there ag
   const auto trouble = local::Queue(place.home()).trouble();
   REQUIRE(eventually([&] { return read_file_if_exists(trouble).value_or("").find("dtjob") != std::string::npos; }));
   CHECK_FALSE(std::filesystem::exists(job.attempt.owner()));
+  CHECK(place.status_of("one").job.hindrance.remedy == "remove what the reason names; the job then starts by itself");
+  CHECK_FALSE(place.status_of("one").job.hindrance.needs_new_job);
   std::filesystem::copy_file(DTCTL_BINARY_DIR "/bin/dtjob", place.trace().parent_path() / "dtjob");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(place.status_of("one").verdict.exit_code == 6);
@@ -472,11 +475,43 @@ TEST_CASE("an attempt that has an owner is not run again, and a stranger with th
 TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number now")
 {
   Playground place;
+  const auto attempt = place.job("one", "true").attempt;
   auto owner = own_identity("token");
-  CHECK(state_of(owner) == OwnerState::alive);
+  CHECK(state_of(attempt, owner) == OwnerState::alive);
   owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
-  CHECK(state_of(owner) == OwnerState::dead);
+  owner.unix_s = boot_unix_s() - 5;
+  CHECK(state_of(attempt, owner) == OwnerState::dead);
   CHECK(processes_of_job(owner).empty());
+}
+
+TEST_CASE("an owner on another machine or in another PID namespace is out of sight, whatever the host names and machine ids, and "
+          "silent when its last heartbeat is older than the margin")
+{
+  Playground place;
+  const auto attempt = place.job("one", "true").attempt;
+  const auto check = [&](const Owner& owner) {
+    std::filesystem::remove(attempt.heartbeat());
+    CHECK(state_of(attempt, owner) == OwnerState::out_of_sight); // it has just claimed the attempt
+    CHECK(processes_of_job(owner).empty());
+    auto old = owner;
+    old.unix_s = now_unix_s() - 1e6;
+    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s + 60, 3, 10}));
+    CHECK(state_of(attempt, old) == OwnerState::out_of_sight);
+    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s - 60, 3, 10}));
+    CHECK(state_of(attempt, old) == OwnerState::silent);
+  };
+  auto namesake = own_identity("token"); // another machine with this host name
+  namesake.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  namesake.process.machine_id = "0123456789abcdef0123456789abcdef";
+  check(namesake);
+  auto contained = own_identity("token");
+  contained.process.pid_namespace += 1;
+  check(contained);
+  // A copy of this machine: its run has shown signs of life since this machine was started.
+  auto copy = own_identity("token");
+  copy.process.boot_id = namesake.process.boot_id;
+  std::filesystem::remove(attempt.heartbeat());
+  CHECK(state_of(attempt, copy) == OwnerState::out_of_sight);
 }
 
 TEST_CASE("an attempt owned on another host is unknown, not dead")
@@ -485,11 +520,15 @@ TEST_CASE("an attempt owned on another host is unknown, not dead")
   auto job = place.job("one", "true");
   auto owner = own_identity(job.token);
   owner.host = "elsewhere.example";
+  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  owner.process.machine_id = "0123456789abcdef0123456789abcdef";
   REQUIRE(claim(job.attempt, owner));
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
-  CHECK(status.verdict.evidence ==
-        "scheduler: elsewhere (it was started on host elsewhere.example, and only dtctl on that host can see it)");
+  CHECK(status.verdict.cause ==
+        "it was started on host elsewhere.example, which cannot be looked into from here; call dtctl there. "
+        "It counts as lost when its last heartbeat is 10m old");
+  CHECK(status.verdict.evidence == "scheduler: out of sight (" + status.verdict.cause + ")");
 }
 
 TEST_CASE("a damaged file in the queue does not hold up the others")
@@ -546,6 +585,19 @@ TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job
   CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
   CHECK(kept.contains("PATH"));
   for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
+}
+
+TEST_CASE("an exported shell function that loads modules reaches the job and works there, and other functions do not")
+{
+  const Variable module("BASH_FUNC_module%%", "() {  echo \"loads $2\"\n}"), helper("BASH_FUNC__module_raw%%", "() {  true\n}"),
+      other("BASH_FUNC_ls%%", "() {  true\n}");
+  const auto kept = environment_to_keep();
+  CHECK(kept.contains("BASH_FUNC__module_raw%%"));
+  CHECK_FALSE(kept.contains("BASH_FUNC_ls%%"));
+  std::vector<std::string> words{"env", "-i"};
+  for (const auto& [name, value] : kept) words.push_back(name + "=" + value);
+  words.insert(words.end(), {"bash", "-c", "module load gcc"});
+  CHECK(run_command(words).out == "loads gcc\n");
 }
 
 TEST_CASE("jobs of a home that was removed are ended: nobody could find them any more")

@@ -26,6 +26,7 @@ class Parent {
   Parent()
   {
     pid_ = ::fork();
+    ::setpgid(pid_, pid_); // in both, so that it holds before either goes on
     if (pid_ != 0) return;
     ::execlp("sh", "sh", "-c", "(while :; do :; done) & wait", nullptr);
     ::_exit(1);
@@ -36,20 +37,9 @@ class Parent {
   void end()
   {
     if (pid_ == 0) return;
-    for (const auto& child : children()) ::kill(child, SIGKILL);
-    ::kill(pid_, SIGKILL);
+    ::kill(-pid_, SIGKILL); // the shell may fork its child only now
     ::waitpid(pid_, nullptr, 0);
     pid_ = 0;
-  }
-  std::vector<pid_t> children() const
-  {
-    std::vector<pid_t> found;
-    for (const auto pid : processes_of_session(::getsid(0)))
-      if (const auto stat = read_file_if_exists(fmt::format("/proc/{}/stat", pid)))
-        if (stat->find(fmt::format(") S {} ", pid_)) != std::string::npos ||
-            stat->find(fmt::format(") R {} ", pid_)) != std::string::npos)
-          found.push_back(pid);
-    return found;
   }
   RankLine line() const { return {.rank = 0, .pid = pid_, .host = host_name(), .cores = "0", .gpus = "-"}; }
 

@@ -203,9 +203,10 @@ TEST_CASE("a job asks for its run's size, time and place, and carries what it is
   all[0].after = {"12", "13_4"};
   all[0].token = "j0123456789abcdef.0";
   all[0].side_threads = 1;
+  all[0].title = "my study/a=1/#3";
   const auto job = job_for(batches_of(all)[0], all, "/home/slurm/0123456789abcdef", {"/work", {{"PATH", "/bin"}}, 0, 0}, {});
-  CHECK(job.name == "key0");
-  CHECK(job.comment == "dtctl:j0123456789abcdef");
+  CHECK(job.name == "dtctl:my_study/a=1#3");
+  CHECK(job.comment == "dtctl:j0123456789abcdef key0");
   CHECK(job.out_path == "/home/slurm/0123456789abcdef/log");
   CHECK(job.nodes == 2);
   CHECK(job.tasks == 6);
@@ -285,14 +286,50 @@ TEST_CASE("a script gives each task of an array its own log where Slurm cannot")
         std::string::npos);
 }
 
-TEST_CASE("an array is throttled, logs by task, and bears the batch's name")
+TEST_CASE("a job bears the name of its run, or what the names of its runs have in common")
+{
+  using Titles = std::vector<std::string>;
+  CHECK(job_name_of(Titles{"s/#1"}, "") == "dtctl:s#1");
+  CHECK(job_name_of(Titles{"s/ranks=2/#1", "s/ranks=2/#2"}, "") == "dtctl:s/ranks=2");
+  CHECK(job_name_of(Titles{"s/ranks=2/#1", "s/ranks=2/#10", "s/ranks=2/#3"}, "") == "dtctl:s/ranks=2");
+  CHECK(job_name_of(Titles{"s/ranks=2/#1", "s/ranks=20/#1"}, "") == "dtctl:s");
+  CHECK(job_name_of(Titles{"a/b/x/#1", "a/b/y/#1"}, "") == "dtctl:a/b");
+  CHECK(job_name_of(Titles{"a'b\"$(x)%j\n/#1"}, "") == "dtctl:a_b___x__j_x0a#1");
+  CHECK(job_name_of(Titles{"", ""}, "0123456789abcdef") == "dtctl:0123456789");
+}
+
+TEST_CASE("a long name is cut to what the accounting keeps, at the end of a character, and keeps its repeat")
+{
+  std::string label;
+  for (int i = 0; i < 200; ++i) label += "\u00fc";
+  const auto name = job_name_of(std::vector{"s/" + label + "/#12"}, "");
+  CHECK(name.size() <= 255);
+  CHECK(name.size() >= 253);
+  CHECK(name.ends_with("\u00fc..#12"));
+}
+
+TEST_CASE("a comment names the batch and the keys of its runs, as many as Slurm takes")
+{
+  const std::vector<std::string> keys(200, "0123456789abcdef");
+  const auto comment = comment_of(BatchKind::array, "0123456789abcdef", keys);
+  CHECK(comment.size() <= 1024);
+  CHECK(comment.starts_with("dtctl:a0123456789abcdef 0123456789 0123456789 "));
+  CHECK(comment.ends_with(" 0123456789 ..."));
+  CHECK(batch_of_comment(comment) == "a0123456789abcdef");
+  CHECK(batch_of_comment("dtctl:j0123456789abcdef") == "j0123456789abcdef"); // of earlier versions
+  CHECK(batch_of_comment("somebody's").empty());
+}
+
+TEST_CASE("an array is throttled, logs by task, and bears the name that its runs have in common")
 {
   auto all = requests(3);
+  for (auto& one : all) one.title = "study/" + one.name + "/#1";
   for (std::size_t i = 0; i < 3; ++i) all[i].token = "a0123456789abcdef." + std::to_string(i * 2);
   const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 2, 0}, {});
   CHECK(job.array == "0,2,4%2");
   CHECK(job.out_path == "/f/log-%a");
-  CHECK(job.name == "dtctl-0123456789abcdef");
+  CHECK(job.name == "dtctl:study");
+  CHECK(job.comment == "dtctl:a0123456789abcdef key0 key1 key2");
 }
 
 TEST_CASE("a ladder's job has its largest size and the time of all its runs together with a margin")
@@ -358,6 +395,19 @@ TEST_CASE("no more runs of a submission than allowed hold lanes at a time")
   CHECK(lanes.before(9) == std::vector<std::string>{"10", "11", "12"});
   lanes.take(9, "13");
   CHECK(lanes.before(1) == std::vector<std::string>{"13"});
+}
+
+TEST_CASE("lanes are shared among the sizes of a submission by their runs, one at least")
+{
+  using Runs = std::vector<std::size_t>;
+  using Shares = std::vector<std::int64_t>;
+  CHECK(shares_of_lanes(Runs{3, 3}, 2) == Shares{1, 1});
+  CHECK(shares_of_lanes(Runs{3, 3}, 4) == Shares{2, 2});
+  CHECK(shares_of_lanes(Runs{100, 2}, 4) == Shares{3, 1});
+  CHECK(shares_of_lanes(Runs{3, 3, 3}, 2) == Shares{1, 1, 1}); // the third waits for a lane
+  CHECK(shares_of_lanes(Runs{6}, 2) == Shares{2});
+  CHECK(shares_of_lanes(Runs{2, 1}, 100) == Shares{2, 1});
+  CHECK(shares_of_lanes(Runs{2, 1}, 0) == Shares{0, 0});
 }
 
 TEST_CASE("without a limit nothing waits for anything")

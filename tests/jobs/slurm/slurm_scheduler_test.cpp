@@ -33,6 +33,8 @@ class ScriptedSlurm final : public SlurmApi {
   std::vector<SlurmJob> jobs;
   std::vector<std::string> killed;
   std::vector<PastQuery> queries;
+  std::vector<SlurmNode> known_nodes;
+  std::vector<SlurmReservation> known_reservations;
   bool keeps_accounts = false;
   int past_fault = 0;
   int loads = 0, refusals = 0;
@@ -58,7 +60,9 @@ class ScriptedSlurm final : public SlurmApi {
     main.is_default = true;
     return {main};
   }
-  std::vector<SlurmNode> nodes() override { return {}; }
+  std::vector<SlurmNode> nodes() override { return known_nodes; }
+  std::vector<SlurmReservation> reservations() override { return known_reservations; }
+  std::vector<std::string> accounts() override { return {}; }
   std::uint32_t submit(const SlurmJob& job) override
   {
     if (room &&
@@ -292,7 +296,7 @@ TEST_CASE("of an array larger than the limit on submitted jobs goes in what ther
   CHECK(stage.slurm->jobs.size() == 2);
   CHECK(stage.slurm->jobs[0].array == "0-3");
   CHECK(stage.slurm->jobs[1].array == "4");
-  CHECK(stage.slurm->jobs[0].comment == stage.slurm->jobs[1].comment);
+  CHECK(batch_of_comment(stage.slurm->jobs[0].comment) == batch_of_comment(stage.slurm->jobs[1].comment));
   CHECK(stage.slurm->refusals == 2);
   CHECK(outcomes[3].job_id == "100_3");
   CHECK(outcomes[4].job_id == "101_4");
@@ -390,6 +394,26 @@ TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothi
   CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
 }
 
+TEST_CASE("who cancelled a job is asked of the accounting, twice at most, and a cancellation by dtctl is not asked about")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto& job = stage.slurm->queue[0];
+  job.base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  job.state = "CANCELLED";
+  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+  CHECK(stage.slurm->queries.size() == 2);
+  stage.slurm->past = {job};
+  stage.slurm->past[0].cancelled_by = "admin";
+  CHECK(stage.poll(all[0], "100").cause == "cancelled by admin");
+  CHECK(stage.slurm->queries.size() == 3);
+  write_file_atomic(all[0].attempt.cancel(), "");
+  stage.poll(all[0], "100");
+  CHECK(stage.slurm->queries.size() == 3);
+}
+
 TEST_CASE("submissions keep the pace that the recipe asks for")
 {
   Stage stage;
@@ -435,9 +459,6 @@ TEST_CASE("an id that was given out again to somebody else's job proves nothing"
   stage.slurm->queue[0].comment = "";
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
   stage.slurm->queue[0].comment = stage.slurm->jobs[0].comment;
-  stage.slurm->queue[0].name = "another";
-  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
-  stage.slurm->queue[0].name = all[0].name;
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
 }
 
@@ -474,6 +495,22 @@ TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in
   CHECK(stage.slurm->queries[0].names.empty());
 }
 
+TEST_CASE("the job of an earlier version, known by its key's name, is found in queue and accounting")
+{
+  Stage stage;
+  stage.slurm->keeps_accounts = true;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  std::filesystem::remove(stage.home.root() / "slurm" / parse_token(all[0].token)->batch / "name");
+  stage.slurm->queue[0].name = "key0";
+  stage.slurm->queue[0].comment = "dtctl:j" + parse_token(all[0].token)->batch;
+  CHECK(stage.poll(all[0], "").job_id == "100");
+  stage.slurm->queue.clear();
+  stage.poll(all[0], "");
+  REQUIRE(stage.slurm->queries.size() == 1);
+  CHECK(stage.slurm->queries[0].names == std::vector<std::string>{"key0"});
+}
+
 TEST_CASE("a run whose answer was never seen is looked up in the accounting by name since its submission")
 {
   Stage stage;
@@ -487,7 +524,7 @@ TEST_CASE("a run whose answer was never seen is looked up in the accounting by n
   CHECK(stage.poll(all[0], "").state == JobStatus::State::not_found);
   REQUIRE(stage.slurm->queries.size() == 1);
   CHECK(stage.slurm->queries[0].ids.empty());
-  CHECK(stage.slurm->queries[0].names == std::vector<std::string>{"key0"});
+  CHECK(stage.slurm->queries[0].names == std::vector{stage.slurm->jobs[0].name});
   CHECK(stage.slurm->queries[0].since_unix_s == 1'000'000 - 3600);
 }
 

@@ -157,9 +157,63 @@ TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slur
 
   auto unavailable = waiting("ReqNodeNotAvail");
   unavailable.reason_details = "ReqNodeNotAvail, UnavailableNodes:node3";
-  CHECK(
-      waiting_words(unavailable) ==
-      "waits for a node it names, which is down, drained or reserved (ReqNodeNotAvail): ReqNodeNotAvail, UnavailableNodes:node3");
+  CHECK(waiting_words(unavailable) ==
+        "waits for nodes that are down, drained or reserved (ReqNodeNotAvail): ReqNodeNotAvail, UnavailableNodes:node3");
+}
+
+TEST_CASE("of reservations in the way of a job the first is named, with the time limit that would end before it")
+{
+  auto job = waiting("ReqNodeNotAvail");
+  job.id = 12;
+  job.time_limit_s = 7200;
+  const double now = 1'000'000;
+  const std::vector<SlurmReservation> all{{"late", "node[1-2]", 1'006'000, 1'009'000},
+                                          {"maint", "node[1-2]", 1'003'600, 1'009'000},
+                                          {"begun", "node[1-2]", 999'000, 1'001'000}};
+  const auto words = words_of_reservation(job, all, now);
+  CHECK(words.starts_with("; the reservation maint begins at "));
+  CHECK(words.ends_with(
+      ": with a time limit of at most 59m it could end before that (resources.time_limit, or now: scontrol update "
+      "jobid=12 timelimit=59)"));
+  job.time_limit_s = 3000; // another cause: it would end in time
+  CHECK(words_of_reservation(job, all, now).empty());
+  job.time_limit_s = 0; // without a limit
+  CHECK_FALSE(words_of_reservation(job, all, now).empty());
+  job.reason = "Priority";
+  CHECK(words_of_reservation(job, all, now).empty());
+}
+
+TEST_CASE("of a job's nodes those are blamed that failed, as far as that is known")
+{
+  auto lost = record(BaseState::node_fail, "NODE_FAIL");
+  lost.node_names = {"node1", "node2"};
+  CHECK(status_of(lost).cause == "one of the nodes node[1-2] failed (NODE_FAIL)");
+  SlurmNode up, down, other;
+  up.name = "node1";
+  up.state = "IDLE";
+  down.name = "node2";
+  down.state = "DOWN*";
+  other.name = "node3";
+  other.state = "DOWN";
+  CHECK(failed_nodes(lost, std::vector{up, down, other}) == "node2");
+  CHECK(failed_nodes(lost, std::vector{up, other}).empty());
+  lost.failed_node = "node2";
+  CHECK(status_of(lost).cause == "node2 failed (NODE_FAIL)");
+  lost.failed_node.clear();
+  lost.nodes = "node7";
+  CHECK(status_of(lost).cause == "node7 failed (NODE_FAIL)");
+}
+
+TEST_CASE("advice to release a job names the tasks that are held, not their whole array")
+{
+  auto held = waiting("JobHeldUser");
+  held.id = 40;
+  CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 40");
+  held.array_id = 36;
+  held.tasks = {5};
+  CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 36_5");
+  held.tasks = {0, 1, 2, 7};
+  CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 36_[0-2,7]");
 }
 
 TEST_CASE("states that live are never ended, whatever their base says")
@@ -194,7 +248,7 @@ TEST_CASE("an ended job has the outcome and cause that Slurm knows")
       {BaseState::cancelled, "CANCELLED", RunState::cancelled, "cancelled in Slurm"},
       {BaseState::timeout, "TIMEOUT", RunState::timed_out, "reached Slurm's time limit (TIMEOUT)"},
       {BaseState::preempted, "PREEMPTED", RunState::preempted, "made way for another job (PREEMPTED)"},
-      {BaseState::node_fail, "NODE_FAIL", RunState::failed, "node[1-2] failed (NODE_FAIL)"},
+      {BaseState::node_fail, "NODE_FAIL", RunState::failed, "one of the nodes node[1-2] failed (NODE_FAIL)"},
       {BaseState::boot_fail, "BOOT_FAIL", RunState::failed, "node[1-2] did not boot (BOOT_FAIL)"},
       {BaseState::deadline, "DEADLINE", RunState::failed, "its deadline passed (DEADLINE)"},
       {BaseState::out_of_memory, "OUT_OF_MEMORY", RunState::failed, "used more memory than it was given (OUT_OF_MEMORY)"},

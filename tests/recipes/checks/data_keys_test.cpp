@@ -105,3 +105,22 @@ TEST_CASE("how images are read is part of a run's identity, where the set lies i
                           "crop: pad", "flip: true", "corrupt: skip"})
     CHECK(text("{ name: packed, set: flowers, " + std::string(key) + " }") != plain);
 }
+
+TEST_CASE("the plan says when a model gets images of another size than in its paper, once for each model and size")
+{
+  const auto notes_of = [](const std::string& text) { return plan_of(text).notes; };
+  const std::string train = "train: { global_batch: 64, epochs: 2 }\n";
+  const auto alexnet = [&](const std::string& side) {
+    return "version: 1\nmodel: { name: alexnet }\ndata: { name: synthetic, channels: 3, height: " + side + ", width: " + side +
+           ", classes: 1000 }\n" + train;
+  };
+  CHECK(notes_of(alexnet("227")).empty());
+  const std::string other = " gets images of 3x224x224, not of 3x227x227 as in its paper: the number of its weights, its "
+                            "computation or both are not the paper's";
+  CHECK(notes_of(alexnet("224")) == std::vector<std::string>{"alexnet" + other});
+  CHECK(notes_of(alexnet("224") + "sweep: { matrix: { model.name: [alexnet, alexnet-2012, vgg16], train.seed: [1, 2] } }\n") ==
+        std::vector<std::string>{"alexnet" + other, "alexnet-2012" + other});
+  CHECK(notes_of(recipe("{ name: digits }")).empty());
+  CHECK(notes_of(recipe("{ name: cifar10 }")).size() == 1);
+  CHECK(notes_of(recipe("{ name: packed, path: any.dtpack }")).empty()); // its file tells the size
+}

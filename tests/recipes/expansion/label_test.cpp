@@ -25,7 +25,7 @@ TEST_CASE("a recipe's label names the points of its sweep by values of keys, at 
                                                  {"strategy=local-sgd learning_rate=0.2", "local-sgd lr 0.2"},
                                                  {"strategy=sync-sgd learning_rate=0.1", "sync-sgd lr 0.1"},
                                                  {"strategy=sync-sgd learning_rate=0.2", "sync-sgd lr 0.2"}});
-  const std::string sizes = "study: { mode: weak, ranks: [1, 2] }\n";
+  const std::string sizes = "study: { mode: strong, ranks: [1, 2] }\n";
   CHECK(labels(template_line + sizes + matrix).size() == 4);
   CHECK(names_of(plan_of(minimal(template_line + matrix))) == names_of(plan_of(minimal(matrix))));
   CHECK(labels(matrix).empty());

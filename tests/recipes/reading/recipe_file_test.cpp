@@ -10,7 +10,7 @@ using namespace dt::recipes::test;
 namespace {
 
 const std::string root_keys =
-    "version, name, description, extends, profile, engine, model, data, program, train, optimizer, sync, "
+    "version, name, description, extends, profile, label, engine, model, data, program, train, optimizer, sync, "
     "resources, platform, study, sweep";
 const std::string train_keys = allowed_keys("train");
 

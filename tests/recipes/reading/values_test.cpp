@@ -33,12 +33,13 @@ TEST_CASE("whole numbers are read exactly and nothing else is one")
 {
   CHECK(read("train.seed", "12") == "12");
   CHECK(read("train.seed", "+12") == "12");
+  for (const auto* same : {"12.0", "1.2e1", "12."}) CHECK(read("train.seed", same) == "12"); // as in JSON, and so in the schema
   CHECK(read("train.seed", "1000000000000000") == "1000000000000000");
   CHECK(read("train.seed", "1000000000000001") == "`train.seed` is 1000000000000001; allowed: 0 to 1000000000000000");
   CHECK(read("train.seed", "-1") == "`train.seed` is -1; allowed: 0 to 1000000000000000");
   CHECK(read("train.seed", "99999999999999999999999") ==
         "`train.seed` is `99999999999999999999999`; allowed: 0 to 1000000000000000");
-  for (const auto* wrong : {"1.5", "1e3", "0x10", "0o7", "1_000", "+-1", "one", ".inf"})
+  for (const auto* wrong : {"1.5", "1e-3", "1e30", "0x10", "0o7", "1_000", "+-1", "one", ".inf"})
     CHECK(read("train.seed", wrong) == "`train.seed` must be a whole number, not `" + std::string(wrong) + "`");
   CHECK(read("train.seed", "\"12\"") == "`train.seed` must be a whole number, not the text `12`; remove the quotes");
   CHECK(read("train.seed", "010") ==
@@ -88,6 +89,16 @@ TEST_CASE("texts are taken as written, quoted or not")
   CHECK(read("name", "\"$(touch /tmp/x); '\"") == "$(touch /tmp/x); '");
 }
 
+TEST_CASE("names, labels and descriptions hold nothing that changes what a terminal shows")
+{
+  CHECK_THAT(read("name", "\"a\\u202Eb\""), Catch::Contains("contains U+202E"));
+  CHECK(read("label", "\"a\\u202Eb\"") ==
+        "`label` must be one line without control characters, not the text `a\\xe2\\x80\\xaeb`");
+  CHECK(read("label", "\"a\\u009Bb\"") == "`label` must be one line without control characters, not the text `a\\xc2\\x9bb`");
+  CHECK(read("description", "\"a\\u2066b\"") ==
+        "`description` must be a text without control characters, not the text `a\\xe2\\x81\\xa6b`");
+}
+
 TEST_CASE("a text that becomes a line of a script stays one line")
 {
   CHECK(read("resources.partition", "\"a\\nb\"") ==
@@ -95,6 +106,7 @@ TEST_CASE("a text that becomes a line of a script stays one line")
   CHECK(read("resources.modules", "[\"a\\tb\"]") ==
         "`resources.modules` must be one line without control characters, not the text `a\\x09b`");
   CHECK(read("resources.setup", "[\"a\\nb\"]") == "a\nb");
+  CHECK(read("description", "\"a\\nb\"") == "a\nb");
   CHECK(read("resources.env", "{A: \"x\\0y\"}") ==
         "`resources.env` contains a NUL character, which cannot be passed to a program");
 }

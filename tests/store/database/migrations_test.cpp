@@ -40,6 +40,40 @@ TEST_CASE("a file that lacks a column, a table and a view gets them, loses colum
   CHECK(database.check().empty());
 }
 
+TEST_CASE("a file of this version that has lost a column is told from a whole one, and gets the column and its content again")
+{
+  const Site site;
+  const auto run = site.run_well(sample_spec(1), 100);
+  const auto record = site.study({run});
+  {
+    auto database = site.open();
+    ingest_study(database, record);
+    site.ingest(database, {run});
+    auto& connection = database.impl().connection;
+    connection.execute("DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling");
+    connection.execute("ALTER TABLE results DROP COLUMN wall_s");
+    connection.execute("ALTER TABLE studies DROP COLUMN description");
+  }
+  CHECK_THAT(error_of([&] { site.open(Access::read_only); }), Catch::Contains("lacks columns or views of this dtctl"));
+  auto database = site.open();
+  CHECK(runs_to_read_again(database) == std::vector{run.key});
+  CHECK(studies_to_read_again(database) == std::vector{record.id});
+  ingest_study(database, record);
+  site.ingest(database, {run});
+  CHECK(studies_to_read_again(database).empty());
+  CHECK(ask_text(database, "SELECT wall_s FROM runs_flat") == "2.0");
+  CHECK(ask_text(database, "SELECT description = '' FROM studies") == "1");
+  CHECK(database.check().empty());
+  CHECK_NOTHROW(site.open(Access::read_only));
+}
+
+TEST_CASE("a table or an index of the user's own does not make a file another version's")
+{
+  const Site site;
+  site.open().impl().connection.execute("CREATE TABLE notes (text TEXT); CREATE INDEX my_index ON runs (data_id)");
+  CHECK_NOTHROW(site.open(Access::read_only));
+}
+
 TEST_CASE("a database of a development version is refused with what to do, and a rebuild replaces it")
 {
   const Site site;

@@ -206,6 +206,33 @@ TEST_CASE("a damaged folder is a problem of its own, and the others are taken in
   CHECK(ask_text(database, "SELECT key FROM runs") == good.key);
 }
 
+TEST_CASE("a record that the database does not accept is named with its line, and the other runs are taken in")
+{
+  const Site site;
+  auto database = site.open();
+  const auto bad = site.run_well(sample_spec(1), 100), twice = site.run_well(sample_spec(2), 100),
+             good = site.run_well(sample_spec(4), 340);
+  const AttemptFolder attempt(site.home.run(bad.key), 1);
+  put_file(attempt.events(), step_lines(1, 2) + "step -9223372036854775808 0 0 1 0.1 0.1 0 0 0 0 0\n" + step_lines(3, 4));
+  auto result = sample_result(twice.spec, 100);
+  result.ranks.push_back(result.ranks.back());
+  const AttemptFolder of_twice(site.home.run(twice.key), 1);
+  put_file(of_twice.result(), to_json(result));
+  const auto report = site.ingest(database, {bad, twice, good});
+  REQUIRE(report.problems.size() == 2);
+  CHECK_THAT(report.problems[0], Catch::StartsWith(attempt.events().string() + ":3 is damaged: "));
+  CHECK_THAT(report.problems[1], Catch::StartsWith(of_twice.result().string() + " is damaged: "));
+  CHECK(report.damaged == std::map<std::string, std::string>{{bad.key, report.problems[0]}, {twice.key, report.problems[1]}});
+  CHECK(report.runs_added == 1);
+  CHECK(ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded'") == good.key);
+  put_file(attempt.events(), step_lines(1, 4));
+  CHECK(ask_text(database, "SELECT group_concat(state || ' ' || attempt) FROM runs WHERE cause LIKE '% is damaged: %'") ==
+        "unknown 0,unknown 0");
+  CHECK(database.check().empty());
+  CHECK(site.ingest(database, {bad}).runs_updated == 1);
+  CHECK(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'") == "2");
+}
+
 TEST_CASE("a damaged record is reported and the rest of its run is taken in")
 {
   const Site site;

@@ -217,6 +217,24 @@ TEST_CASE("rebuild leaves a good database alone when one run's records cannot be
   CHECK(dump(database) == before);
 }
 
+TEST_CASE("where there is no database, rebuild leaves out the run that cannot be read and takes in the others")
+{
+  const Varied site;
+  const auto hidden = site.run_well(sample_spec(1), 100);
+  make_unreadable(site.home.run(hidden.key) / "attempts");
+  for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(site.home.database().string() + suffix);
+  const auto report = rebuild(site.home, [&](std::span<const std::string> keys) {
+    std::vector<RunVerdict> verdicts;
+    for (const auto& key : keys)
+      verdicts.push_back(key == hidden.key ? RunVerdict{key, RunState::unknown, "unreadable", "", 1} : site.judge(key));
+    return verdicts;
+  });
+  REQUIRE(report.unreadable.size() == 1);
+  CHECK_THAT(report.unreadable.front(), Catch::Contains(hidden.key));
+  auto database = site.open();
+  CHECK(ask_text(database, "SELECT count(*) > 3 FROM runs WHERE model_name IS NOT NULL") == "1");
+}
+
 TEST_CASE("rebuild reports a folder or a FIFO in a record's place, and takes in the other runs")
 {
   const Varied site;

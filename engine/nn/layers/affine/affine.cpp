@@ -20,8 +20,9 @@ dnnl::memory::desc Affine::bias_desc() const
 
 ParameterShape Affine::weight_shape() const
 {
-  const auto dims = weight_dims();
+  auto dims = weight_dims();
   const auto outputs = output().shape.channels;
+  if (dims.size() == 5) dims = {outputs, dims[2], dims[3], dims[4]};
   return {name() + ".weight", dims, ParameterKind::weight, feeds_relu_, weight_count() / outputs};
 }
 
@@ -56,18 +57,25 @@ void Affine::plan_forward(Plan& plan)
                                                       {DNNL_ARG_SCRATCHPAD, plan.scratchpad(primitive)}};
   if (bias_) arguments.emplace_back(DNNL_ARG_BIAS, bias(plan).weight);
   forward_.emplace_back(label("forward", batch_flops(plan)), primitive, arguments);
-  plan.set_data(output(), destination);
+  give_output(plan, destination);
 }
 
 void Affine::plan_backward(Plan& plan)
 {
-  const auto output_gradient = plan.gradient(output(), name(), backward_);
-  plan_backward_weights(plan, output_gradient);
+  const auto gradient = output_gradient(plan, backward_);
+  plan_backward_weights(plan, gradient);
   gradients_final_ = backward_.size();
-  if (plan.needs_gradient(input())) plan_backward_data(plan, output_gradient);
+  if (plan.needs_gradient(input())) plan_backward_data(plan, gradient);
 }
 
 dnnl::memory Affine::source(Plan& plan, std::vector<Operation>&) { return plan.data(input()); }
+
+dnnl::memory Affine::output_gradient(Plan& plan, std::vector<Operation>& operations)
+{
+  return plan.gradient(output(), name(), operations);
+}
+
+void Affine::give_output(Plan& plan, const dnnl::memory& result) { plan.set_data(output(), result); }
 
 void Affine::give_input_gradient(Plan& plan, const dnnl::memory& gradient) { plan.add_gradient(input(), gradient); }
 

@@ -23,9 +23,11 @@ class Affine : public Layer {
   void set_feeds_relu() { feeds_relu_ = true; }
 
  protected:
-  // source(): the input in the form that the primitives read. give_input_gradient(): stores the gradient that they compute for
-  // it.
+  // source(), output_gradient(): the input, and the gradient of the output, in the form that the primitives read.
+  // give_output(), give_input_gradient(): store what the primitives compute as the layer's output, and as its input's gradient.
   virtual dnnl::memory source(Plan& plan, std::vector<Operation>& operations);
+  virtual dnnl::memory output_gradient(Plan& plan, std::vector<Operation>& operations);
+  virtual void give_output(Plan& plan, const dnnl::memory& result);
   virtual void give_input_gradient(Plan& plan, const dnnl::memory& gradient);
   // The three primitives; the library selects all layouts. Without bias, bias_desc() is empty.
   virtual dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;

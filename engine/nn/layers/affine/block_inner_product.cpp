@@ -35,16 +35,9 @@ bool BlockInnerProduct::suits(std::int64_t inputs, std::int64_t outputs, Precisi
   return precision == Precision::fp32 && best_instruction_set() != InstructionSet::avx512 && inputs * outputs >= fewest_weights;
 }
 
-// Not where the network's own images are read, which are not flattened.
-bool BlockInnerProduct::is_ours(const Plan& plan) const
-{
-  return plan.needs_gradient(input()) || input().shape.height * input().shape.width == 1;
-}
-
 dnnl::memory::desc BlockInnerProduct::weight_blocks() const
 {
-  const auto dims = weight_dims();
-  return {dims, dnnl::memory::data_type::f32, dims.size() == 2 ? Tag::AB16b16a : Tag::ABcd16b16a};
+  return {weight_dims(), dnnl::memory::data_type::f32, Tag::AB16b16a};
 }
 
 dnnl::memory BlockInnerProduct::allocate_packed(Plan& plan, std::int64_t features) const
@@ -64,29 +57,25 @@ Operation BlockInnerProduct::packing(Plan& plan, const dnnl::memory& plain, cons
 
 void BlockInnerProduct::plan_forward(Plan& plan)
 {
-  if (!is_ours(plan)) return InnerProduct::plan_forward(plan);
   const auto batch = plan.options().batch;
-  set_source_dims(plan);
   declare(plan, weight_blocks());
-  const auto plain = plan.in_layout(plan.data(input()), plain_input(plan), name(), forward_);
+  const auto plain = source(plan, forward_);
   samples_ = allocate_packed(plan, inputs());
   forward_.push_back(packing(plan, plain, samples_, inputs()));
   const auto weights = plan.in_layout(weight(plan).weight, weight_blocks(), name(), forward_);
-  const auto results = plan.allocate({{batch, outputs()}, plan.type(), Tag::nc});
+  const auto results = plan.allocate(features(plan, output().shape));
   const auto sums = allocate_packed(plan, outputs());
   bias_ = bias(plan).weight;
   forward_.emplace_back(label("forward", batch_flops(plan)), std::vector{samples_, weights, results, sums},
                         [=, this] { run_forward(weights, results, sums, batch); });
-  plan.set_data(output(), results);
+  give_output(plan, results);
 }
 
 void BlockInnerProduct::plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient)
 {
-  if (!is_ours(plan)) return InnerProduct::plan_backward_weights(plan, output_gradient);
   const auto batch = plan.options().batch;
-  const auto plain = plan.in_layout(output_gradient, {{batch, outputs()}, plan.type(), Tag::nc}, name(), backward_);
   gradients_ = allocate_packed(plan, outputs());
-  backward_.push_back(packing(plan, plain, gradients_, outputs()));
+  backward_.push_back(packing(plan, output_gradient, gradients_, outputs()));
   const auto weight_gradient = plan.staging_for(weight(plan).gradient, weight_blocks());
   backward_.emplace_back(label("backward weights", batch_flops(plan)), std::vector{samples_, gradients_, weight_gradient},
                          [this, weight_gradient, bias_gradient = bias(plan).gradient, batch] {
@@ -96,16 +85,15 @@ void BlockInnerProduct::plan_backward_weights(Plan& plan, const dnnl::memory& ou
 }
 
 // After plan_backward_weights, which packs the gradient.
-void BlockInnerProduct::plan_backward_data(Plan& plan, const dnnl::memory& output_gradient)
+void BlockInnerProduct::plan_backward_data(Plan& plan, const dnnl::memory&)
 {
-  if (!is_ours(plan)) return InnerProduct::plan_backward_data(plan, output_gradient);
   const auto batch = plan.options().batch;
   const auto weights = plan.in_layout(weight(plan).weight, weight_blocks(), name(), backward_);
   const auto sums = allocate_packed(plan, inputs());
-  const auto plain = plan.allocate(plain_input(plan));
+  const auto plain = plan.allocate(features(plan, input().shape));
   backward_.emplace_back(label("backward data", batch_flops(plan)), std::vector{gradients_, weights, sums, plain},
                          [=, this] { run_backward_data(weights, sums, plain, batch); });
-  plan.add_gradient(input(), plain);
+  give_input_gradient(plan, plain);
 }
 
 // ---- running ----

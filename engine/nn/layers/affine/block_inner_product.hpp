@@ -21,7 +21,6 @@ class BlockInnerProduct final : public InnerProduct {
  private:
   void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient) override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
-  bool is_ours(const Plan& plan) const;
   dnnl::memory::desc weight_blocks() const;
   dnnl::memory allocate_packed(Plan& plan, std::int64_t features) const;
   Operation packing(Plan& plan, const dnnl::memory& plain, const dnnl::memory& packed, std::int64_t features) const;

@@ -14,6 +14,12 @@ Convolution::Convolution(std::string name, Tensor input, Tensor output, const Co
 {
 }
 
+LayerAttributes Convolution::attributes() const
+{
+  return {{"channels", spec_.channels}, {"kernel", spec_.kernel}, {"stride", spec_.stride},
+          {"padding", spec_.padding},   {"groups", spec_.groups}, {"bias", spec_.bias}};
+}
+
 dnnl::memory::dims Convolution::weight_dims() const
 {
   const auto outputs = spec_.channels / spec_.groups, inputs = input().shape.channels / spec_.groups;

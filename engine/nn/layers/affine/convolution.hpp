@@ -18,6 +18,7 @@ class Convolution : public Affine {
  public:
   Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
   std::string kind() const override { return "convolution"; }
+  LayerAttributes attributes() const override;
   const ConvolutionSpec& spec() const { return spec_; }
   // The algorithms that plan_forward and plan_backward chose. backward_data is `direct` if no gradient of the input is computed.
   const LayerAlgorithms& planned() const { return planned_; }

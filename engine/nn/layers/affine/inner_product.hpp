@@ -9,27 +9,29 @@ class InnerProduct : public Affine {
  public:
   InnerProduct(std::string name, Tensor input, Tensor output) : Affine(std::move(name), input, output, true) {}
   std::string kind() const override { return "inner product"; }
+  LayerAttributes attributes() const override { return {{"outputs", output().shape.channels}, {"bias", true}}; }
 
  protected:
+  // Images are first brought to plain order and then treated as features: one small copy in each direction. Without it, oneDNN
+  // 2.6 copies all weights between layouts twice per step (AlexNet's fc6: 6 % of the step). What later layers see of the output
+  // is an image of one pixel.
+  dnnl::memory source(Plan& plan, std::vector<Operation>& operations) override;
+  dnnl::memory output_gradient(Plan& plan, std::vector<Operation>& operations) override;
+  void give_output(Plan& plan, const dnnl::memory& result) override;
+  void give_input_gradient(Plan& plan, const dnnl::memory& gradient) override;
   dnnl::memory::dims weight_dims() const override;
-  // Call it before weight_dims() or plain_input().
-  void set_source_dims(const Plan& plan);
-  // The layout of the input that an inner product reads as features.
-  dnnl::memory::desc plain_input(const Plan& plan) const;
+  // A batch as batch x features.
+  dnnl::memory::desc features(const Plan& plan, const Shape& shape) const;
 
  private:
-  // Images are first copied to plain order and then treated as features: one small copy in each direction. Without it, oneDNN 2.6
-  // copies all weights between layouts twice per step (AlexNet's fc6: 6 % of the step).
-  dnnl::memory source(Plan& plan, std::vector<Operation>& operations) override;
-  void give_input_gradient(Plan& plan, const dnnl::memory& gradient) override;
-  bool is_flattened(const Plan& plan) const;
+  dnnl::memory in_plain_order(Plan& plan, const dnnl::memory& memory, const Shape& shape,
+                              std::vector<Operation>& operations) const;
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   std::int64_t weight_count() const override { return output().shape.channels * input().shape.size(); }
   dnnl::memory::desc any_source(const Plan& plan) const;
   dnnl::memory::desc any_destination(const Plan& plan) const;
-  dnnl::memory::dims source_dims_;                                 // batch x features, or batch x features x 1 x 1
   dnnl::inner_product_forward::primitive_desc forward_descriptor_; // the backward descriptors need it
 };
 

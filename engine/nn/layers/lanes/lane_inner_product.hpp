@@ -15,7 +15,6 @@ class LaneInnerProduct final : public InnerProduct {
  private:
   void plan_backward_weights(Plan& plan, const dnnl::memory& gradient);
   void plan_backward_data(Plan& plan, const dnnl::memory& gradient);
-  dnnl::memory::dims weight_dims() const override { return {output().shape.channels, input().shape.size()}; }
   dnnl::memory::desc lane_weights() const;
   std::int64_t features() const { return input().shape.size(); }
   std::int64_t outputs() const { return output().shape.channels; }

@@ -333,6 +333,7 @@ TEST_CASE("points that missed the target are named under the figure that does no
     const AttemptFolder attempt(home.site.home.run(run.key), 1);
     auto result = read_result(attempt).value();
     result.time_to_accuracy_s = not_measured;
+    result.samples_to_accuracy = 0;
     store::test::put_file(attempt.result(), to_json(result));
   }
   const std::string kind = GENERATE("target", "pareto");
@@ -341,6 +342,23 @@ TEST_CASE("points that missed the target are named under the figure that does no
   INFO(kind << drawn.err);
   const auto text = std::regex_replace(drawn.out, std::regex("\\s+"), " ");
   CHECK_THAT(text, Contains("Not drawn, because most of their runs missed the target:") && Contains("hsgd, 4 ranks (0 of 3)."));
+}
+
+TEST_CASE("a label whose repeats have no time in common is named under the curves that lack it")
+{
+  const dt::test::PicturedHome home;
+  for (const auto& run : home.runs) {
+    if (run.spec.sync.strategy != "hsgd" || run.spec.ranks() != 4 || run.spec.repeat != 0) continue;
+    std::string late;
+    for (std::int64_t step = 1; step <= 20; ++step)
+      append_line(late,
+                  StepEvent{step, 0.1 * static_cast<double>(step), 10 + 0.01 * static_cast<double>(step), 2.5, 0.01, 0.01, {}});
+    store::test::put_file(AttemptFolder(home.site.home.run(run.key), 1).events(), late);
+  }
+  const auto drawn = home.run({"plot", "last", "--kind", "loss"});
+  INFO(drawn.err);
+  const auto text = std::regex_replace(drawn.out, std::regex("\\s+"), " ");
+  CHECK_THAT(text, Contains("began to be measured: hsgd. Evaluate more often."));
 }
 
 TEST_CASE("plot says what is wrong or missing, with exit code 2")

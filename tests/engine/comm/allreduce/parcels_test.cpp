@@ -88,6 +88,7 @@ class Network {
   {
     if (s.posted_receives == s.parcels.receives.size() || s.posted_receives == s.taken + window_) return false;
     const auto& parcel = s.parcels.receives[s.posted_receives];
+    if (window_ == 1 && parcel.after_sends > s.sent) return false;
     s.in_place[s.posted_receives++] =
         parcel.receipt == Receipt::copy && parcel.after_receives <= s.taken && parcel.after_sends <= s.sent;
     return true;
@@ -188,6 +189,20 @@ TEST_CASE("in whatever order messages travel, every rank gets the sum and none w
           CAPTURE(ranks, window, seed);
           CHECK(Network(schedules_of_all(make, ranks, 61), 61, 4, window, seed).run().empty());
         }
+}
+
+TEST_CASE("where receives are not posted ahead, every copy goes directly to its destination")
+{
+  for (const auto& make : algorithms)
+    for (const int ranks : {2, 3, 9, 12})
+      for (unsigned seed = 0; seed < 4; ++seed) {
+        CAPTURE(ranks, seed);
+        Network network(schedules_of_all(make, ranks, 61), 61, 61, 1, seed);
+        REQUIRE(network.run().empty());
+        for (const auto& sitter : network.sitters())
+          for (std::size_t k = 0; k < sitter.parcels.receives.size(); ++k)
+            CHECK(sitter.in_place[k] == (sitter.parcels.receives[k].receipt == Receipt::copy));
+      }
 }
 
 // What comes back has passed where it was sent to, so copies of these schedules cannot overtake; the test below holds parcels to

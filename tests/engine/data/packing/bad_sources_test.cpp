@@ -74,6 +74,14 @@ TEST_CASE("folders without classes, without images or with empty classes are ref
   CHECK(two_tests.text() == "FOLDER/s: there are 2 folders that may be the test set: test, val. Choose one with --test-folder.");
 }
 
+TEST_CASE("a source of one class is refused where a network is to learn from it")
+{
+  Bad one;
+  write_class_folders(one.source(), {"cat"}, 2);
+  one.options.least_classes = 2;
+  CHECK(one.text() == "The source (folder s) has only the class cat; a network needs at least 2. Add images of another class.");
+}
+
 TEST_CASE("train/ with class folders beside folders that are no test set is refused")
 {
   Bad flat, more;

@@ -450,9 +450,7 @@ struct LossBench {
         plan({.batch = batch, .tensors = 1, .input = {1, {}}, .uses = {1}, .label_smoothing = smoothing}, store),
         stream(plan.engine())
   {
-    plan.set_data(tensor,
-                  dnnl::memory({{batch, tensor.shape.channels}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nc},
-                               plan.engine(), logits.data()));
+    plan.set_data(tensor, dnnl::memory(plan.image_layout(tensor.shape), plan.engine(), logits.data()));
     loss.emplace(plan, tensor, weight);
     operations = {&loss->loss()[0]};
     plan.finish(operations);

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 using namespace dt;
@@ -181,4 +182,29 @@ TEST_CASE("what is told of a model is what its network has: parameters, and FLOP
     CHECK(network.parameter_count() == totals.parameters);
     CHECK(network.flops() == Approx(2 * totals.step_flops));
   }
+}
+
+TEST_CASE("weights have PyTorch's shapes, with dropout and without, in image lanes and outside")
+{
+  using Dims = std::vector<std::int64_t>;
+  const auto check = [](NetworkOptions options, const std::map<std::string, Dims>& expected) {
+    for (const bool dropout : {true, false})
+      for (const bool lanes : {true, false}) {
+        options.batch = 2, options.dropout = dropout, options.image_lanes = lanes;
+        const Network network(options);
+        std::map<std::string, Dims> found;
+        for (const auto& parameter : network.parameters())
+          if (expected.contains(parameter.name)) found[parameter.name] = parameter.dims;
+        INFO(options.model << ", dropout " << dropout << ", lanes " << lanes);
+        CHECK(found == expected);
+      }
+  };
+  check({.model = "lenet"}, {{"conv1.weight", {6, 1, 5, 5}}, {"conv1.bias", {6}}, {"fc1.weight", {120, 400}}});
+  check({.model = "resnet20", .image = {3, 32, 32}}, {{"fc.weight", {10, 64}}, {"conv1_norm.weight", {16}}});
+  check({.model = "custom",
+         .layers = {"dropout rate=0.3", "convolution channels=8 groups=4 kernel=3 name=c padding=1",
+                    "inner_product outputs=classes name=f"},
+         .image = {4, 6, 6}},
+        {{"c.weight", {8, 1, 3, 3}}, {"f.weight", {10, 288}}});
+  check({.model = "custom", .layers = {"dropout rate=0.3", "inner_product outputs=classes name=f"}}, {{"f.weight", {10, 784}}});
 }

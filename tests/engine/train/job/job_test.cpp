@@ -275,6 +275,20 @@ TEST_CASE("a training that diverges names the step and leaves no result")
   CHECK_FALSE(fs::exists(run.attempt().result()));
 }
 
+TEST_CASE("a last evaluation that is NaN or infinite is no result, though each step's loss was finite")
+{
+  auto spec = small_spec(2);
+  spec.train.warmup_steps = 0;
+  spec.train.steps = 1; // its loss is that of the first weights
+  spec.optimizer.learning_rate = 1e30;
+  const EngineRun run(spec);
+  CHECK(run.run(2).exit_code == 1);
+  const auto error = dt::read_error(run.attempt());
+  REQUIRE(error);
+  CHECK_THAT(error->cause, Contains("step 1: the loss is ") && Contains(" on the held-out set in the last evaluation"));
+  CHECK_FALSE(fs::exists(run.attempt().result()));
+}
+
 TEST_CASE("a rank killed with SIGKILL takes the others with it and leaves no result")
 {
   const bool kill_root = GENERATE(false, true);

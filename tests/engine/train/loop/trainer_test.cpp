@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -104,6 +105,29 @@ TEST_CASE("with synchronized statistics several ranks give the loss curve of one
         Approx(one.result.eval_loss.value()).epsilon(1e-3)); // so the running statistics are those of one rank too
   CHECK(comm::Communicator(MPI_COMM_WORLD).all_equal(many.result.weights_hash));
   if (world_size() > 1) CHECK(std::abs(*local.seen.steps[0].loss - *one.seen.steps[0].loss) > 1e-4);
+}
+
+TEST_CASE("where ranks make steps of their own, the loss before an evaluation is the mean over all of them")
+{
+  for (const auto* strategy : {"local-sgd", "sync-easgd", "sync-sgd"}) {
+    INFO(strategy);
+    auto spec = small_run(world_size());
+    spec.sync.strategy = strategy;
+    spec.sync.period = 4;
+    spec.optimizer.name = "sgd";
+    spec.train.warmup_steps = 0;
+    spec.train.steps = 7;
+    const auto longer = trained(spec, MPI_COMM_WORLD); // no evaluation follows its step 6
+    spec.train.steps = 6;
+    const auto run = trained(spec, MPI_COMM_WORLD);
+    comm::Communicator comm(MPI_COMM_WORLD);
+    std::array sum{longer.seen.steps.at(5).loss.value()};
+    comm.sum_record(sum);
+    if (!is_root()) continue;
+    CHECK(run.seen.steps.at(5).loss == Approx(sum[0] / world_size()));
+    CHECK(run.result.final_loss == run.seen.steps.at(5).loss);
+    CHECK(run.seen.steps.at(4).loss == longer.seen.steps.at(4).loss);
+  }
 }
 
 TEST_CASE("clipped and in micro-batches, several ranks still give the loss curve of one with the whole batch")

@@ -109,7 +109,9 @@ TEST_CASE("numpy.load reads an archive of ours")
              archive.path);
 }
 
-TEST_CASE("an archive of numpy.savez is read, one of savez_compressed and one of doubles are refused")
+TEST_CASE("an archive of numpy.savez is read, also with 16- or 64-bit floats or in Fortran's order, and refused if compressed or "
+          "of whole "
+          "numbers")
 {
   if (!has_numpy()) return;
   const dt::test::TemporaryFolder folder;
@@ -118,7 +120,11 @@ TEST_CASE("an archive of numpy.savez is read, one of savez_compressed and one of
              "numpy.savez(f + '/plain.npz', **{'a.weight': w, 'b': w[0]})\n"
              "numpy.savez_compressed(f + '/small.npz', w=w)\n"
              "numpy.savez(f + '/double.npz', w=w.astype('f8'))\n"
-             "numpy.savez(f + '/fortran.npz', w=numpy.asfortranarray(w))\n",
+             "numpy.savez(f + '/half.npz', w=w.astype('f2'), few=numpy.array([-2 ** -24, 65504, -numpy.inf, 0.1], 'f2'))\n"
+             "numpy.savez(f + '/fortran.npz', w=numpy.asfortranarray(w))\n"
+             "numpy.savez(f + '/double_fortran.npz', w=numpy.asfortranarray(w.astype('f8')))\n"
+             "numpy.savez(f + '/whole.npz', w=w.astype('i4'))\n"
+             "numpy.savez(f + '/big_endian.npz', w=w.astype('>f4'))\n",
              folder.path());
   const NpzReader reader(folder.path() / "plain.npz");
   REQUIRE(reader.tensors() == std::vector{TensorName{"a.weight", {2, 3, 4}}, TensorName{"b", {3, 4}}});
@@ -128,8 +134,33 @@ TEST_CASE("an archive of numpy.savez is read, one of savez_compressed and one of
   const auto in = [&](const char* name) { return "read " + (folder.path() / name).string() + ": "; };
   CHECK_THROWS_WITH(NpzReader(folder.path() / "small.npz"),
                     in("small.npz") + "tensor w is compressed; write the archive with numpy.savez.");
-  CHECK_THROWS_WITH(NpzReader(folder.path() / "double.npz"), in("double.npz") + "tensor w is not of 32-bit floats ('<f4').");
-  CHECK_THROWS_WITH(NpzReader(folder.path() / "fortran.npz"), in("fortran.npz") + "tensor w is in Fortran's order.");
+  for (const auto* name : {"double.npz", "half.npz", "fortran.npz", "double_fortran.npz"}) {
+    INFO(name);
+    const NpzReader converted(folder.path() / name);
+    CHECK(converted.tensors().front() == TensorName{"w", {2, 3, 4}});
+    CHECK(converted.read(0) == numbers);
+  }
+  CHECK(NpzReader(folder.path() / "half.npz").read(1) == std::vector{-0x1p-24F, 65504.0F, -INFINITY, 0.0999755859375F});
+  for (const auto* name : {"whole.npz", "big_endian.npz"})
+    CHECK_THROWS_WITH(NpzReader(folder.path() / name),
+                      in(name) + "tensor w is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').");
+}
+
+TEST_CASE("shapes are of the same numbers in the same order where the file's dimensions only divide the model's")
+{
+  using Dims = std::vector<std::int64_t>;
+  const auto fits = [](const Dims& in_file, const Dims& in_model) { return dt::train::is_same_order(in_file, in_model); };
+  CHECK(fits({120, 16, 5, 5}, {120, 400}));
+  CHECK(fits({10, 64, 1, 1}, {10, 64}));
+  CHECK(fits({2, 128, 48, 5, 5}, {256, 48, 5, 5}));
+  CHECK(fits({6, 1, 5, 5}, {6, 1, 5, 5}));
+  CHECK(fits({10, 1}, {10}));
+  CHECK_FALSE(fits({400, 120}, {120, 400}));
+  CHECK_FALSE(fits({120, 400}, {120, 16, 5, 5}));
+  CHECK_FALSE(fits({6, 5, 5, 1}, {6, 1, 5, 7}));
+  CHECK_FALSE(fits({9223372036854775807, 2}, {2, 2}));
+  CHECK_FALSE(fits({10, 2}, {10}));
+  CHECK_FALSE(fits({}, {10}));
 }
 
 TEST_CASE("a missing file, one that is no archive and a torn one are refused with the file's name")
@@ -198,9 +229,9 @@ TEST_CASE("a header that is no dictionary of an array of floats is refused")
   refused("'shape': ()", "'shape': (2", "tensor scale has no shape.");
   refused("'shape': ()", "'shapx': ()", "tensor scale has no shape.");
   refused("'shape': ()", "'shape': (99999999999999999999,)", "tensor scale has no shape.");
-  refused("'<f4'", "'>f4'", "tensor scale is not of 32-bit floats ('<f4').");
-  refused("'<f4'", "'|O8'", "tensor scale is not of 32-bit floats ('<f4').");
-  refused("False", "True ", "tensor scale is in Fortran's order.");
+  refused("'<f4'", "'>f4'", "tensor scale is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').");
+  refused("'<f4'", "'|O8'", "tensor scale is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').");
+  refused("False", "Maybe", "tensor scale does not say whether it is in Fortran's order.");
 }
 
 TEST_CASE("a length of npy's header beyond its member is refused")

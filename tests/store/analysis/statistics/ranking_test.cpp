@@ -2,8 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace dt;
 using namespace dt::store;
@@ -36,6 +41,41 @@ const std::vector<Candidate> three{{"slow", {50, 51, 52, 49}}, {"fast", {101, 10
 std::vector<std::size_t> pareto(const std::vector<Criteria>& points, Better first, Better second)
 {
   return pareto_set(points, first, second);
+}
+
+// So many candidates with so many values each, all of them alike but the first, which is better.
+std::vector<Candidate> many(std::size_t count, std::size_t values)
+{
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> noise(0, 0.01);
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < count; ++i) {
+    candidates.push_back({std::to_string(i), {}});
+    for (std::size_t k = 0; k < values; ++k) candidates.back().values.push_back((i == 0 ? 200 : 100) * std::exp(noise(random)));
+  }
+  return candidates;
+}
+
+// Whether the work is done by a process that may not have more than so many bytes beyond those that this one has.
+template<class Work> bool fits_into(std::size_t bytes, Work work)
+{
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::FILE* statm = std::fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    if (statm == nullptr || std::fscanf(statm, "%lu", &pages) != 1) ::_exit(2);
+    const rlim_t limit = pages * static_cast<unsigned long>(::sysconf(_SC_PAGESIZE)) + bytes;
+    const rlimit limits{limit, limit};
+    ::setrlimit(RLIMIT_AS, &limits);
+    try {
+      ::_exit(work() ? 0 : 1);
+    } catch (const std::bad_alloc&) {
+      ::_exit(3);
+    }
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
 }
 
 } // namespace
@@ -136,6 +176,43 @@ TEST_CASE("candidates of a ladder are ranked by their differences within blocks"
   CHECK(may_be_best(ranking(ladder, {})).size() == 2);
 }
 
+TEST_CASE("a ranking keeps what it tells, not every pair of candidates")
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  constexpr std::size_t enough = 64 << 20; // all pairs of 20,000 candidates have 200 million p values
+  CHECK(fits_into(enough, [] { return ranking(many(20000, 1), {}).size() == 20000; }));
+  CHECK(fits_into(enough, [] { return may_be_best(ranking(many(20000, 6), {})).size() < 1000; }));
+#endif
+}
+
+TEST_CASE("candidates that cannot be tested do not change the p values of the others, however many they are")
+{
+  auto candidates = three;
+  for (auto& candidate : many(600, 2)) candidates.push_back(std::move(candidate));
+  const auto few = ranking(three, {}), all = ranking(candidates, {});
+  const auto row_of = [&](const std::vector<Ranked>& ranked, const std::string& name) {
+    return *std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& row) { return row.name == name; });
+  };
+  CHECK(row_of(all, "slow").excluded_by == "fast");
+  CHECK(all.at(*row_of(all, "slow").excluder).name == "fast");
+  CHECK(row_of(all, "close").excluded_by.empty());
+  CHECK(row_of(few, "slow").excluded_by == "fast");
+  CHECK(std::isnan(row_of(all, "slow").adjusted_p)); // against the first, which has too few runs
+}
+
+TEST_CASE("p values of very many candidates are multiplied by the number of all pairs")
+{
+  const auto candidates = many(501, 6);
+  const auto ranked = ranking(candidates, {});
+  REQUIRE(ranked.front().name == "0");
+  for (const std::size_t place : {1U, 20U, 500U}) {
+    CHECK(ranked[place].adjusted_p == Approx(std::min(1.0, ranked[place].with_best->p * 501 * 500 / 2)));
+    CHECK(candidates[ranked[place].candidate].name == ranked[place].name);
+  }
+  CHECK(may_be_best(ranked) == Names{"0"});
+  CHECK(ranked[500].excluder == std::size_t{0});
+}
+
 TEST_CASE("one candidate or none is a ranking, too")
 {
   CHECK(ranking({}, {}).empty());
@@ -149,6 +226,24 @@ TEST_CASE("the Pareto set holds what nothing dominates")
   CHECK(pareto(points, Better::larger, Better::larger) == std::vector<std::size_t>{0, 2, 4});
   CHECK(pareto(points, Better::larger, Better::smaller) == std::vector<std::size_t>{3});
   CHECK(pareto(points, Better::smaller, Better::larger) == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("the Pareto set of any points is what a comparison of each with each finds")
+{
+  std::mt19937_64 random(1);
+  std::uniform_int_distribution<int> figure(0, 12); // with many equal ones
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<Criteria> points;
+    for (int i = 0; i < 30; ++i) points.push_back({static_cast<double>(figure(random)), static_cast<double>(figure(random))});
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (std::none_of(points.begin(), points.end(), [&](const Criteria& other) {
+            return other.first <= points[i].first && other.second >= points[i].second &&
+                   (other.first < points[i].first || other.second > points[i].second);
+          }))
+        expected.push_back(i);
+    CHECK(pareto(points, Better::smaller, Better::larger) == expected);
+  }
 }
 
 TEST_CASE("equal points are in the Pareto set together, and points with a NaN are not in it")

@@ -1,0 +1,21 @@
+// Which processes on this host belong to this process's job on this node. A host can carry several nodes of Slurm, and then
+// processes of the same job that belong to another node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace dt::jobs::agent {
+
+// Living processes that have the job's token in their environment and belong to this node, except this process. Whose node they
+// belong to is told by the control group of the job, where Slurm gives it one, and otherwise by the node's name that Slurm puts
+// into the environment of a job step.
+std::vector<pid_t> own_processes(const std::string& token);
+
+// Those that do not descend from this process, as the launcher and its ranks do: what ranks leave behind, and under Slurm also
+// the ranks of srun.
+std::vector<pid_t> detached_processes(const std::string& token);
+
+} // namespace dt::jobs::agent

@@ -1,0 +1,34 @@
+// The first rank that failed and a node that was lost, as the launcher of the ranks reports them: Open MPI's mpirun (4 and 5),
+// srun, and the hydra of MPICH and Intel MPI.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dt::jobs {
+
+// How one rank ended; of `code`, `signal` and `is_abort` and `out_of_memory` as much as its launcher tells.
+struct RankFailure {
+  std::string ranks;          // "1", or "0-1,4" if several ended together; empty if the launcher does not tell
+  std::string host;           // empty if the launcher does not tell
+  int code = 0;               // exit code, or the code of MPI_Abort; 0: not told
+  int signal = 0;             // 0: none
+  bool is_abort = false;      // it called MPI_Abort
+  bool out_of_memory = false; // the kernel ended it because the job's memory ran out
+
+  // The one rank, or the first of several; nothing if the launcher does not tell.
+  std::optional<int> first_rank() const;
+};
+
+// Reads what a launcher has printed, among the words of the program. Ranks that the launcher ended because of the first one are
+// no failures. Returns nothing if no launcher names a rank or its end. Open MPI 4.1 loses this report in some of its runs.
+std::optional<RankFailure> rank_failure(std::string_view text);
+
+// Whether the line is srun's report of how tasks ended: "srun: error: node1: task 1: Exited with exit code 3".
+bool is_task_report(std::string_view line);
+
+// The node that mpirun or srun can no longer reach; nothing if they report none.
+std::optional<std::string> lost_node(std::string_view text);
+
+} // namespace dt::jobs
