@@ -223,7 +223,7 @@ TEST_CASE("where there is no database, rebuild leaves out the run that cannot be
   const auto hidden = site.run_well(sample_spec(1), 100);
   make_unreadable(site.home.run(hidden.key) / "attempts");
   for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(site.home.database().string() + suffix);
-  const auto report = rebuild(site.home, [&](std::span<const std::string> keys) {
+  const auto report = rebuild(LockedHome(site.home), [&](std::span<const std::string> keys) {
     std::vector<RunVerdict> verdicts;
     for (const auto& key : keys)
       verdicts.push_back(key == hidden.key ? RunVerdict{key, RunState::unknown, "unreadable", "", 1} : site.judge(key));
