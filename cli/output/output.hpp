@@ -26,8 +26,8 @@ class Output {
   // Writes "Label  text", or a JSON member. Without a name it is only for people, without a label only for programs.
   virtual void field(const std::string& name, const std::string& label, const Cell& cell) = 0;
   virtual void table(const Table& table) = 0;
-  // Writes a text as it is: a script, a log, a help page. Without a name it is only for people. For people, control characters
-  // and direction marks become \xNN, because the text may come from a file, and go through a pipe to a terminal.
+  // Writes a text verbatim: a script, a help page. Without a name it is only for people. On a terminal, control characters
+  // and direction marks become \xNN, because the text may come from a file.
   virtual void block(const std::string& name, std::string_view text) = 0;
   // Writes a drawing of characters; only for people. On a terminal, of all control characters only colours pass.
   virtual void drawing(std::string_view text) = 0;

@@ -64,7 +64,7 @@ class TextOutput : public Output {
   void block(const std::string&, std::string_view text) override
   {
     flush_fields();
-    write_out(printable_lines(text)); // it may end up on a terminal through less or watch
+    out_.is_terminal ? write_out(printable_lines(text)) : write_out(text);
     if (!text.empty() && text.back() != '\n') write_out("\n");
     after_part_ = true;
   }

@@ -262,7 +262,7 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
   const auto err = failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt)) : "";
   if (err.empty()) return;
-  context.out.block("", err);
+  context.out.block("", printable_lines(err));
 }
 
 Json to_json(const Explanation& e)

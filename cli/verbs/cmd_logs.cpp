@@ -104,8 +104,10 @@ ExitCode logs(Context& context, const LogsOptions& options)
   }
   const auto out = last_lines(read_file_if_exists(attempt.out()).value_or(""), options.lines);
   const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
-  context.out.block("stdout", out);
-  context.out.block("stderr", err);
+  // What programs print may reach a terminal through less or watch, too.
+  const auto shown = [&](const std::string& text) { return context.json ? text : printable_lines(text); };
+  context.out.block("stdout", shown(out));
+  context.out.block("stderr", shown(err));
   if (out.empty() && err.empty())
     context.messages.info("{} {} ({})", printable(run.row.name),
                           is_final(run.row.state) ? "printed nothing" : "has printed nothing yet", name_of(run.row.state));

@@ -42,7 +42,7 @@ TEST_CASE("a run on Slurm trains on the nodes it asked for, in a job that carrie
   const auto submission = read_submission(newest_attempt(run));
   REQUIRE(submission);
   const auto job = cluster.slurm({"scontrol", "show", "job", "-o", submission->job_id});
-  CHECK(job.find("JobName=dtctl:cluster#1 ") != std::string::npos);
+  CHECK(job.find("JobName=dtctl:cluster ") != std::string::npos);
   CHECK(job.find("Comment=dtctl:" + submission->token.substr(0, submission->token.find('.')) + " " + run.filename().string() +
                  " ") != std::string::npos);
 }

@@ -221,7 +221,8 @@ TEST_CASE("a failed run gets a new attempt and keeps the old one, or is left, wh
   lab.options.retry_failed = false;
   const auto left = lab.submit().front();
   CHECK(left.action == Action::left_failed);
-  CHECK(left.reason.starts_with("attempt 1 failed: exit code 3: "));
+  INFO(left.reason);
+  CHECK(left.reason.starts_with("attempt 1 failed: rank 0 ended with exit code 3: "));
   lab.options.retry_failed = true;
   lab.engine("");
   const auto retried = lab.submit().front();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -144,9 +145,12 @@ std::string one_after_the_other(Scene& scene, const Words& zero, const Words& on
   return outcome(pair, scene);
 }
 
-// Drives the first verb beside all of `others`.
+// Drives the first verb beside all of `others`. Without $DTCTL_TEST_ALL_ORDERS it is stopped at about every fifth of its calls,
+// at other ones beside each verb.
 void drive(const std::string& name, const Words& others)
 {
+  const bool does_all = std::getenv("DTCTL_TEST_ALL_ORDERS") != nullptr;
+  int first = 0;
   Scene scene;
   const auto& zero = verbs().at(name);
   int orders = 0, waited = 0;
@@ -155,7 +159,8 @@ void drive(const std::string& name, const Words& others)
     int calls = 0, ignored = 0;
     const std::set<std::string> expected{one_after_the_other(scene, zero, one, 1, ignored),
                                          one_after_the_other(scene, zero, one, 0, calls)};
-    for (int call = 1; call <= calls; ++call) {
+    const int stride = does_all ? 1 : std::max(1, calls / 5);
+    for (int call = 1 + first++ % stride; call <= calls; call += stride) {
       scene.restore();
       TracedPair pair(scene.dtctl.command(zero), scene.dtctl.command(one), critical(scene));
       if (pair.run(0, call) == TracedPair::At::end) break;

@@ -113,7 +113,8 @@ TEST_CASE("the engine's message about a source is dtctl's own, with exit code 2"
 {
   const Dtctl dtctl;
   write(dtctl.folder() / "photos" / "cat" / "1.jpg", "no image");
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "pets"}), Catch::StartsWith("None of the 1 images"));
+  write(dtctl.folder() / "photos" / "dog" / "1.jpg", "no image");
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "pets"}), Catch::StartsWith("None of the 2 images"));
   const auto bad = dtctl.run({"data", "pack", "gone", "-o", "pets"});
   CHECK(bad.exit_code == 2);
   CHECK(bad.err == "dtctl: error: " + (dtctl.folder() / "gone").string() + ": there is no such file or folder.\n");

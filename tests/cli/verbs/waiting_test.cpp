@@ -40,31 +40,6 @@ TEST_CASE("status says what a queued run waits for, and in JSON apart from the c
   CHECK(explanation.find("it " + waits) != std::string::npos);
 }
 
-TEST_CASE("on a full disk a waiting run says that no space is left, and who waits for it is told what to do")
-{
-  const Dtctl dtctl;
-  std::filesystem::create_directories(dtctl.home());
-  const dt::test::TinyDisk disk(dtctl.home(), 16 << 20);
-  if (!disk.is_mounted()) {
-    WARN("only root may mount a small disk");
-    return;
-  }
-  dtctl.write("wide.yaml", whole_machine());
-  REQUIRE(dtctl.run({"sweep", "wide.yaml"}).exit_code == 0);
-  dtctl.json({"status"});
-  const auto filler = dtctl.home() / "filler";
-  for (std::ofstream file(filler, std::ios::binary); file << std::string(4096, 'x') << std::flush;) {
-  }
-  const auto status = dtctl.json({"status"});
-  const auto waited = dtctl.run({"wait", "last", "--timeout", "1"});
-  std::filesystem::remove(filler);
-  dtctl.run({"cancel", "all"});
-  const auto waits = status.at("runs")[1].at("waits_for").get<std::string>();
-  CHECK(waits.find("no space is left on the disk of " + dtctl.home().string()) != std::string::npos);
-  CHECK(status.at("runs")[1].at("remedy") == "remove what the reason names; the job then starts by itself");
-  CHECK(waited.err.find("cannot start as submitted: waits for ") != std::string::npos);
-}
-
 TEST_CASE("cancel cancels nothing until it is told what, and shows the states after it")
 {
   const Dtctl dtctl;

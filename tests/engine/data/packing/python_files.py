@@ -50,6 +50,8 @@ def check_colour_files():
     noise("RGBA").save("colour/a/lossless.webp", lossless=True, exact=True)
     noise("RGB").save("colour/a/lossy.webp", quality=80)
     noise("RGB").save("colour/a/photo.jpg")
+    os.makedirs("colour/b")  # a network needs two classes
+    noise("RGB").save("colour/b/other.png")
     for name, (record, _, _) in pack("colour")[1].items():
         expected = on_white(Image.open("colour/" + name))
         assert record == expected.tobytes(), name
@@ -62,6 +64,8 @@ def check_grey_files():
     noise("LA").save("grey/a/alpha.png")
     noise("L").convert("1").save("grey/a/one_bit.png")
     Image.fromarray(values).save("grey/a/sixteen_bits.png")
+    os.makedirs("grey/b")
+    noise("L").save("grey/b/other.png")
     records = pack("grey")[1]
     assert records["a/sixteen_bits.png"][0] == ((values.astype(int) * 255 + 32767) // 65535).astype(np.uint8).tobytes()
     for name in ("grey", "alpha", "one_bit"):
