@@ -1,11 +1,9 @@
 // What is said about runs that wait.
 #include "tests/cli/driver.hpp"
-#include "tests/support/tiny_disk.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 using dt::test::Dtctl;
