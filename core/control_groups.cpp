@@ -12,16 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that this process may not read says nothing about a limit, and neither does the file of a group that is being removed.
-std::string text_in(const fs::path& path)
-{
-  try {
-    return read_file_if_exists(path).value_or("");
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 bool contains(std::string_view controllers, std::string_view controller)
 {
   const auto names = split(std::string(controllers), ',');
@@ -39,12 +29,12 @@ fs::path mount_of(std::string_view controllers, std::string_view controller, con
 
 } // namespace
 
-std::string ControlGroup::text_of(const char* file) const { return text_in(folder / file); }
+std::string ControlGroup::text_of(const char* file) const { return text_if_readable(folder / file); }
 
 std::vector<ControlGroup> control_groups(std::string_view controller, const fs::path& root, const std::string& process)
 {
   std::vector<ControlGroup> groups;
-  for (const auto& line : split(text_in(root / "proc" / process / "cgroup"), '\n')) { // "4:memory:/path", "0::/path"
+  for (const auto& line : split(text_if_readable(root / "proc" / process / "cgroup"), '\n')) { // "4:memory:/path", "0::/path"
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const auto controllers = line.substr(first + 1, second - first - 1);

@@ -101,6 +101,15 @@ std::optional<std::string> read_file_if_exists(const fs::path& path)
   return file.get() < 0 ? std::nullopt : std::optional(read_whole(file, path));
 }
 
+std::string text_if_readable(const fs::path& path)
+{
+  try {
+    return read_file_if_exists(path).value_or("");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool is_there(const fs::path& path) { return mode_of(path).has_value(); }
 
 bool is_folder(const fs::path& path)

@@ -24,6 +24,8 @@ std::string read_file(const std::filesystem::path& path);
 
 // Like read_file, but returns nothing if the file does not exist. Only the error "no such file" (ENOENT) counts as that.
 std::optional<std::string> read_file_if_exists(const std::filesystem::path& path);
+// The content; empty if the file is missing or cannot be read, as files of /proc and /sys of other users or of what has ended.
+std::string text_if_readable(const std::filesystem::path& path);
 
 // Opens a regular file for reading, as read_file does; a closed descriptor when there is none.
 Descriptor open_if_exists(const std::filesystem::path& path);

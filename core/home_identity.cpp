@@ -38,7 +38,7 @@ std::optional<Identity> seen_at(const fs::path& root)
                   tells ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
 }
 
-// Nothing if there is none, or it is damaged.
+// What identity.json of the home says. Nothing if the file is missing or damaged.
 std::optional<Identity> recorded_at(const fs::path& root)
 {
   const auto text = read_file_if_exists(file_of(root));
@@ -57,10 +57,23 @@ bool is_same_folder(const Identity& a, const Identity& b)
   return a.folder == b.folder && (a.born_ns == b.born_ns || a.born_ns == 0 || b.born_ns == 0);
 }
 
-// A folder that is where it was is itself, whatever its number: it may have been restored from a backup.
-bool is_itself(const Identity& recorded, const Identity& seen)
+// A folder that is where it was is no copy, whatever its number: it may have been restored from a backup.
+bool is_copy(const Identity& recorded, const std::optional<Identity>& seen)
 {
-  return recorded.place == seen.place || is_same_folder(recorded, seen);
+  return seen && recorded.place != seen->place && !is_same_folder(recorded, *seen);
+}
+
+std::string words_about_copy(const Home& home, const Identity& recorded)
+{
+  const auto there = recorded_at(recorded.place);
+  const auto place = printable(recorded.place);
+  const bool is_there_still = there && recorded.id == there->id;
+  return fmt::format(
+      "{0} is a copy of the home {1}{2}. Runs that have not ended belong to the original, and a copy must not submit, cancel or "
+      "remove anything. {3}If the original is gone, or the copy is to be a home of its own: rm -r {4} {5}",
+      printable(home.root().string()), place, is_there_still ? "" : ", which is not there any more or on another machine",
+      is_there_still ? fmt::format("Use the original: DTCTL_HOME={}. ", shell_quote(place)) : "",
+      shell_quote(file_of(home.root()).string()), shell_quote(home.local_queue().string()));
 }
 
 std::string new_id()
@@ -78,32 +91,21 @@ std::string new_id()
 std::optional<fs::path> original_of(const Home& home)
 {
   const auto recorded = recorded_at(home.root());
-  const auto seen = seen_at(home.root());
-  if (!recorded || !seen || is_itself(*recorded, *seen)) return std::nullopt;
-  return recorded->place;
+  return recorded && is_copy(*recorded, seen_at(home.root())) ? std::optional<fs::path>(recorded->place) : std::nullopt;
 }
 
 std::string words_about_copy(const Home& home)
 {
-  const auto original = original_of(home);
-  if (!original) return {};
-  const auto own = recorded_at(home.root()), there = recorded_at(*original);
-  const auto place = printable(original->string());
-  const bool is_there_still = own && there && own->id == there->id;
-  return fmt::format(
-      "{0} is a copy of the home {1}{2}. Runs that have not ended belong to the original, and a copy must not submit, cancel or "
-      "remove anything. {3}If the original is gone, or the copy is to be a home of its own: rm -r {4} {5}",
-      printable(home.root().string()), place, is_there_still ? "" : ", which is not there any more or on another machine",
-      is_there_still ? fmt::format("Use the original: DTCTL_HOME={}. ", shell_quote(place)) : "",
-      shell_quote(file_of(home.root()).string()), shell_quote(home.local_queue().string()));
+  const auto recorded = recorded_at(home.root());
+  return recorded && is_copy(*recorded, seen_at(home.root())) ? words_about_copy(home, *recorded) : "";
 }
 
 void establish_identity(const Home& home)
 {
-  if (const auto words = words_about_copy(home); !words.empty()) throw Error(ErrorKind::environment, words);
-  auto seen = seen_at(home.root());
-  if (!seen) return;
   const auto recorded = recorded_at(home.root());
+  auto seen = seen_at(home.root());
+  if (recorded && is_copy(*recorded, seen)) throw Error(ErrorKind::environment, words_about_copy(home, *recorded));
+  if (!seen) return;
   if (recorded && recorded->place == seen->place && is_same_folder(*recorded, *seen)) return;
   seen->id = recorded ? recorded->id : new_id();
   try {

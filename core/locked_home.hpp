@@ -13,8 +13,10 @@
 
 namespace dt {
 
-// Every verb that adds, changes or removes runs, studies or data sets holds the home's lock from its first look at them until the
-// database has what it did. Functions that need this take a LockedHome instead of a Home. Jobs and readers hold no lock.
+// Every verb that adds, changes or removes runs or studies, and `data remove`, holds the home's lock from its first look at them
+// until the database has what it did. `data import` holds it only while it gives the copy its name, `data make` and `data pack`
+// do not hold it; a submission asks under the lock whether its data sets are still there. Functions that need the lock take a
+// LockedHome instead of a Home. Jobs and readers hold no lock.
 class LockedHome : public Home {
  public:
   // "process 4711 on login1"

@@ -189,13 +189,7 @@ std::uint64_t own_pid_namespace()
 
 const std::string& machine_id()
 {
-  static const std::string id = [] {
-    try {
-      return std::string(trim(read_file_if_exists("/etc/machine-id").value_or("")));
-    } catch (const Error&) {
-      return std::string();
-    }
-  }();
+  static const std::string id = [] { return std::string(trim(text_if_readable("/etc/machine-id"))); }();
   return id;
 }
 
@@ -272,6 +266,12 @@ double boot_unix_s()
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return now_unix_s() - static_cast<double>(now.tv_sec) - static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+bool is_stopped(pid_t pid)
+{
+  const auto stat = read_stat(pid);
+  return stat && (stat->state == 'T' || stat->state == 't');
 }
 
 bool is_alive(const ProcessId& process) { return identify_process(process.pid) == process; }

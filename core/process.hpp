@@ -56,6 +56,8 @@ struct ProcessId {
 // Returns the identity of a living process, or nothing if there is none. A zombie does not count as living.
 std::optional<ProcessId> identify_process(pid_t pid);
 bool is_alive(const ProcessId& process);
+// Whether the process is stopped, by SIGSTOP, Ctrl-Z or a debugger.
+bool is_stopped(pid_t pid);
 
 // Whether this process can see `process`, alive or not: it belongs to the same boot of the same machine and to the same PID
 // namespace. If not, is_alive() is false and means nothing.

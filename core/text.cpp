@@ -113,12 +113,23 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return text;
 }
 
+bool is_digits(std::string_view text)
+{
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::string_view trim(std::string_view text)
 {
   constexpr std::string_view blanks = " \t\r\n";
   const auto begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+std::string last_line(std::string_view text)
+{
+  const auto trimmed = trim(text);
+  return std::string(trim(trimmed.substr(trimmed.rfind('\n') + 1)));
 }
 
 std::string lower_case(std::string_view text)

@@ -19,6 +19,9 @@ std::string shell_join(std::span<const std::string> words);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string_view trim(std::string_view text);
+
+// The last line that is not blank, trimmed.
+std::string last_line(std::string_view text);
 // The letters A to Z in lower case; all other bytes stay.
 std::string lower_case(std::string_view text);
 
@@ -29,6 +32,9 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
 std::string advice(std::string_view wrong, std::span<const std::string> allowed);
 
 bool is_valid_utf8(std::string_view bytes);
+
+// Whether it is one or more digits 0 to 9.
+bool is_digits(std::string_view text);
 
 // Replaces control characters, marks that change the text direction, and invalid UTF-8 with \xNN, for messages and tables.
 std::string printable(std::string_view text);

@@ -43,9 +43,9 @@ bool is_private_group(gid_t group)
 // Whether anybody except the owner may write. If the file has an access control list, the group bits contain the list's mask.
 bool others_may_write(const fs::path& path, const struct stat& status)
 {
-  const bool has_list = ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
-  const bool group_may = (status.st_mode & S_IWGRP) != 0 && (has_list || !is_private_group(status.st_gid));
-  return (status.st_mode & S_IWOTH) != 0 || group_may;
+  if ((status.st_mode & S_IWOTH) != 0) return true;
+  if ((status.st_mode & S_IWGRP) == 0) return false;
+  return ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0 || !is_private_group(status.st_gid);
 }
 
 std::string mode_text(const struct stat& status) { return fmt::format("mode {:04o}", status.st_mode & 07777); }

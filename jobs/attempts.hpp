@@ -14,6 +14,9 @@
 
 namespace dt::jobs {
 
+// The home in which the attempt lies: <home>/runs/<key>/attempts/<n>.
+inline Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
+
 struct LatestAttempt {
   std::string key;
   int attempts = 0;

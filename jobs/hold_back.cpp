@@ -120,7 +120,7 @@ std::vector<AttemptFolder> hold_back_rest(const AttemptFolder& failed)
 {
   const bool was_stopped = is_there(failed.cancel()) || is_there(failed.preempted()) || is_there(failed.stop_reason());
   if (was_stopped || has_stepped(failed)) return {};
-  const Home home(failed.run_folder().parent_path().parent_path());
+  const auto home = home_of(failed);
   const auto own = read_submission(failed);
   const auto study = own && !own->study.empty() ? read_study(home.study(own->study)) : std::nullopt;
   if (!study || study->keep_going || study->run_keys.size() <= failures_that_hold_back) return {};

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,15 +33,14 @@ std::string killed_by(int signal)
 // The node of a rank, if the ranks have told where they are.
 std::string host_of(const Evidence& e, std::optional<int> rank)
 {
-  const auto hosts = e.begin ? e.begin->rank_hosts : std::vector<std::string>();
-  return rank && *rank >= 0 && static_cast<std::size_t>(*rank) < hosts.size() ? hosts[static_cast<std::size_t>(*rank)] : "";
+  if (!rank || !e.begin || *rank < 0 || std::cmp_greater_equal(*rank, e.begin->rank_hosts.size())) return {};
+  return e.begin->rank_hosts[static_cast<std::size_t>(*rank)];
 }
 
 // "rank 1 on node1", "ranks 0-1 on node0", "a rank on node1"
 std::string rank_words(const RankFailure& failure, const Evidence& e)
 {
-  const bool are_several = failure.ranks.find_first_of(",-") != std::string::npos;
-  const auto ranks = failure.ranks.empty() ? std::string("a rank") : (are_several ? "ranks " : "rank ") + failure.ranks;
+  const auto ranks = failure.ranks.empty() ? std::string("a rank") : (failure.are_several() ? "ranks " : "rank ") + failure.ranks;
   const auto host = failure.host.empty() ? host_of(e, failure.first_rank()) : failure.host;
   return ranks + (host.empty() ? "" : " on " + printable(host));
 }
@@ -48,11 +48,10 @@ std::string rank_words(const RankFailure& failure, const Evidence& e)
 std::string rank_end(const RankFailure& failure, const Evidence& e)
 {
   const auto who = rank_words(failure, e);
-  const bool are_several = who.starts_with("ranks ");
   if (failure.out_of_memory) return who + " ran out of the memory that the job has";
   if (failure.is_abort) return fmt::format("{} called MPI_Abort with the code {}", who, failure.code);
   const int signal = failure.signal > 0 ? failure.signal : signal_in(failure.code);
-  if (signal > 0) return fmt::format("{} {} killed by {}", who, are_several ? "were" : "was", killed_by(signal));
+  if (signal > 0) return fmt::format("{} {} killed by {}", who, failure.are_several() ? "were" : "was", killed_by(signal));
   return fmt::format("{} ended with exit code {}", who, failure.code);
 }
 
@@ -73,7 +72,7 @@ std::string rank_error(const RankError& error)
   return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
-// A line of dtctl with the exit code says what ended the job, and a crash of the program explains it.
+// Whether dtctl's own line says what ended the job: it then ends with the exit code.
 bool tells_end(const LastWords& words, int code) { return words.own.ends_with(fmt::format("(exit code {})", code)); }
 
 // What the program says comes first, then its launcher, then dtctl.
@@ -107,8 +106,8 @@ std::optional<std::string> full_disk(const Evidence& e)
   return std::nullopt;
 }
 
-// Whether a full disk explains an end without further words: of dtjob, which could not write (74), or of a program that was
-// killed.
+// Whether the cause may be a full disk: nobody printed another cause, or dtjob could not write (exit code 74), or the program was
+// killed, or there is no exit code.
 bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
 {
   constexpr int killed = 128 + 9;
@@ -127,8 +126,8 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
   if (is_end_of_full_disk(code, words))
     if (auto full = full_disk(e)) return *full;
   if (const auto failure = failure_of_rank(e); failure && !(code && tells_end(words, *code))) {
-    const bool chose_its_end = failure->signal == 0; // the last line of a rank that was killed rarely explains it
-    const auto& last = words.error.empty() && chose_its_end ? words.rest : words.error;
+    const bool has_exited = failure->signal == 0; // the last line of a rank that a signal killed rarely explains the signal
+    const auto& last = words.error.empty() && has_exited ? words.rest : words.error;
     return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
   }
   if (const auto node = lost_node(e.standard_error)) return printable(*node) + " was lost: the launcher can no longer reach it";

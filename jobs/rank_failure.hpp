@@ -8,7 +8,7 @@
 
 namespace dt::jobs {
 
-// How one rank ended; of `code`, `signal` and `is_abort` and `out_of_memory` as much as its launcher tells.
+// How a rank ended. Members that the launcher does not report keep their defaults.
 struct RankFailure {
   std::string ranks;          // "1", or "0-1,4" if several ended together; empty if the launcher does not tell
   std::string host;           // empty if the launcher does not tell
@@ -19,6 +19,7 @@ struct RankFailure {
 
   // The one rank, or the first of several; nothing if the launcher does not tell.
   std::optional<int> first_rank() const;
+  bool are_several() const { return ranks.find_first_of(",-") != std::string::npos; }
 };
 
 // Reads what a launcher has printed, among the words of the program. Ranks that the launcher ended because of the first one are

@@ -30,26 +30,27 @@ constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile:
                                             AttemptFile::deferred,  AttemptFile::preempted};
 constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
 
-// The space that the ranks reserved for their end is free to use: they have ended.
+// On a full disk, the space that the ranks reserved for their end may be used: they have ended. If the home cannot be written at
+// all, a later call asks the scheduler again.
 void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
 {
-  for (bool is_last = false;; is_last = true) {
+  const auto is_written = [&] {
     try {
       create_file_quick(attempt.stop_reason(), reason + "\n");
-      return;
-    } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
-      std::error_code none;
-      if (is_last || !std::filesystem::remove(attempt.reserve(), none)) return;
+      return true;
+    } catch (const Error&) {
+      return false;
     }
-  }
+  };
+  std::error_code none;
+  if (!is_written() && std::filesystem::remove(attempt.reserve(), none)) is_written();
 }
 
 // What the job wrote for itself, while its attempt's own files could perhaps not be written.
 std::string log_of(const AttemptFolder& attempt, const std::string& token)
 {
   const auto batch = slurm::parse_token(token);
-  const Home home(attempt.run_folder().parent_path().parent_path());
-  return batch ? read_tail(slurm::log_of(home, *batch), log_tail_bytes) : std::string();
+  return batch ? read_tail(slurm::log_of(home_of(attempt), *batch), log_tail_bytes) : std::string();
 }
 
 // Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
@@ -239,7 +240,8 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
   const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
   if (has_ended && evidence.submission) evidence.job_log = log_of(reader.folder(), evidence.submission->token);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
-  if (reader.may_have(AttemptFile::out)) evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
+  if (has_ended && reader.may_have(AttemptFile::out))
+    evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
   return evidence;
 }
 

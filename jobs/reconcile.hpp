@@ -16,7 +16,7 @@ namespace dt::jobs {
 // `divergence` and not at the figures of a result.
 struct Evidence : AttemptRecord {
   std::string standard_error;  // its last lines, for the cause
-  std::string standard_output; // the same; launchers that report a failed rank there
+  std::string standard_output; // its last lines too: hydra reports a failed rank there
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
   std::string job_log{}; // of an attempt that ended on Slurm: the last lines that dtjob wrote there, for the cause

@@ -45,9 +45,9 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs);
 std::vector<std::string> misfits(const Home& home, std::span<const PlannedRun> runs, const std::string& study);
 
 // Submits the runs in the order of `runs` and returns one report per run. A run has at most one live attempt: the call may be
-// repeated and may be killed at any point. Throws a usage error if a run in `after` has
-// failed or was never submitted. Throws a scheduler error, before anything is submitted, if the scheduler cannot be reached.
-// Never overwrites files of earlier submissions, except those of an intent for which nothing was started.
+// repeated and may be killed at any point. Throws a usage error if a run in `after` has failed or was never submitted. Throws a
+// scheduler error, before anything is submitted, if the scheduler cannot be reached. Never overwrites files of earlier
+// submissions, except those of an intent for which nothing was started.
 std::vector<SubmitReport> submit_runs(const LockedHome& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
 
 // Removes an attempt whose job the scheduler refused. Nothing was started, so the run is restored to the state before the

@@ -92,7 +92,8 @@ void add_refusals(const Resolved& resolved, Standings& standings)
   for (const auto& [key, why] : resolved.without_data) standings[key].refusal = why;
 }
 
-// What the limits of the cluster have against runs that would be submitted, as far as it can be asked.
+// Why the cluster would never start runs that would be submitted, by its limits. Empty texts if it has none against them or
+// cannot be asked.
 std::vector<std::string> misfits_of(Context& context, const Home& home, const Resolved& resolved, const Standings& standings)
 {
   std::vector<PlannedRun> runs;

@@ -136,10 +136,10 @@ Answer HttpClient::send(const Request& request) const
   fs::remove(folder_ / "answer");
   if (!request.body.empty()) replace_file(folder_ / "request", request.body);
   const auto result = run_curl(configuration(request));
-  if (std::error_code none; fs::file_size(folder_ / "answer", none) + 1 > largest_answer_bytes && !none)
+  if (std::error_code none; fs::file_size(folder_ / "answer", none) >= largest_answer_bytes && !none)
     throw Error(
         ErrorKind::environment,
-        fmt::format("{} {}{}: the answer has more than {} MiB, which is no answer of an MLflow server. Is the URL of --to "
+        fmt::format("{} {}{}: the answer has more than {} MiB, so it does not come from an MLflow server. Is the URL of --to "
                     "right?",
                     request.method, url_, printable(request.path), largest_answer_bytes / 1024 / 1024));
   Answer answer;

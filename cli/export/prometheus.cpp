@@ -82,8 +82,8 @@ struct Gauges {
       {{"dtctl_point_accuracy_ratio", "Median share of correct answers on the held-out set after the last step, from 0 to 1."},
        [](const store::ScalingRow& row) { return row.accuracy; }},
       {{"dtctl_point_time_to_accuracy_seconds",
-        "Training time until the target accuracy was reached first, evaluations included, in seconds. Geometric mean; the "
-        "median, with misses as infinite, where a run missed the target."},
+        "Training time until the target accuracy was reached first, evaluations included, in seconds: the geometric mean of the "
+        "runs. If a run missed the target: their median, in which a miss counts as infinite."},
        [](const store::ScalingRow& row) { return row.time_to_accuracy_s; }},
   };
 };

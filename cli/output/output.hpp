@@ -18,8 +18,8 @@ inline constexpr int json_schema_version = 1;
 class Output {
  public:
   virtual ~Output() = default;
-  // From now on writes no titles, fields and tables for people (--quiet). What was asked for verbatim (block) and what programs
-  // read is still written.
+  // From now on writes no titles, fields, tables and drawings for people (--quiet). What was asked for verbatim (block) and what
+  // programs read is still written.
   virtual void be_quiet() {}
   // Writes a title; only for people.
   virtual void heading(std::string_view title) = 0;

@@ -71,6 +71,7 @@ class TextOutput : public Output {
 
   void drawing(std::string_view text) override
   {
+    if (is_quiet_) return;
     flush_fields();
     out_.is_terminal ? write_out(printable_drawing(text)) : write_out(text);
     after_part_ = true;

@@ -29,7 +29,7 @@ std::string cluster_job(const store::RunRow& row);
 // How often the scheduler has restarted the run's job.
 int restarts(const RunView& run);
 
-// Columns: key, run, state, progress, rate, cause.
+// Columns: key, run, job (if a cluster's scheduler has one of the runs), state, try, progress, rate, cause.
 Table status_table(const std::vector<RunView>& runs);
 
 // Columns: key, run (or what its label differs in, and its repeat), ranks, throughput, shares, accuracies. One row per run.

@@ -102,7 +102,7 @@ ComparedSide side_of(ResultsStore& results, const Selector& selector, const std:
   const auto selection = select(results, selector);
   if (selection.runs.empty()) throw Error(ErrorKind::usage, "no run of " + printable(selector.what) + " is selected");
   return {title_of(selection, selector), store::compared_runs(results.database(), rows_of(selection.runs), by),
-          selection.study ? selection.study->labels : std::map<std::string, std::string>()};
+          own_labels(selection)};
 }
 
 bool is_reference_file(const std::string& reference) { return reference.ends_with(".json"); }

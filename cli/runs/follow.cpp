@@ -102,18 +102,23 @@ double pause_s(double last_look_s, const std::vector<RunView>& runs, std::minstd
 class Patience {
  public:
   Patience(Context& context, double patience_s) : context_(context), patience_s_(patience_s) {}
-  bool is_over(const std::vector<std::string>& troubles)
+  bool is_over(const std::vector<std::string>& troubles, ProgressView& view)
   {
     if (troubles.empty()) since_.reset();
     if (!troubles.empty() && !since_) {
       since_ = Clock::now();
-      const auto& told = context_.troubles; // by the look at the runs before
+      view.leave();
+      const auto& told = context_.troubles; // what the user was told when the runs were selected
       const bool is_told = std::find(told.begin(), told.end(), troubles.front()) != told.end();
       const auto again =
           fmt::format("dtctl asks again for up to {} (--patience); the jobs go on meanwhile.", format_duration(patience_s_));
-      is_told ? context_.messages.info("{}", again) : context_.messages.warn("{} {}", troubles.front(), again);
+      if (is_told)
+        context_.messages.info("{}", again);
+      else
+        context_.messages.warn("{} {}", troubles.front(), again);
     }
     if (!since_ || seconds_since(*since_) < patience_s_) return false;
+    view.leave();
     context_.troubles = troubles; // they were told above
     context_.messages.info("gave up after {}; the states shown come only from the runs' files. Follow the runs again with: dtctl "
                            "watch",
@@ -194,17 +199,22 @@ class Hindrances {
 
 void add_patience_option(Verb& verb, std::string& patience)
 {
-  verb.add_option("--patience", patience,
-                  "how long to ask a scheduler that does not answer again, then exit 3 (default: 15m; 45s, 1h30m, HH:MM:SS)")
+  verb.add_option(
+          "--patience", patience,
+          "how long to keep asking a scheduler that does not answer; after that, exit 3 (default: 15m; 45s, 1h30m, HH:MM:SS)")
       ->type_name("DURATION");
+}
+
+double duration_of_option_s(const std::string& option, const std::string& text)
+{
+  const auto seconds = parse_duration_s(text);
+  if (!seconds) throw Error(ErrorKind::usage, option + " " + duration_refusal(text));
+  return static_cast<double>(*seconds);
 }
 
 double patience_s(const std::string& text)
 {
-  if (text.empty()) return default_patience_s;
-  const auto seconds = parse_duration_s(text);
-  if (!seconds) throw Error(ErrorKind::usage, "--patience " + duration_refusal(text));
-  return static_cast<double>(*seconds);
+  return text.empty() ? default_patience_s : duration_of_option_s("--patience", text);
 }
 
 bool is_on_shared_scheduler(const std::vector<RunView>& runs)
@@ -237,7 +247,7 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
     hindrances.tell(runs, *view);
     hand_over(context, home, runs, room, *view, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
-    if (patience.is_over(troubles)) return FollowEnd::unreachable;
+    if (patience.is_over(troubles, *view)) return FollowEnd::unreachable;
     if (!follow.to_stderr && reader_left()) return FollowEnd::reader_left;
     const double left_s = follow.timeout_s - seconds_since(start);
     if (follow.timeout_s > 0 && left_s <= 0) return FollowEnd::timed_out;

@@ -40,9 +40,9 @@ store::RaceRule rule_of(const StudySpec& study)
           .better = until.metric == RaceMetric::throughput ? store::Better::larger : store::Better::smaller};
 }
 
-// A point and its planned runs, by repeat. The label is without the size.
+// A point and its planned runs, by repeat.
 struct Point {
-  std::string label;
+  std::string label, series; // the label without the size if the study varies it, and without any size
   std::int64_t nodes = 0, ranks = 0;
   std::vector<std::size_t> runs{}; // indices in Resolved::runs
 };
@@ -63,7 +63,7 @@ class RaceLoop {
                 [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
     id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule.first));
     std::vector<std::string> labels;
-    for (const auto& point : points_) labels.push_back(series_of(point.label));
+    for (const auto& point : points_) labels.push_back(point.series);
     shown_ = store::PointLabels(labels, all_.study.labels);
   }
 
@@ -88,7 +88,9 @@ class RaceLoop {
     const auto found = std::find_if(points_.begin(), points_.end(), [&](const Point& point) {
       return point.label == spec.label && point.nodes == spec.resources.nodes && point.ranks == spec.ranks();
     });
-    return found != points_.end() ? *found : points_.emplace_back(Point{spec.label, spec.resources.nodes, spec.ranks()});
+    return found != points_.end()
+               ? *found
+               : points_.emplace_back(Point{spec.label, series_of(spec.label), spec.resources.nodes, spec.ranks()});
   }
 
   std::vector<std::string> keys_of_repeats(std::int64_t repeats) const
@@ -126,12 +128,11 @@ class RaceLoop {
     std::vector<store::RacePoint> points;
     for (const auto& point : points_) {
       auto& race_point =
-          points.emplace_back(store::RacePoint{.label = point.label, .ranks = point.ranks, .values = {}, .nodes = point.nodes});
+          points.emplace_back(store::RacePoint{.label = point.series, .ranks = point.ranks, .values = {}, .nodes = point.nodes});
+      race_point.title = shown_.shown(point.series);
       for (const auto run : point.runs) {
         const auto row = rows.find(all_.runs[run].key);
         if (row == rows.end()) break;
-        race_point.label = row->second.series; // without a size that the sweep varies
-        race_point.title = shown_.shown(race_point.label);
         race_point.values.push_back(value_of(row->second));
       }
     }
@@ -230,11 +231,8 @@ class RaceLoop {
          }}};
     std::vector<std::size_t> places(points_.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
-    auto table = table_of(
-        "race",
-        before(label_columns<std::size_t>(shown_, "label", [&](std::size_t p) { return series_of(points_[p].label); }), columns),
-        places, std::identity(), "no points");
-    return table;
+    const auto labels = label_columns<std::size_t>(shown_, "label", [&](std::size_t p) { return points_[p].series; });
+    return table_of("race", before(labels, columns), places, std::identity(), "no points");
   }
 
   // Which candidates the race ended with.
@@ -245,13 +243,15 @@ class RaceLoop {
     for (std::size_t p = 0; p < points_.size(); ++p) {
       const auto& standing = race.standings[p];
       open += standing.is_open || standing.reason.empty() ? 1 : 0;
-      if (standing.is_best) best.push_back(shown_.shown(series_of(points_[p].label)) + size_of(p));
+      if (standing.is_best) best.push_back(shown_.shown(points_[p].series) + size_of(p));
     }
     auto text = fmt::format("Decided after {} repeats: {} {} the best of {}", race.repeats, join(best, ", "),
                             best.size() == 1 ? "is" : "are", points_.size());
     if (best.empty()) text = fmt::format("No candidate has a value after {} repeats", race.repeats);
-    if (open > 0) text = fmt::format("Undecided between {} of {} after {} repeats", open, points_.size(), race.repeats);
-    if (open > 0) text += limit.empty() ? ", the most that are allowed" : ", because of " + limit;
+    if (open > 0)
+      text =
+          fmt::format("Undecided between {} of {}", open, points_.size()) +
+          (limit.empty() ? fmt::format(" after {} repeats, the most that are allowed", race.repeats) : ", because of " + limit);
     for (const auto& fact : facts) text += "; " + fact;
     return text;
   }
@@ -325,6 +325,7 @@ ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, cons
                           rule.first, rule.most);
     return submit(context, std::move(resolved), options);
   }
+  tell_unasked(context, resolved);
   return RaceLoop(context, std::move(resolved), rule, study.until, options).run();
 }
 

@@ -1,12 +1,10 @@
 #include "cli/runs/removal.hpp"
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
 
 #include <cerrno>
 #include <system_error>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,17 +29,15 @@ void remove_content(const fs::path& folder)
 std::string why_full(const fs::path& folder)
 {
   const auto path = folder / fmt::format(".space-{}", ::getpid());
-  const std::string page(65536, '\0'); // a database needs about as much for one change
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  int error = file.is_open() ? 0 : errno;
+  std::string why;
   try {
-    if (file.is_open()) write_all(file.get(), page, path);
-    if (file.is_open() && ::fsync(file.get()) != 0) error = errno; // file servers report a quota late
+    write_file_atomic(path, std::string(65536, '\0')); // a database needs about as much for one change
   } catch (const SystemError& failure) {
-    error = failure.number();
+    if (failure.number() == ENOSPC || failure.number() == EDQUOT) why = std::generic_category().message(failure.number());
   }
-  ::unlink(path.c_str());
-  return error == ENOSPC || error == EDQUOT ? std::generic_category().message(error) : "";
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return why;
 }
 
 void Removal::prepare(const Home& home) { make_folders(home.root() / "removed"); }

@@ -133,9 +133,9 @@ void take_algorithms(const Home& home, const recipes::Plan& plan, RunSpec& run)
 
 Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
 {
-  // The Python environments of own programs are kept in the home when they are asked. A plan that is only shown makes no home.
-  const auto is_own = [](const RunSpec& run) { return run.is_own_program(); };
-  if (missing == MissingData::refuse && std::any_of(plan.runs.begin(), plan.runs.end(), is_own)) make_folders(home.root());
+  // An answer about a Python environment is kept in the home, so the home must exist. A plan that is only shown creates no home.
+  const auto is_asked = [](const RunSpec& run) { return run.is_own_program() && run.program.identity != ProgramIdentity::files; };
+  if (missing == MissingData::refuse && std::any_of(plan.runs.begin(), plan.runs.end(), is_asked)) make_folders(home.root());
   Identities identities(home);
   Resolved resolved{.kind = plan.kind, .engine = identities.engine(), .runs = {}, .study = {}, .duplicates = 0};
   std::unordered_set<std::string> seen;

@@ -185,7 +185,7 @@ void ResultsStore::read_again()
 {
   if (!writable_) return;
   for (const auto& id : store::studies_to_read_again(*database_))
-    if (const auto study = read_study(home_.study(id))) written([&] { store::ingest_study(*database_, *study); });
+    if (const auto study = read_study(home_.study(id))) written([&] { ingest(*study, {}); });
   const auto keys = store::runs_to_read_again(*database_);
   ingest(keys.empty() ? std::vector<store::RunVerdict>() : storable_verdicts(keys));
 }
@@ -204,6 +204,12 @@ bool ResultsStore::written(const std::function<void()>& write)
   }
 }
 
+void ResultsStore::ingest(const StudyRecord& study, const std::filesystem::path& record)
+{
+  if (const auto why = store::ingest_study(*database_, study, record); !why.empty())
+    warn_once((home_.study(study.id) / "study.json").string() + " is damaged; it was left out: " + why);
+}
+
 bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 {
   return written([&] {
@@ -218,7 +224,7 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
 bool ResultsStore::stored(const StudyRecord& study)
 {
   const auto verdicts = storable_verdicts(study.run_keys);
-  return written([&] { store::ingest_study(*database_, study, home_.study(study.id) / "study.json"); }) && ingest(verdicts);
+  return written([&] { ingest(study, home_.study(study.id) / "study.json"); }) && ingest(verdicts);
 }
 
 void ResultsStore::take_in(const StudyRecord& study)
@@ -229,7 +235,7 @@ void ResultsStore::take_in(const StudyRecord& study)
 void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs)
 {
   const bool done = written([&] {
-    store::ingest_study(*database_, study);
+    ingest(study, {});
     store::ingest_submitted(*database_, runs);
   });
   if (done) no_longer_pending(study);
@@ -252,7 +258,7 @@ void ResultsStore::remove(const std::string& study_id, std::span<const std::stri
   fs::remove(pending_folder(home_) / study_id, ignored);
 }
 
-// Without the lock the record that was read may be replaced at this moment, so the mark stays.
+// Without the lock another process may replace the study's record after it was read here. The study then stays marked as pending.
 void ResultsStore::take_in_pending(const std::string& later, bool is_locked)
 {
   for (const auto& id : names_in(pending_folder(home_))) {

@@ -71,6 +71,8 @@ class ResultsStore {
   bool stored(const StudyRecord& study);
   void take_in_pending(const std::string& later, bool is_locked);
   void no_longer_pending(const StudyRecord& study);
+  // Stores a study; warns if the database refuses its record. `record`: a study whose file is gone is left out.
+  void ingest(const StudyRecord& study, const std::filesystem::path& record);
   bool ingest(std::span<const store::RunVerdict> verdicts);
   bool written(const std::function<void()>& write);
   void warn_once(const std::string& message);

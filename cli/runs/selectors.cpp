@@ -77,7 +77,7 @@ std::string shown(const store::StudyRow& study)
   return fmt::format("{} ({})", short_key(study.id), format_time_local(study.submitted_unix_s));
 }
 
-// Of several studies with one name, says which was taken and how to name the others.
+// Tells the user which of several studies with one name was taken, and by which ids the others can be chosen.
 void tell_choice(ResultsStore& results, const std::vector<store::StudyRow>& studies, std::size_t taken)
 {
   constexpr std::size_t most = 3;
@@ -92,7 +92,7 @@ void tell_choice(ResultsStore& results, const std::vector<store::StudyRow>& stud
                                 more > 0 ? fmt::format(" and {} more (dtctl list)", more) : ""));
 }
 
-// Of the runs of one name in several studies, those of the study that was submitted last. Says so.
+// Several studies may have a run of one name: keeps those of the study that was submitted last, and tells the user.
 void keep_newest(ResultsStore& results, const std::string& what, std::vector<RunView>& runs)
 {
   std::map<std::string, double> submitted; // by study
@@ -307,18 +307,21 @@ std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs)
   return rows;
 }
 
+std::map<std::string, std::string> own_labels(const Selection& selection)
+{
+  return selection.study ? selection.study->labels : std::map<std::string, std::string>();
+}
+
 std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection)
 {
-  auto points = store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""));
-  store::give_titles(points, labels_of(selection));
-  return points;
+  return store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""), "", own_labels(selection));
 }
 
 store::PointLabels labels_of(const Selection& selection)
 {
   std::vector<std::string> labels;
   for (const auto& run : selection.runs) labels.push_back(run.row.series);
-  return store::PointLabels(labels, selection.study ? selection.study->labels : std::map<std::string, std::string>());
+  return store::PointLabels(labels, own_labels(selection));
 }
 
 } // namespace dt::cli

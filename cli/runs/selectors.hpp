@@ -52,6 +52,9 @@ std::vector<std::string> keys_of(const std::vector<RunView>& runs);
 // The rows of the runs, with their current state.
 std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs);
 
+// The recipe's own labels (StudyRecord::labels) of the study that is selected; empty if no study is.
+std::map<std::string, std::string> own_labels(const Selection& selection);
+
 // How the labels of the selected runs are shown.
 store::PointLabels labels_of(const Selection& selection);
 

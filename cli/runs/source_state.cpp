@@ -22,10 +22,11 @@ struct NoAnswer {
   std::string why;
 };
 
-// What git prints. `most`: git is ended when it has printed so many bytes, because a diff may be larger than the memory.
-std::string git(const std::filesystem::path& folder, const std::vector<std::string>& words, std::size_t most = longest_diff)
+// Returns what `git words…` prints in the folder: at most one byte more than `longest_diff`, because a diff may be larger than
+// the memory.
+std::string git(const std::filesystem::path& folder, const std::vector<std::string>& words)
 {
-  std::vector<std::string> command{"sh", "-c", "most=$1; shift; \"$@\" | head -c $most", "sh", std::to_string(most + 1)};
+  std::vector<std::string> command{"sh", "-c", "most=$1; shift; \"$@\" | head -c $most", "sh", std::to_string(longest_diff + 1)};
   command.insert(command.end(), {"env", "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "git", "-C", folder.string()});
   command.insert(command.end(), words.begin(), words.end());
   const auto result = run_command(command, patience_s);

@@ -331,8 +331,10 @@ void require_data(const LockedHome& home, const Resolved& resolved)
       places.insert(home.data_place(run.spec.data));
   for (const auto& place : places)
     if (!is_there(place))
-      throw Error(ErrorKind::usage,
-                  fmt::format("the data set {} was removed at this moment; nothing was submitted", place.string()));
+      throw Error(ErrorKind::usage, fmt::format("another dtctl removed the data set {} after this command had read it; nothing "
+                                                "was submitted. Make or import it again, then "
+                                                "submit again",
+                                                place.string()));
 }
 
 // Writes the study's record and submits missing and failed runs.
@@ -393,7 +395,7 @@ bool has_all(const std::vector<jobs::SubmitReport>& reports)
 
 ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& resolved, const SubmissionOptions& options)
 {
-  patience_s(options.patience);
+  patience_s(options.patience); // throws if it is no duration, before anything is submitted
   add_scheduler_args(resolved, options.scheduler_args);
   std::vector<jobs::SubmitReport> reports;
   {
@@ -409,18 +411,22 @@ ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& reso
   return exit_code_of(ended_runs(results, resolved.study));
 }
 
+void tell_unasked(Context& context, const Resolved& resolved)
+{
+  if (resolved.unasked.empty()) return;
+  context.messages.info("The Python environment is no part of the runs' keys, because it is not known before they run: {}. Each "
+                        "run records its own. To say that this is intended: program.identity: files",
+                        resolved.unasked);
+}
+
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options)
 {
-  patience_s(options.patience); // a wrong one is told before anything is submitted
+  patience_s(options.patience); // throws if it is no duration, before anything is submitted
   add_scheduler_args(resolved, options.scheduler_args);
   if (resolved.duplicates > 0)
     context.messages.info("{} of the sweep left out, because another point is the same run",
                           resolved.duplicates == 1 ? "1 point" : fmt::format("{} points", resolved.duplicates));
-  if (!resolved.unasked.empty())
-    context.messages.info(
-        "The Python environment is no part of the runs' keys, because it is not known before they run: {}. Each run "
-        "records its own. To say that this is intended: program.identity: files",
-        resolved.unasked);
+  tell_unasked(context, resolved);
   if (options.dry_run) return print_dry_run(context, context.home(), resolved, options.scripts);
 
   std::optional locked(context.locked_home());

@@ -28,6 +28,9 @@ struct SubmissionOptions {
 void add_submission_options(Verb& verb, SubmissionOptions& options);
 void add_max_jobs_option(Verb& verb, std::int64_t& max_jobs);
 
+// Says why the Python environment is no part of the runs' keys, if that is not intended.
+void tell_unasked(Context& context, const Resolved& resolved);
+
 // Writes the study's record, submits missing and failed runs, stores the study in the database, prints the reports, and waits if
 // requested. Used by submit and sweep; a dry run only prints.
 ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& options);

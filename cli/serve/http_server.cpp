@@ -104,7 +104,7 @@ void answer_request(mg_connection* connection, const mg_request_info& info, cons
 
 } // namespace
 
-// What the server's threads share.
+// The data that all threads of the server use.
 struct HttpServer::Served {
   HttpHandler handler;
   IdleClients idle_clients{};

@@ -108,7 +108,7 @@ void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
   context.out.table(comparison_table(comparisons));
   if (comparisons.size() == 1) return context.out.field("", "verdict", text_cell(sentence_of(comparisons.front()) + "."));
   const auto counts = verdict_counts(comparisons);
-  context.out.field("verdicts", "", text_cell(counts));
+  context.out.data("verdicts", counts);
   context.out.field("", "verdict", text_cell(fmt::format("Of {} points, A against B: {}.", comparisons.size(), counts)));
   for (const auto& judged : comparisons) // the table has what the others say
     if (judged.comparison.verdict == store::Verdict::cannot_tell)
@@ -165,8 +165,7 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
 {
   const auto metric = store::metric_of(options.metric);
   if (metric == Metric::time_to_target) require_one_target(a.runs, {});
-  auto points = store::points_of(a.runs, options.by);
-  if (options.by.empty()) store::give_titles(points, labels_of(points, a.labels));
+  const auto points = store::points_of(a.runs, options.by, options.by.empty() ? a.labels : std::map<std::string, std::string>());
   const auto contests = store::contests_of(points, options.by);
   if (contests.empty())
     throw Error(ErrorKind::usage, "there are no two candidates of one size to rank; name a second selector, or a key that varies "

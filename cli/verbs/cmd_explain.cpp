@@ -62,16 +62,17 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
 {
   const auto now = spec_of(results.home(), run.row.key);
   if (!now) return;
+  std::optional<PlannedRun> nearest;
   for (const auto& key : earlier_runs(results, run)) {
-    const auto before = spec_of(results.home(), key);
+    auto before = spec_of(results.home(), key);
     if (!before) continue;
     auto lines = differences(*before, *now);
     if (!explanation.nearest.empty() && lines.size() >= explanation.differences.size()) continue;
     explanation.nearest = key;
     explanation.differences = std::move(lines);
+    nearest = std::move(before);
   }
-  if (explanation.nearest.empty()) return;
-  const auto nearest = spec_of(results.home(), explanation.nearest);
+  if (!nearest) return;
   for (const auto& change : environment_changes(results.home().environments(), nearest->environment_id, now->environment_id))
     explanation.differences.push_back("Python environment: " + change);
 }
@@ -325,7 +326,8 @@ std::string others_of(const CommonCause* common, const std::vector<std::size_t>&
   return fmt::format("{}; the others are {}{}", what, join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-// What equal explanations have in common. Runs that wait differ only in what they are compared with.
+// Runs with the same text are explained once. Explanations of waiting runs are the same if their state and their reason are; of
+// other runs, their differences and attempts must be equal too.
 std::string kind_of(const Explanation& e)
 {
   const bool waits = e.state == RunState::queued || e.state == RunState::submitted || e.state == RunState::planned;
@@ -333,8 +335,8 @@ std::string kind_of(const Explanation& e)
   return std::string(name_of(e.state)) + "\n" + jobs::kind_of_cause(e.why) + "\n" + differences;
 }
 
-// For each run, the runs that are told with it: by their common cause, or because all that would be said of them is equal. Only
-// the first of them has the list; runs that were told before have an empty one.
+// Which runs are explained together: those with a common cause, and those whose explanations are the same. The list stands at the
+// place of the first of them; the places of the others are empty.
 std::vector<std::vector<std::size_t>> told_together(const std::vector<Explanation>& explanations,
                                                     const std::vector<const CommonCause*>& by_run)
 {

@@ -44,6 +44,13 @@ class Tail {
     std::array<char, 65536> block;
     for (ssize_t got = 0; (got = ::pread(file.get(), block.data(), block.size(), offset_)) > 0; offset_ += got)
       text.append(block.data(), static_cast<std::size_t>(got));
+    // The beginning of a character whose other bytes are not written yet is left for the next call.
+    auto end = text.size();
+    while (end > 0 && text.size() - end < 3 && (text[end - 1] & 0xC0) == 0x80) --end;
+    if (end > 0 && (text[end - 1] & 0xC0) == 0xC0 && !is_valid_utf8(std::string_view(text).substr(end - 1))) {
+      offset_ -= static_cast<off_t>(text.size() - (end - 1));
+      text.resize(end - 1);
+    }
     return text;
   }
 
@@ -104,7 +111,7 @@ ExitCode logs(Context& context, const LogsOptions& options)
   }
   const auto out = last_lines(read_file_if_exists(attempt.out()).value_or(""), options.lines);
   const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
-  // What programs print may reach a terminal through less or watch, too.
+  // Also into a pipe: `less` or `watch` may show it on a terminal.
   const auto shown = [&](const std::string& text) { return context.json ? text : printable_lines(text); };
   context.out.block("stdout", shown(out));
   context.out.block("stderr", shown(err));

@@ -84,12 +84,7 @@ Table layer_kinds_table()
   return table;
 }
 
-std::string listed(const Json& texts)
-{
-  std::string all;
-  for (const auto& text : texts) all += (all.empty() ? "" : ", ") + text.get<std::string>();
-  return all;
-}
+std::string listed(const Json& texts) { return join(texts.get<std::vector<std::string>>(), ", "); }
 
 Table layers_table(const Json& layers)
 {
@@ -154,8 +149,8 @@ ExitCode show_model(Context& context, const ModelsOptions& options)
   context.out.field("image", "images", text_cell(model.at("image")));
   context.out.field("classes", "classes", count_cell(model.at("classes")));
   context.out.table(layers_table(model.at("layers")));
-  context.out.field("logits", "", text_cell(model.at("logits")));
-  context.out.field("auxiliary", "", {model.at("auxiliary"), "", Style::plain});
+  context.out.data("logits", model.at("logits"));
+  context.out.data("auxiliary", model.at("auxiliary"));
   context.out.field("parameters", "parameters", count_cell(model.at("parameters")));
   context.out.field("weight_bytes", "weights",
                     {model.at("weight_bytes"), large_cell(model.at("weight_bytes"), "B").text, Style::plain});

@@ -175,7 +175,7 @@ void print_files(Context& context, const std::vector<fs::path>& files)
   context.out.data("files", std::move(names));
 }
 
-// Which points are left out stands only here.
+// The caption also names the points that are not drawn; nothing else in the output does.
 void print_caption(Context& context, const Chart& chart)
 {
   context.out.field("caption", "how to read it", text_cell(chart.caption));

@@ -114,7 +114,8 @@ void print(Context& context, const Selection& selection, const std::vector<Fate>
   context.out.data("dry_run", dry_run);
 }
 
-// The database needs space to forget rows, so on a full disk the folders go first.
+// Removes the rows in the database. On a full disk the database cannot do that, so the folders are removed for good first, which
+// makes space. The caller's commit() then finds nothing left to remove.
 void remove_from_database(Context& context, ResultsStore& results, Removal& removal, const std::string& study,
                           const std::vector<std::string>& keys)
 {

@@ -77,7 +77,7 @@ StudyPageOptions page_options(ResultsStore& results, const ChartSource& source, 
   return options;
 }
 
-// The study's record. One that is there and cannot be understood is told: the report lacks the recipe then.
+// The study's record. If the file is there and cannot be read, warns the user that the report lacks the recipe.
 std::optional<StudyRecord> record_or_trouble(Context& context, const Home& home, const store::StudyRow& study)
 {
   auto record = record_of(home, study);

@@ -121,7 +121,7 @@ ExitCode retry(Context& context, const RetryOptions& options)
   for (const auto& run : selection.runs) names.push_back(run.row.name);
   const auto reports =
       selection.runs.empty() ? std::vector<jobs::SubmitReport>() : submit_again(*home, results, selection, options.max_jobs);
-  home.reset(); // what follows only reads
+  home.reset(); // follow_runs takes the lock itself when it submits deferred runs
   print_reports(context, reports, names);
   if (!options.wait || selection.runs.empty()) return exit_code_of(reports);
 

@@ -22,11 +22,10 @@ struct WaitOptions {
 double timeout_s(const std::string& text)
 {
   if (text.empty()) return 0;
-  const auto seconds = parse_duration_s(text);
-  if (!seconds) throw Error(ErrorKind::usage, "--timeout " + duration_refusal(text));
-  if (*seconds == 0)
+  const double seconds = duration_of_option_s("--timeout", text);
+  if (seconds == 0)
     throw Error(ErrorKind::usage, "--timeout 0 would end the wait at once; leave --timeout out to wait without limit");
-  return static_cast<double>(*seconds);
+  return seconds;
 }
 
 std::vector<std::string> names_of(const std::vector<RunView>& runs)
@@ -38,12 +37,12 @@ std::vector<std::string> names_of(const std::vector<RunView>& runs)
 
 ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
 {
-  const double limit_s = timeout_s(options.timeout);
+  const double limit_s = timeout_s(options.timeout), patience = patience_s(options.patience);
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
   const auto terminal = to_stderr ? context.err_terminal : context.terminal;
   Follow asked{keys_of(selection.runs), names_of(selection.runs), terminal, to_stderr, limit_s};
-  asked.patience_s = patience_s(options.patience);
+  asked.patience_s = patience;
   const auto end = follow_runs(context, results.home(), asked);
   if (end != FollowEnd::unreachable) context.troubles.clear(); // only the current reachability counts
   const auto runs = look_again(results, selection);

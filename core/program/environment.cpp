@@ -175,12 +175,6 @@ void keep(const fs::path& file, const std::string& text)
   });
 }
 
-std::string last_line(const std::string& text)
-{
-  const auto trimmed = trim(text);
-  return printable(trimmed.substr(trimmed.rfind('\n') + 1));
-}
-
 // Returns the answer, or why there is none.
 std::pair<Json, std::string> ask(const Interpreter& interpreter)
 {
@@ -190,10 +184,9 @@ std::pair<Json, std::string> ask(const Interpreter& interpreter)
   try {
     const auto result = run_command(words, patience_s);
     if (result.timed_out) return {{}, fmt::format("`{}` did not answer within {:.0f} s", name, patience_s)};
-    const auto line = std::string(trim(result.out.substr(result.out.rfind('\n', result.out.find_last_not_of(" \n")) + 1)));
-    auto answer = Json::parse(line, nullptr, false);
+    auto answer = Json::parse(last_line(result.out), nullptr, false);
     if (result.ok() && answer.is_object() && answer.contains("identity")) return {std::move(answer), {}};
-    const auto why = result.err.empty() ? fmt::format("exit code {}", result.exit_code) : last_line(result.err);
+    const auto why = result.err.empty() ? fmt::format("exit code {}", result.exit_code) : printable(last_line(result.err));
     return {{}, fmt::format("`{}` cannot be asked: {}", name, why)};
   } catch (const Error& error) {
     return {{}, error.what()};

@@ -87,7 +87,7 @@ std::optional<Owner> read_owner(const AttemptFolder& attempt)
     if (!text) return std::nullopt;
     const auto json = Json::parse(*text);
     const std::string host = json.at("host");
-    const auto here = older_identity(host);
+    const auto here = json.contains("pid_namespace") ? ProcessId() : older_identity(host);
     return Owner{{json.at("pid"), json.at("start_ticks"), json.at("boot_id"), json.value("pid_namespace", here.pid_namespace),
                   json.value("machine_id", here.machine_id)},
                  host,

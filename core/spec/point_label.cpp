@@ -7,11 +7,6 @@
 namespace dt {
 namespace {
 
-bool is_number(std::string_view text)
-{
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // The length of the key that the word begins with; 0 if it begins with none.
 std::size_t key_length(std::string_view word)
 {
@@ -26,7 +21,7 @@ std::size_t key_length(std::string_view word)
 std::string_view counted(std::string_view word)
 {
   const auto equals = word.find('=');
-  if (equals == std::string_view::npos || !is_number(word.substr(equals + 1))) return {};
+  if (equals == std::string_view::npos || !is_digits(word.substr(equals + 1))) return {};
   auto key = word.substr(0, equals);
   if (key.starts_with("resources.")) key.remove_prefix(10);
   return key;

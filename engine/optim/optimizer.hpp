@@ -13,7 +13,7 @@
 namespace dt::optim {
 
 // Rate at which a running statistic follows each step's value; the same for all rules.
-inline constexpr float statistic_rate = 0.1F;
+inline constexpr double statistic_rate = 0.1;
 
 // A part of the packed buffer that is updated in one way.
 struct Segment {

@@ -59,7 +59,8 @@ void Rule::update_share(Range share, const Part& part, const Pass& pass)
 void Rule::update_piece(std::size_t segment, Range range, const Pass& pass)
 {
   if (segments_[segment].statistic)
-    follow(pass.weights + range.begin, pass.gradients_of(range), range.size(), pass.gradient_factor, statistic_rate);
+    follow(pass.weights + range.begin, pass.gradients_of(range), range.size(), pass.gradient_factor,
+           static_cast<float>(statistic_rate));
   else
     update(segment, range, pass);
 }

@@ -341,7 +341,7 @@ class AttemptJob {
 
   void kill_all(const ScriptProcess& script) const
   {
-    for (const pid_t process : own_processes(token_)) ::kill(process, SIGKILL);
+    end_left_ranks();
     script.signal_group(SIGKILL);
   }
 
@@ -374,7 +374,8 @@ class AttemptJob {
     return !has_stepped(attempt_);
   }
 
-  // A launcher that was killed can leave ranks on this host, which would report into the next launch.
+  // Ends what is left of the job on this node. A launcher that was killed can leave ranks here, which would report into the next
+  // launch.
   void end_left_ranks() const
   {
     for (const pid_t process : own_processes(token_)) ::kill(process, SIGKILL);
@@ -408,8 +409,10 @@ class AttemptJob {
 
   int conclude(int code)
   {
-    if (recorder_) code = conclude_program(code);
-    if (recorder_) end_left_behind();
+    if (recorder_) {
+      code = conclude_program(code);
+      end_left_behind();
+    }
     if (read_outcome(attempt_).result) return code;
     learn_of_preemption(); // a program may end with exit code 0 when it is told to stop
     if (is_there(attempt_.preempted())) return stopped();

@@ -17,15 +17,7 @@
 namespace dt::jobs::agent {
 namespace {
 
-// The text of a file of /proc; empty if the process has ended or belongs to another user.
-std::string text_of(pid_t process, const char* file)
-{
-  try {
-    return read_file_if_exists(fmt::format("/proc/{}/{}", process, file)).value_or("");
-  } catch (const Error&) {
-    return {};
-  }
-}
+std::string text_of(pid_t process, const char* file) { return text_if_readable(fmt::format("/proc/{}/{}", process, file)); }
 
 // The parent of a process; 0 if there is no such process.
 pid_t parent_of(pid_t process)

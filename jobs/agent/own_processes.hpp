@@ -9,9 +9,9 @@
 
 namespace dt::jobs::agent {
 
-// Living processes that have the job's token in their environment and belong to this node, except this process. Whose node they
-// belong to is told by the control group of the job, where Slurm gives it one, and otherwise by the node's name that Slurm puts
-// into the environment of a job step.
+// Living processes that have the job's token in their environment and belong to this node, except this process. The node
+// of a process is known from the control group that Slurm made for the job; without one, from SLURMD_NODENAME in the process's
+// environment.
 std::vector<pid_t> own_processes(const std::string& token);
 
 // Those that do not descend from this process, as the launcher and its ranks do: what ranks leave behind, and under Slurm also

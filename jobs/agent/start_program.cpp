@@ -147,7 +147,8 @@ int bind_rank(std::vector<std::string> words, const RankTerms& terms)
     if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::run) throw;
-    fmt::print(stderr, "dtctl: {}\n", printable(error.what())); // another launch would meet the same
+    fmt::print(stderr, "dtctl: {}\n",
+               printable(error.what())); // this exit code says that another launch would fail in the same way
     return cannot_start;
   }
   return become(words);

@@ -118,7 +118,7 @@ std::string preparation_script(const RunSpec& run, const Launcher& launcher)
 {
   const auto& resources = run.resources;
   return std::string(head) + exports(launcher.environment(run), "the launcher") + exports(resources.env, "resources.env") +
-         setup(resources.setup_before, "line of resources.setup_before", "resources.setup_before") + modules(resources.modules) +
+         setup(resources.setup_before, "resources.setup_before: line", "resources.setup_before") + modules(resources.modules) +
          setup(resources.setup, "set-up line", "resources.setup");
 }
 

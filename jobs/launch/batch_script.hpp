@@ -21,15 +21,15 @@ struct ScriptInput {
 };
 
 // Returns a bash script that sets the environment, loads modules, runs the set-up lines and then becomes the launcher of the
-// ranks
-// (`exec dtjob launch mpirun …`). It takes the attempt's folder as its argument, which replaces `attempt`. If a line fails, the
-// script says which and ends with that line's exit code. All else, from claims and signals to the record of the end, is done by
-// the dtjob that starts the script (jobs/agent/).
+// ranks (`exec dtjob launch mpirun …`). It takes the attempt's folder as its argument, which replaces `attempt`. If a line fails,
+// the script says which and ends with that line's exit code. All else, from claims and signals to the record of the end, is done
+// by the dtjob that starts the script (jobs/agent/).
 //
-// All values are quoted for the shell; only the lines of resources.setup are meant to be interpreted by it. Throws a recipe error
-// if a name in resources.env is not an identifier or a value contains a NUL byte.
+// All values are quoted for the shell; only the lines of resources.setup_before and resources.setup are interpreted by it. Throws
+// a recipe error if a name in resources.env is not an identifier or a value contains a NUL byte.
 std::string batch_script(const ScriptInput& input, const Launcher& launcher);
-// The part of the script before the launch.
+// The part of that script before the launch: variables, lines of resources.setup_before, modules, set-up lines. Throws like
+// batch_script.
 std::string preparation_script(const RunSpec& run, const Launcher& launcher);
 
 } // namespace dt::jobs

@@ -1,6 +1,7 @@
 #include "jobs/local/gpus.hpp"
 
 #include "core/file.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -12,7 +13,7 @@ bool is_numbered(std::string_view name, std::string_view prefix)
 {
   if (!name.starts_with(prefix)) return false;
   name.remove_prefix(prefix.size());
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_digits(name);
 }
 
 } // namespace

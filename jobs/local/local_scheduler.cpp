@@ -8,6 +8,7 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/local/cores.hpp"
 #include "jobs/local/supervisor.hpp"
@@ -135,8 +136,6 @@ std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& 
 
 std::string counted(std::size_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
 
-Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
-
 // "run 3f2a91c0d1 of study lenet in home /scratch/ada"
 std::string name_of_job(const AttemptFolder& attempt)
 {
@@ -180,7 +179,8 @@ JobStatus status_of_queued(const Place& place, const std::string& others, const 
   if (!trouble.empty()) reason += "; " + trouble;
   JobStatus status{JobStatus::State::queued, "queued", reason, std::nullopt, {}};
   if (!trouble.empty() && !place.is_elsewhere)
-    status.hindrance = {.remedy = "remove what the reason names; the job then starts by itself", .needs_new_job = false};
+    status.hindrance = {.remedy = "correct the problem that the reason describes; the job then starts without a new submission",
+                        .needs_new_job = false};
   return status;
 }
 

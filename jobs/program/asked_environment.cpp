@@ -5,6 +5,7 @@
 #include "core/program/environment.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/text.hpp"
+#include "jobs/last_words.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/launch/job_environment.hpp"
 
@@ -35,12 +36,6 @@ std::vector<std::string> clean_environment()
   return words;
 }
 
-std::string last_line(const std::string& text)
-{
-  const auto trimmed = trim(text);
-  return printable(trimmed.substr(trimmed.rfind('\n') + 1));
-}
-
 // Nothing if the line is no answer of `dtjob environment`.
 std::optional<AskedEnvironment> answer_in(std::string_view line)
 {
@@ -55,9 +50,8 @@ std::optional<AskedEnvironment> answer_in(std::string_view line)
 std::string reason(const CommandResult& result)
 {
   if (result.timed_out) return fmt::format("the set-up lines took more than {:.0f} s", patience_s);
-  for (const auto& line : split(result.err, '\n'))
-    if (constexpr std::string_view mark = "dtctl: "; line.starts_with(mark)) return printable(line.substr(mark.size()));
-  return result.err.empty() ? fmt::format("exit code {}", result.exit_code) : last_line(result.err);
+  if (auto own = last_words(result.err, "").own; !own.empty()) return own;
+  return result.err.empty() ? fmt::format("exit code {}", result.exit_code) : printable(last_line(result.err));
 }
 
 } // namespace
@@ -94,7 +88,7 @@ AskedEnvironment ask_environment(const RunSpec& run, const std::string& agent, c
   words.insert(words.end(), {"bash", "-c", "eval \"$(cat)\" < /dev/null"});
   try {
     const auto result = run_command(words, patience_s, script + "\n");
-    if (auto answer = result.ok() ? answer_in(last_line(result.out)) : std::nullopt) return *answer;
+    if (auto answer = result.ok() ? answer_in(printable(last_line(result.out))) : std::nullopt) return *answer;
     return {{}, reason(result)};
   } catch (const Error& error) {
     return {{}, error.what()};

@@ -4,6 +4,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -48,6 +49,9 @@ void add_facts(BeginRecord& begin, const NodeFacts& facts)
 {
   if (facts.contains(0))
     for (const auto& [name, text] : facts.at(0)) begin.environment[name] = text;
+  for (const auto& [rank, of_rank] : facts) // also if the environment of another node alone differs
+    if (const auto other = of_rank.find(std::string(other_environment)); other != of_rank.end())
+      begin.environment.try_emplace(other->first, other->second);
   std::set<std::string> names;
   for (const auto& [rank, of_rank] : facts)
     for (const auto& [name, text] : of_rank) names.insert(name);

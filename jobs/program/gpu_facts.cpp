@@ -13,15 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 using Facts = std::map<std::string, std::string>;
 
-std::string text_of(const fs::path& file)
-{
-  try {
-    return read_file_if_exists(file).value_or("");
-  } catch (const Error&) { // not for this user's eyes
-    return {};
-  }
-}
-
 // "535.129.03" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023".
 std::string driver_version(const std::string& text)
 {
@@ -52,8 +43,8 @@ Facts facts_of_driver(const fs::path& folder)
   std::map<std::string, int> models;
   std::error_code none;
   for (const auto& gpu : fs::directory_iterator(folder / "gpus", none))
-    if (const auto model = model_in(text_of(gpu.path() / "information")); !model.empty()) ++models[model];
-  return facts_of(models, driver_version(text_of(folder / "version")));
+    if (const auto model = model_in(text_if_readable(gpu.path() / "information")); !model.empty()) ++models[model];
+  return facts_of(models, driver_version(text_if_readable(folder / "version")));
 }
 
 Facts facts_of_command()

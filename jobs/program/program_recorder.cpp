@@ -9,6 +9,7 @@
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/last_words.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/rank_program.hpp"
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 using std::chrono::seconds;
 
 // <home>/runs/<key>: the home of a run.
-Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
-
 // The steps of the whole run as far as the recipe says so; 0: not known.
 std::int64_t planned_steps(const RunSpec& spec)
 {
@@ -179,9 +178,14 @@ void ProgramRecorder::write_begin()
   find_started();
   create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_, facts_)));
   has_begun_ = true;
-  if (facts_.contains(0) && facts_[0].contains(std::string(other_environment)))
-    say(fmt::format("the Python environment here is not the one that is part of the run's key: {}. The run records this one",
-                    facts_[0].at(std::string(other_environment))));
+  for (const auto& [rank, facts] : facts_) {
+    const auto other = facts.find(std::string(other_environment));
+    if (other == facts.end()) continue;
+    say(fmt::format(
+        "the Python environment on {} is not the one that is part of the run's key: {}. The run records that of the node",
+        started_.at(rank).host, other->second));
+    break;
+  }
   advanced_ = Clock::now();
 }
 

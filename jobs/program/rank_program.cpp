@@ -11,6 +11,7 @@
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts.hpp"
 #include "jobs/launch/rank_start.hpp"
 #include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"
@@ -58,8 +59,6 @@ std::string gpus_of_this_rank()
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
   return gpus == nullptr || *gpus == '\0' ? "-" : gpus;
 }
-
-Home home_of(const AttemptFolder& attempt) { return Home(attempt.run_folder().parent_path().parent_path()); }
 
 // Whether the job runs where it was submitted, whichever node it gets.
 bool stays_here(const RunSpec& spec)
@@ -178,7 +177,9 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
   ::signal(SIGUSR1, SIG_IGN);
   const auto facts = position.local_rank == 0 ? facts_of_node(run, home_of(attempt)) : std::map<std::string, std::string>();
-  set_torchrun_variables(attempt, spec, position); // last, because the port is free only now
+  set_torchrun_variables(
+      attempt, spec,
+      position); // only now: asking for the environment takes seconds, and meanwhile another process could take the port
   const auto report = begin_report(attempt, position, facts);
   require_same_environment(run, facts, report);
   set("DTCTL_REPORT", report.string());

@@ -64,7 +64,7 @@ struct SlurmNode {
 // Nodes that are set aside for a time: maintenance, a course.
 struct SlurmReservation {
   std::string name;
-  std::string node_list;
+  std::vector<std::string> nodes;
   std::int64_t start_unix_s = 0, end_unix_s = 0;
 };
 

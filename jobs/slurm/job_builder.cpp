@@ -175,11 +175,17 @@ std::vector<std::int64_t> shares_of_lanes(std::span<const std::size_t> runs, std
   return shares;
 }
 
-std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name)
+const SlurmPartition* find_partition(std::span<const SlurmPartition> partitions, const std::string& name)
 {
   const auto is_meant = [&](const SlurmPartition& one) { return name.empty() ? one.is_default : one.name == name; };
   const auto partition = std::find_if(partitions.begin(), partitions.end(), is_meant);
-  return partition == partitions.end() || partition->nodes == 0 ? 0 : partition->cpus / partition->nodes;
+  return partition == partitions.end() ? nullptr : &*partition;
+}
+
+std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name)
+{
+  const auto* partition = find_partition(partitions, name);
+  return partition == nullptr || partition->nodes == 0 ? 0 : partition->cpus / partition->nodes;
 }
 
 std::vector<std::string> Lanes::before(std::size_t runs) const

@@ -46,6 +46,9 @@ std::string dependency_on(std::span<const std::string> ids);
 // most runs wait for a lane. `runs` are their numbers of runs that can be concurrent. Width 0: no limit, and zeros.
 std::vector<std::int64_t> shares_of_lanes(std::span<const std::size_t> runs, std::int64_t width);
 
+// The partition with this name, or the default one if it is empty; nullptr if there is none.
+const SlurmPartition* find_partition(std::span<const SlurmPartition> partitions, const std::string& name);
+
 // Number of cores per node in a partition, on average; of the default partition if `name` is empty. 0: there is no such
 // partition.
 std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name);

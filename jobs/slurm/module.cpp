@@ -576,7 +576,7 @@ class Module final : public SlurmApi {
       std::vector<SlurmReservation> reservations;
       for (std::uint32_t i = 0; i < answer->record_count; ++i) {
         const auto& one = answer->reservation_array[i];
-        reservations.push_back({text_of(one.name), text_of(one.node_list), one.start_time, one.end_time});
+        reservations.push_back({text_of(one.name), names_of(text_of(one.node_list)), one.start_time, one.end_time});
       }
       return reservations;
     });

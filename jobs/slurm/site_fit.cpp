@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/slurm/job_builder.hpp"
 
 #include <algorithm>
 
@@ -75,9 +76,8 @@ std::string account_misfit(const SlurmJob& job, const std::vector<std::string>& 
 
 std::string partition_misfit(const SlurmJob& job, const std::string& name, const SiteOffer& site)
 {
-  const auto is_meant = [&](const SlurmPartition& one) { return name.empty() ? one.is_default : one.name == name; };
-  const auto partition = std::find_if(site.partitions.begin(), site.partitions.end(), is_meant);
-  if (partition == site.partitions.end()) {
+  const auto* partition = find_partition(site.partitions, name);
+  if (partition == nullptr) {
     std::vector<std::string> names;
     for (const auto& one : site.partitions) names.push_back(one.name);
     const auto what = name.empty() ? "there is no default partition" : "there is no partition " + printable(name);

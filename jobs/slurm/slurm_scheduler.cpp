@@ -1,6 +1,7 @@
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include "core/file.hpp"
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts.hpp"
 #include "jobs/slurm/array_tasks.hpp"
@@ -160,12 +161,22 @@ class Poll {
     return *nodes_;
   }
 
-  const std::vector<SlurmReservation>& reservations(const SlurmRecord& record)
+  // The reservations with nodes of the job's partitions.
+  std::vector<SlurmReservation> reservations(const SlurmRecord& record)
   {
-    static const std::vector<SlurmReservation> none;
-    if (record.reason != "ReqNodeNotAvail") return none;
+    if (record.reason != "ReqNodeNotAvail") return {};
     if (!reservations_) reservations_ = ask(api_, pause_, [&] { return api_.reservations(); });
-    return *reservations_;
+    auto found = *reservations_;
+    if (found.empty()) return found;
+    const auto wanted = split(record.partition, ',');
+    std::set<std::string> names;
+    for (const auto& node : nodes())
+      for (const auto& partition : split(node.partitions, ','))
+        if (std::find(wanted.begin(), wanted.end(), partition) != wanted.end()) names.insert(node.name);
+    std::erase_if(found, [&](const SlurmReservation& one) {
+      return std::none_of(one.nodes.begin(), one.nodes.end(), [&](const auto& name) { return names.contains(name); });
+    });
+    return found;
   }
 
   // The queue does not tell who cancelled a job; the accounting does, a moment later. What is kept of the end should have the
@@ -226,19 +237,25 @@ class Poll {
   PastQuery query_for(const std::vector<std::size_t>& missing) const
   {
     std::set<std::uint32_t> ids;
-    std::set<std::string> names;
     double since_unix_s = 0;
     for (const auto i : missing) {
-      const auto token = parse_token(jobs_[i].token);
-      if (!token) continue;
-      if (!jobs_[i].job_id.empty()) ids.insert(static_cast<std::uint32_t>(std::strtoul(jobs_[i].job_id.c_str(), nullptr, 10)));
-      names.insert(recorded_job_name(batch_folder(home_, token->batch), *token, jobs_[i].name));
-      if (!jobs_[i].job_id.empty()) continue;
+      if (!parse_token(jobs_[i].token)) continue;
+      if (!jobs_[i].job_id.empty()) {
+        ids.insert(static_cast<std::uint32_t>(std::strtoul(jobs_[i].job_id.c_str(), nullptr, 10)));
+        continue;
+      }
       const auto submission = read_submission(jobs_[i].attempt);
       const double submitted = submission ? submission->submitted_unix_s : 1;
       since_unix_s = since_unix_s == 0 ? submitted : std::min(since_unix_s, submitted);
     }
     if (since_unix_s == 0) return {{ids.begin(), ids.end()}, {}, 0};
+    std::map<std::string, std::string> names_of_batches; // thousands of tasks share the batch of their array
+    for (const auto i : missing)
+      if (const auto token = parse_token(jobs_[i].token))
+        if (const auto [name, is_new] = names_of_batches.try_emplace(token->batch); is_new)
+          name->second = recorded_job_name(batch_folder(home_, token->batch), *token, jobs_[i].name);
+    std::set<std::string> names;
+    for (const auto& [batch, name] : names_of_batches) names.insert(name);
     return {{}, {names.begin(), names.end()}, std::max<std::int64_t>(static_cast<std::int64_t>(since_unix_s) - 3600, 1)};
   }
 

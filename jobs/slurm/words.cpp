@@ -366,7 +366,7 @@ Hindrance hindrance_of(std::string_view reason, std::string_view job)
 std::string words_of_reservation(const SlurmRecord& record, std::span<const SlurmReservation> reservations, double now_unix_s)
 {
   constexpr double least_s = 120; // a shorter run would hardly start in time
-  if (record.reason != "ReqNodeNotAvail" && !has(record.reason, "Reserved") && record.reason != "Reservation") return {};
+  if (record.reason != "ReqNodeNotAvail") return {};
   const SlurmReservation* next = nullptr;
   for (const auto& one : reservations) {
     const auto left_s = static_cast<double>(one.start_unix_s) - now_unix_s;

@@ -332,9 +332,10 @@ std::vector<std::string> notes_on_images(const std::vector<RunSpec>& runs)
     const auto shape = input_shape_of(run.data);
     if (facts == nullptr || !shape) continue;
     const auto given = image_text(*shape), natural = image_text(facts->natural);
+    if (given == natural) continue;
     auto note = run.model.name + " gets images of " + given + ", not of " + natural +
                 " as in its paper: the number of its weights, its computation or both are not the paper's";
-    if (given != natural && std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
   }
   return notes;
 }

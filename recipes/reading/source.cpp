@@ -31,7 +31,7 @@ std::unique_ptr<std::FILE, CloseFile> open_source(const fs::path& path)
   if (descriptor < 0) return nullptr;
   struct stat status {};
   const bool is_fifo = ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode);
-  if (is_fifo && !path.string().starts_with("/dev/")) {
+  if (const auto name = path.string(); is_fifo && !name.starts_with("/dev/") && !name.starts_with("/proc/")) {
     ::close(descriptor);
     errno = EINVAL;
     return nullptr;

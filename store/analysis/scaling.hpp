@@ -53,7 +53,8 @@ struct ScalingRow {
   std::string label;
   std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
   std::int64_t runs = 0, succeeded = 0, diverged = 0;
-  double throughput = not_measured, throughput_median = not_measured; // the geometric mean, which ratios are made of
+  double throughput = not_measured; // the geometric mean, of which the ratios are made
+  double throughput_median = not_measured;
   double throughput_min = not_measured, throughput_max = not_measured;
   double speedup = not_measured, efficiency = not_measured;
   double efficiency_low = not_measured, efficiency_high = not_measured;

@@ -1,5 +1,7 @@
 #include "store/database/lock_holder.hpp"
 
+#include "core/process.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 
 #include <cstdint>
@@ -64,17 +66,9 @@ std::string command_of(int pid)
   auto words = split(content_of("/proc/" + std::to_string(pid) + "/cmdline"), '\0');
   if (words.empty() || words.front().empty()) return {};
   words.front() = fs::path(words.front()).filename().string();
-  const auto command = printable(trim(join(words, " ")));
-  return command.size() > longest ? command.substr(0, longest) + "…" : command;
-}
-
-// Whether it was stopped, by SIGSTOP, Ctrl-Z or a debugger.
-bool is_stopped(int pid)
-{
-  const auto status = content_of("/proc/" + std::to_string(pid) + "/stat");
-  const auto name_end = status.rfind(')');
-  const auto state = name_end == std::string::npos ? '?' : status.substr(name_end).substr(0, 3).back();
-  return state == 'T' || state == 't';
+  const auto command = without_secrets(std::string_view(join(words, " ")));
+  const auto text = trim(command);
+  return text.size() > longest ? printable(text.substr(0, longest)) + "…" : printable(text);
 }
 
 } // namespace

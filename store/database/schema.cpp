@@ -41,7 +41,8 @@ std::string studies_table()
 {
   auto columns = columns_but(study_fields(), {"id", "refusals"}, " NOT NULL");
   return "CREATE TABLE studies (\n  id INTEGER PRIMARY KEY,\n  key TEXT NOT NULL UNIQUE,\n" + columns +
-         "  points_current INTEGER\n) STRICT;\n"; // 1: `points` agrees with the study's runs
+         "  points_current INTEGER\n) STRICT;\n"; // 1: `points` agrees with the study's runs; 0: it does not; -1: study.json must
+                                                  // be read again, too
 }
 
 // The points of a study, computed by scaling_of when the runs are taken in.

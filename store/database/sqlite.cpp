@@ -235,7 +235,7 @@ Error Connection::error_of(int code) const
   case SQLITE_CONSTRAINT:
   case SQLITE_MISMATCH:
   case SQLITE_TOOBIG:
-    return environment("the database does not accept it: " + why);
+    return environment("the database refuses a row of this record: " + why);
   case SQLITE_IOERR:
     return environment(name + ": the disk failed or is full (" + why + "). Check the disk and try again");
   default:

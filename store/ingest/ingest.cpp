@@ -54,7 +54,8 @@ template<class Write> auto store_record(const fs::path& file, Write write)
   }
 }
 
-// The number of the first line of an event log that counts a step as nothing counts it, as ":7"; empty if there is none.
+// Returns ":7" if line 7 is the first line of the event log whose step is `not_counted`, which the database does not accept;
+// empty if there is no such line.
 std::string bad_line_of(const fs::path& file)
 {
   std::int64_t line = 0, bad = 0;
@@ -148,7 +149,8 @@ class Ingest {
 
   void unchanged() { ++report_.runs_unchanged; }
 
-  // A run with a damaged record is listed with why, if its spec tells what it is. What is known of it from before stays.
+  // A run with a damaged record is listed with why, if its spec tells what it is. What is known of it from before stays, unless
+  // the schema has changed since.
   void leave_out(const std::string& key, const std::string& why)
   {
     report_.damaged.emplace(key, why);
@@ -157,7 +159,9 @@ class Ingest {
     try {
       const auto planned = read_spec(home_.run(key), key);
       const RunVerdict verdict{key, RunState::unknown, why, "unreadable", 0};
-      database_.write([&](Connection& connection) { write_run(connection, planned, verdict, "damaged"); });
+      database_.write([&](Connection& connection) { // as in write: the run may be removed meanwhile
+        if (is_there(spec_path(home_.run(key)))) write_run(connection, planned, verdict, "damaged");
+      });
     } catch (const FolderError&) { // the spec itself is damaged
     } catch (const RefusedRow&) {
     }
@@ -228,15 +232,20 @@ std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> r
   return taken;
 }
 
-void ingest_study(Database& database, const StudyRecord& study, const fs::path& record)
+std::string ingest_study(Database& database, const StudyRecord& study, const fs::path& record)
 {
   auto& impl = database.impl();
-  if (is_known(impl.connection, study)) return;
-  impl.write([&](Connection& connection) {
-    if (!record.empty() && !is_there(record)) return; // see Ingest::write
-    write_study(connection, study);
-    write_points(connection);
-  });
+  if (is_known(impl.connection, study)) return {};
+  try {
+    impl.write([&](Connection& connection) {
+      if (!record.empty() && !is_there(record)) return; // see Ingest::write
+      write_study(connection, study);
+      write_points(connection);
+    });
+  } catch (const RefusedRow& error) {
+    return error.what();
+  }
+  return {};
 }
 
 std::vector<std::string> runs_to_read_again(Database& database)
@@ -250,7 +259,7 @@ std::vector<std::string> runs_to_read_again(Database& database)
 std::vector<std::string> studies_to_read_again(Database& database)
 {
   std::vector<std::string> ids;
-  auto s = database.impl().connection.statement("SELECT key FROM studies WHERE points_current IS -1");
+  auto s = database.impl().connection.statement("SELECT key FROM studies WHERE points_current IS NOT 1 AND points_current IS -1");
   while (s.next()) ids.push_back(s.text(0));
   return ids;
 }

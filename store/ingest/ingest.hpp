@@ -35,7 +35,8 @@ struct IngestReport {
 
 // Stores a study and its run list. The rows of the runs may be stored later. If `record` is given, the file study.json, a study
 // whose file was removed meanwhile is not stored.
-void ingest_study(Database& database, const StudyRecord& study, const std::filesystem::path& record = {});
+// Returns why the database refuses the record, which is then left out; empty if it does not.
+std::string ingest_study(Database& database, const StudyRecord& study, const std::filesystem::path& record = {});
 
 // Stores these runs from their folders: spec, attempts, begin, events and result. For a run that is already stored in the same
 // final state, this costs only one look-up.

@@ -97,11 +97,8 @@ void take_in_studies(Database& database, const Home& home, IngestReport& report)
       report.problems.push_back(file + " is missing, damaged or of another format; it was left out");
       continue;
     }
-    try {
-      ingest_study(database, *study);
-    } catch (const RefusedRow& error) {
-      report.problems.push_back(file + " is damaged; it was left out: " + error.what());
-    }
+    if (const auto why = ingest_study(database, *study); !why.empty())
+      report.problems.push_back(file + " is damaged; it was left out: " + why);
   }
 }
 
@@ -115,8 +112,8 @@ void take_in_runs(Database& database, const Home& home, const Judge& judge, Inge
   for (std::size_t begin = 0; begin < keys.size(); begin += batch)
     for (auto& verdict : judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin))))
       verdicts.push_back(std::move(verdict));
-  add(report,
-      ingest_runs(database, home, verdicts)); // at once: each call computes the points of its studies from all of their runs
+  // In one call, because each call computes the points of its studies from all of their runs.
+  add(report, ingest_runs(database, home, verdicts));
 }
 
 // Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.

@@ -75,11 +75,6 @@ std::string run_upsert()
   return upsert("runs", columns, "key") + " RETURNING id";
 }
 
-bool is_number(std::string_view text)
-{
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // A row of a table: columns and their values.
 class Row {
  public:
@@ -245,10 +240,10 @@ std::string label_in_name(std::string_view run_name, std::string_view study_name
 {
   if (!run_name.starts_with(study_name)) return {};
   run_name.remove_prefix(study_name.size());
-  if (const auto repeat = run_name.rfind("/#"); repeat != run_name.npos && is_number(run_name.substr(repeat + 2)))
+  if (const auto repeat = run_name.rfind("/#"); repeat != run_name.npos && is_digits(run_name.substr(repeat + 2)))
     run_name = run_name.substr(0, repeat);
   constexpr std::string_view control = "/control #";
-  if (const auto at = run_name.rfind(control); at != run_name.npos && is_number(run_name.substr(at + control.size())))
+  if (const auto at = run_name.rfind(control); at != run_name.npos && is_digits(run_name.substr(at + control.size())))
     run_name = run_name.substr(0, at);
   if (run_name.starts_with('/')) run_name.remove_prefix(1);
   return std::string(run_name);

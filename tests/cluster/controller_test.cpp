@@ -113,6 +113,7 @@ TEST_CASE("who waits for runs is patient with a controller that is down: one war
   INFO(waited.err);
   CHECK(waited.exit_code == 3);
   const auto warning = waited.err.find("warning:");
+  REQUIRE(warning != std::string::npos);
   CHECK(waited.err.find("dtctl asks again for up to 3s (--patience)") != std::string::npos);
   CHECK(waited.err.find("warning:", warning + 1) == std::string::npos);
   CHECK(user.run({"wait", "--help"}).out.find("default: 15m") != std::string::npos);

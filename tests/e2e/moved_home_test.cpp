@@ -123,7 +123,7 @@ TEST_CASE("a job whose script was given to another user is not run, and the caus
   CHECK_FALSE(fs::exists(dtctl.folder() / "robbed"));
 }
 
-TEST_CASE("a ticket that another user could plant in an open home is not run")
+TEST_CASE("no verb uses a home that other users can write, until its mode is corrected")
 {
   const Dtctl dtctl;
   REQUIRE(dtctl.run({"db", "migrate"}).ok());

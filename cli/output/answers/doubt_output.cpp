@@ -168,11 +168,13 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
 std::vector<std::string> deciding_facts(const store::Doubts& doubts)
 {
   std::vector<std::string> facts;
+  constexpr std::size_t least_part = 10; // a tenth of the runs
   const auto busy = doubts.busy.size();
-  if (10 * busy >= doubts.measured_runs && busy > 0)
+  if (busy > 0 && least_part * busy >= doubts.measured_runs)
     facts.push_back(fmt::format("the machine was busy in {} of {} runs, so repeat when it is idle", busy, doubts.measured_runs));
   if (doubts.drift && doubts.drift->beyond_noise)
-    facts.push_back(fmt::format("the machine changed by {:+.1f} % meanwhile", doubts.drift->change * 100));
+    facts.push_back(
+        fmt::format("the throughput of the control runs changed by {:+.1f} % during the study", doubts.drift->change * 100));
   return facts;
 }
 

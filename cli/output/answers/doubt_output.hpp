@@ -15,11 +15,12 @@ struct DoubtLine {
   bool is_warning = true; // otherwise it says that a check found nothing
 };
 
-// One line per doubt: drift, slow nodes and networks, busy machines, simulated and modelled runs.
+// One line per doubt: drift, slow nodes and networks, busy machines, simulated and modelled runs, runs with different software or
+// hardware, and runs whose Python environment was another one than at the submission.
 std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts);
 
-// The doubts that bear on a whole verdict, each as a short part of its headline: "the machine was busy in 49 of 60 runs, so
-// repeat when it is idle". The lines above have the details.
+// The doubts that concern the whole study: busy machines, if at least a tenth of the runs had one, and a drift beyond the noise.
+// Each is a part of the verdict's headline: "the machine was busy in 49 of 60 runs, so repeat when it is idle".
 std::vector<std::string> deciding_facts(const store::Doubts& doubts);
 
 // Prints the lines, for programs with their figures.

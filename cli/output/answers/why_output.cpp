@@ -46,7 +46,7 @@ void print_waterfalls(Context& context, const std::vector<store::Attribution>& p
   constexpr std::size_t most_waterfalls = 8;
   const auto largest = largest_points(points);
   for (std::size_t i = 0; i < std::min(largest.size(), most_waterfalls); ++i)
-    context.out.block("", (i == 0 ? "" : "\n") + waterfall_of(largest[i], labels));
+    context.out.drawing((i == 0 ? "" : "\n") + waterfall_of(largest[i], labels));
 }
 
 } // namespace

@@ -286,9 +286,9 @@
     if (point[4]) lines.push(point[4]);
     return lines;
   }
-  function legend(chart, width) {
+  function legend(chart, has_text_legend) {
     return {
-      display: chart.series.length > 1 && !has_long_name(chart, width),
+      display: chart.series.length > 1 && !has_text_legend,
       position: 'bottom',
       labels: {
         color: ink().text,
@@ -308,7 +308,7 @@
     };
   }
 
-  function config(chart, width) {
+  function config(chart, width, has_text_legend) {
     const is_bars = chart.x.categories.length > 0;
     return {
       type: is_bars ? 'bar' : 'scatter',
@@ -323,7 +323,7 @@
         scales: scales(chart, width),
         interaction: { mode: 'nearest', intersect: true },
         plugins: {
-          legend: legend(chart, width),
+          legend: legend(chart, has_text_legend),
           error_bars: { chart },
           tooltip: {
             filter: (item) => !item.dataset.is_edge,
@@ -361,8 +361,9 @@
   }
 
   // A legend takes about a line per series on a narrow page.
-  function height_of(chart, width) {
-    const legend_height = chart.series.length > 1 && !has_long_name(chart, width) ? Math.ceil((chart.series.length * (width < 500 ? 200 : 150)) / width) * 24 : 0;
+  function height_of(chart, width, has_text_legend) {
+    const has_legend = chart.series.length > 1 && !has_text_legend;
+    const legend_height = has_legend ? Math.ceil((chart.series.length * (width < 500 ? 200 : 150)) / width) * 24 : 0;
     if (!chart.horizontal) return legend_height + (width < 500 ? 280 : 340);
     const lines = Math.max(...chart.x.categories.map((name) => lines_of(name, category_room(chart, width)).length));
     return legend_height + Math.max(150, 80 + chart.x.categories.length * Math.max(34, lines * 15 + 8));
@@ -379,11 +380,12 @@
     canvas.setAttribute('aria-label', chart.title + '. ' + chart.caption);
     if (place.nextElementSibling && place.nextElementSibling.className === 'legend') place.nextElementSibling.remove();
     const width = place.clientWidth || 800;
-    place.style.height = height_of(chart, width) + 'px';
+    const has_text_legend = has_long_name(chart, width);
+    place.style.height = height_of(chart, width, has_text_legend) + 'px';
     place.appendChild(canvas);
-    const drawing = new Chart(canvas, config(chart, width));
+    const drawing = new Chart(canvas, config(chart, width, has_text_legend));
     drawn.set(chart.id, drawing);
-    if (has_long_name(chart, width)) add_text_legend(chart, place, drawing);
+    if (has_text_legend) add_text_legend(chart, place, drawing);
   }
 
   function charts_of_page() {

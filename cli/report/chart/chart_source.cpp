@@ -27,9 +27,8 @@ std::map<std::string, double> best_throughputs(const ChartSource& source)
 ChartSource chart_source(store::Database& database, const Home& home, const store::StudyRow& study,
                          std::vector<store::RunRow> runs)
 {
-  auto compared = store::points_of(store::compared_runs(database, runs, ""));
+  auto compared = store::points_of(store::compared_runs(database, runs, ""), "", study.labels);
   auto shown = store::labels_of(compared, study.labels);
-  store::give_titles(compared, shown);
   ChartSource source{database, home, study, std::move(runs), store::scaling_of_study(database, study.id), std::move(compared)};
   source.shown = std::move(shown);
   choose_labels(source);

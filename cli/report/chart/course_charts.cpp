@@ -141,9 +141,8 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
   }
   if (chart.series.empty()) return {};
   if (!apart.empty())
-    chart.caption +=
-        " Not drawn, because some repeats were already at their end when others began to be measured: " + join(apart, ", ") +
-        ". Evaluate more often.";
+    chart.caption += " Not drawn, because some repeats had ended before others had their first value: " + join(apart, ", ") +
+                     ". With more frequent evaluations they are drawn.";
   if (!shown.is_share) chart.y.scale = scale_of(chart.series);
   return {{std::move(chart)}, ""};
 }

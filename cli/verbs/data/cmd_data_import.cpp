@@ -103,13 +103,13 @@ bool holds_same(const fs::path& packed, const PackedFile& source)
   }
 }
 
-// Whether the set was imported by an earlier call, which may have been killed after its last step but one: its copy is then a
-// second name of the set.
+// Whether an earlier call imported the same set. If that call was killed after it had linked the copy to the set's name and
+// before it removed the copy's own name, that name is removed now.
 bool was_imported(const PackedFile& source, const fs::path& target)
 {
   if (!holds_same(target, source)) return false;
   Copy copy(target);
-  if (is_there(copy.path())) copy.lock(); // its destructor removes the name
+  if (is_there(copy.path())) copy.lock(); // a locked copy removes its name when it is destroyed
   return true;
 }
 

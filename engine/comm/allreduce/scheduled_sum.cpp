@@ -6,6 +6,7 @@
 #include <algorithm>
 
 namespace dt::comm {
+
 ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, const MessageLimits& limits, Wire wire,
                            SumBuffers& buffers, std::span<float> values)
     : comm_(comm), parcels_(parcels), chunk_length_(std::min(limits.chunk_length, values.size())),

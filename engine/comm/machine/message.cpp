@@ -3,6 +3,6 @@
 namespace dt::comm {
 
 // 60 KiB: over TCP, Open MPI sends up to 64 KiB including its header at once; for longer messages it first asks the receiver.
-MessageLimits usual_limits(std::size_t, Travel) { return {.chunk_length = 15 * 1024, .posted_receives = 16}; }
+MessageLimits usual_limits(std::size_t, Travel) { return {.chunk_length = 15 * 1024}; }
 
 } // namespace dt::comm

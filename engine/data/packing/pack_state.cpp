@@ -180,7 +180,7 @@ void PackState::forget_finished(const std::filesystem::path& output)
 {
   const auto journal = with_ending(output, ".journal");
   if (!is_there(journal) || is_there(with_ending(output, ".partial"))) return;
-  if (try_lock_removable(journal)) ::unlink(journal.c_str());
+  if (const auto lock = try_lock_removable(journal)) ::unlink(journal.c_str());
 }
 
 void PackState::discard()

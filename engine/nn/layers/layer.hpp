@@ -13,7 +13,8 @@
 
 namespace dt::nn {
 
-// What a layer's formula takes beside its inputs and parameters, by the name that model.layers has for it: {"kernel", 3}.
+// What a layer's formula takes beside its inputs and parameters, by the name that model.layers has for it, if it has one:
+// {"kernel", 3}.
 using LayerAttributes = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double>>>;
 
 class Layer {

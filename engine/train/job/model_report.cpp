@@ -65,7 +65,7 @@ Json attributes_json(const nn::LayerDescription& layer)
   Json attributes = Json::object();
   for (const auto& [name, value] : layer.attributes)
     attributes[name] = std::visit([](auto content) { return Json(content); }, value);
-  if (layer.kind == "batch norm") attributes["momentum"] = std::stod(fmt::format("{}", optim::statistic_rate));
+  if (layer.kind == "batch norm") attributes["momentum"] = optim::statistic_rate;
   return attributes;
 }
 

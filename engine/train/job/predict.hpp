@@ -18,8 +18,8 @@ struct PredictOptions {
 };
 
 // Writes "logits" (samples x classes), "labels" and, if asked, "images" (samples x channels x height x width, normalised) as
-// 32-bit floats, and prints loss and accuracy. Throws a recipe error if data set, model and weights do not fit; a usage error if
-// the output is there already.
+// 32-bit floats, and prints how many of the images have their largest output at their label. Throws a recipe error if data set,
+// model and weights do not fit; a usage error if the output is there already.
 int predict(const PredictOptions& options);
 
 } // namespace dt::train

@@ -211,7 +211,7 @@ void Trainer::take_mean_loss()
 {
   const double begin_s = comm::monotonic_s();
   const double mean = mean_of_workers(or_not_measured(result_.final_loss), parts_.roles, comm_);
-  if (comm_.is_root()) result_.final_loss = mean;
+  if (comm_.is_root()) result_.final_loss = if_measured(mean);
   const double seconds = comm::monotonic_s() - begin_s;
   clock_.add_evaluation(seconds);
   measurement_.add_evaluation(seconds);

@@ -35,7 +35,7 @@ struct PricedPoint {
   double time_to_target_s = not_measured;
   double samples_to_target = not_measured;
   double node_hours = not_measured; // of one run: nodes times wall_s
-  std::string label{}, size{};      // its candidate and rest, and its size in words
+  std::string label{}, size{};      // ComparedPoint::candidate, and the size in words
   bool is_in_set = false;           // no point is at least as good in both criteria and better in one
 };
 

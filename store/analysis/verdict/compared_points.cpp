@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/natural_key.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -91,8 +92,8 @@ Matching match_by(std::vector<ComparedPoint>& a, std::vector<ComparedPoint>& b,
 std::string build_text(const ComparedRun& run)
 {
   constexpr std::string_view files = "files-";
-  if (!run.engine_build.starts_with(files)) return run.engine_build.substr(0, 10);
-  return "files " + run.engine_build.substr(files.size(), 10);
+  if (!run.engine_build.starts_with(files)) return short_key(run.engine_build);
+  return "files " + short_key(std::string_view(run.engine_build).substr(files.size()));
 }
 
 // Something that a fair comparison has in common.
@@ -201,7 +202,8 @@ void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels)
   }
 }
 
-std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key)
+std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key,
+                                     const std::map<std::string, std::string>& of_recipe)
 {
   const bool with_rest = !key.empty() && differ_in_more(runs);
   using Place = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
@@ -219,7 +221,7 @@ std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::str
     refuse_mixture(point);
     points.push_back(std::move(point));
   }
-  give_titles(points, labels_of(points, {}));
+  give_titles(points, labels_of(points, of_recipe));
   return points;
 }
 
@@ -286,17 +288,12 @@ std::vector<std::string> differences(const Matching& matching)
 std::vector<std::string> differences(std::span<const Contest> contests)
 {
   std::vector<std::string> sentences;
-  for (const auto& common : commons)
-    for (const auto& contest : contests) {
-      std::vector<ComparedRun> runs;
-      for (const auto& point : contest.points) runs.insert(runs.end(), point.runs.begin(), point.runs.end());
-      const auto values = values_of(common, runs);
-      if (values.find(" and ") != std::string::npos)
-        add_once(sentences, std::string("the ") + common.what + " of the candidates differ: " + values);
-    }
   for (const auto& contest : contests) {
     std::vector<ComparedRun> runs;
     for (const auto& point : contest.points) runs.insert(runs.end(), point.runs.begin(), point.runs.end());
+    for (const auto& common : commons)
+      if (const auto values = values_of(common, runs); values.find(" and ") != std::string::npos)
+        add_once(sentences, std::string("the ") + common.what + " of the candidates differ: " + values);
     for (const auto& name : dependence_names(runs))
       if (const auto texts = dependences_of(name, runs); texts.size() > 1)
         add_once(sentences, "the " + name + " of the candidates differ: " + join(texts, "; "));

@@ -33,7 +33,9 @@ std::string title_of(const ComparedPoint& point);
 // With a key (a column such as "sync_strategy" or "strategy"), a candidate is a value of it. Runs that have the same value and
 // size but different labels differ in another parameter: their points are kept apart by the rest of the label. If the label does
 // not tell how they differ, throws Error (usage) that lists them.
-std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key = {});
+// `of_recipe`: the recipe's own labels, for the titles of the points (StudyRecord::labels).
+std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key = {},
+                                     const std::map<std::string, std::string>& of_recipe = {});
 
 // The shown labels of these points, which are looked at together.
 PointLabels labels_of(std::span<const ComparedPoint> points, const std::map<std::string, std::string>& of_recipe);

@@ -16,6 +16,7 @@ using Values = std::map<std::string, std::string>; // by key
 struct Axis {
   std::string key;
   std::vector<std::string> values;
+  bool is_of_words = true; // no value is a number or a truth value
   bool is_implied = false;
 };
 
@@ -35,8 +36,6 @@ bool is_number(const std::string& value)
 
 // A number or a truth value, which says nothing without its key.
 bool needs_key(const std::string& value) { return is_number(value) || value == "true" || value == "false"; }
-
-bool is_of_words(const Axis& axis) { return std::none_of(axis.values.begin(), axis.values.end(), needs_key); }
 
 bool varies(const Axis& axis)
 {
@@ -61,7 +60,10 @@ std::vector<Axis> axes_of(const std::vector<std::string>& labels)
         axes.push_back({word.key, {}});
   for (const auto& label : labels) {
     const auto values = values_of(label);
-    for (auto& axis : axes) axis.values.push_back(values.contains(axis.key) ? values.at(axis.key) : "");
+    for (auto& axis : axes) {
+      axis.values.push_back(values.contains(axis.key) ? values.at(axis.key) : "");
+      if (needs_key(axis.values.back())) axis.is_of_words = false;
+    }
   }
   return axes;
 }
@@ -71,7 +73,7 @@ void mark_implied(std::vector<Axis>& axes)
 {
   std::vector<Axis*> order;
   for (auto& axis : axes) order.push_back(&axis);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return is_of_words(*a) && !is_of_words(*b); });
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->is_of_words && !b->is_of_words; });
   for (auto at = order.rbegin(); at != order.rend(); ++at)
     (*at)->is_implied = std::any_of(order.begin(), order.end(), [&](const Axis* other) {
       return other != *at && !other->is_implied && implies(*other, **at);
@@ -82,14 +84,14 @@ void mark_implied(std::vector<Axis>& axes)
 std::string text_of(const std::vector<const Axis*>& axes, std::size_t place, bool with_keys)
 {
   const auto of_numbers =
-      static_cast<std::size_t>(std::count_if(axes.begin(), axes.end(), [](auto* axis) { return !is_of_words(*axis); }));
+      static_cast<std::size_t>(std::count_if(axes.begin(), axes.end(), [](auto* axis) { return !axis->is_of_words; }));
   const bool is_one_beside_words = of_numbers == 1 && axes.size() > 1;
   std::vector<std::string> words, numbers;
   for (const auto* axis : axes) {
     const auto& value = axis->values[place];
     if (value.empty()) continue;
-    const bool has_key = !axis->key.empty() && (with_keys || !(is_of_words(*axis) || is_one_beside_words));
-    (is_of_words(*axis) ? words : numbers).push_back(has_key ? axis->key + " " + value : value);
+    const bool has_key = !axis->key.empty() && (with_keys || !(axis->is_of_words || is_one_beside_words));
+    (axis->is_of_words ? words : numbers).push_back(has_key ? axis->key + " " + value : value);
   }
   words.insert(words.end(), numbers.begin(), numbers.end());
   return join(words, " · ");

@@ -45,7 +45,7 @@ std::string too_few(const Standing& standing)
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < standing.samples.size(); ++i)
     if (!has_enough_runs(standing.samples[i])) places.push_back(i);
-  return places.empty() ? "" : "; with fewer than 3 runs nothing can be said about " + names_of(standing, places);
+  return places.empty() ? "" : "with fewer than 3 runs nothing can be said about " + names_of(standing, places);
 }
 
 // "by throughput"
@@ -299,7 +299,7 @@ std::string further_text(const Standing& standing, const Standing& first)
     return metric_text(standing) + " too" + (lead.empty() ? "" : ": " + lead);
   }
   auto text = outcome_text(standing, metric_text(standing), "");
-  if (outcome != Outcome::one && !text.empty()) text.front() = static_cast<char>(text.front() - 'A' + 'a');
+  if (outcome != Outcome::one && !text.empty()) text.replace(0, 1, lower_case(std::string_view(text).substr(0, 1)));
   return text;
 }
 
@@ -320,6 +320,13 @@ std::vector<std::string> contenders(const Standing& standing)
   return lines;
 }
 
+// Whether the candidates with enough runs were compared.
+bool is_ranked(const Standing& standing)
+{
+  const auto outcome = outcome_of(standing);
+  return outcome == Outcome::one || outcome == Outcome::several;
+}
+
 std::string with_facts(std::string headline, std::span<const std::string> facts)
 {
   for (const auto& fact : facts)
@@ -334,8 +341,7 @@ std::string sentence_of(const Standing& standing)
   auto text = outcome_text(standing, metric_text(standing), place_text(standing));
   const auto best = may_be_best(standing);
   if (outcome_of(standing) == Outcome::several && best.size() < standing.ranked.size()) text += ": " + names_of(standing, best);
-  if (outcome_of(standing) == Outcome::one || outcome_of(standing) == Outcome::several) text += too_few(standing);
-  return with_facts(std::move(text), std::vector{reached_by(standing)});
+  return with_facts(std::move(text), std::vector{is_ranked(standing) ? too_few(standing) : "", reached_by(standing)});
 }
 
 VerdictText verdict_text(std::span<const Standing> standings, std::span<const std::string> facts)
@@ -347,10 +353,7 @@ VerdictText verdict_text(std::span<const Standing> standings, std::span<const st
     parts.push_back(further_text(standings[i], first));
     if (is_as_open(standings[i], first)) metrics += " and " + metric_text(standings[i]);
   }
-  if (outcome_of(first) == Outcome::one || outcome_of(first) == Outcome::several) {
-    auto missing = too_few(first);
-    parts.push_back(missing.empty() ? missing : missing.substr(2));
-  }
+  if (is_ranked(first)) parts.push_back(too_few(first));
   parts.push_back(reached_by(first));
   parts.insert(parts.end(), facts.begin(), facts.end());
   return {with_facts(outcome_text(first, metrics, place_text(first)), parts), contenders(first)};

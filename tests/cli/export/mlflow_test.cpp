@@ -221,7 +221,7 @@ TEST_CASE("an answer without an end is given up after 64 MiB")
   const TrackingServer server(home.file("state"), {"--answer", "experiments/get-by-name=0"});
   const auto exported = export_to(home, server.url());
   CHECK(exported.exit_code == 74);
-  CHECK_THAT(exported.err, Contains("the answer has more than 64 MiB, which is no answer of an MLflow server"));
+  CHECK_THAT(exported.err, Contains("the answer has more than 64 MiB, so it does not come from an MLflow server"));
 }
 
 TEST_CASE("credentials are taken from MLflow's variables, and a refusal says which to set without showing them")

@@ -90,7 +90,7 @@ TEST_CASE("every view tells studies of one name apart, and the newest of them")
     CHECK(rows[1].at("study_newest") == 1);
   }
   const auto phases = home.json({"query", "select distinct study, study_key from phases_flat order by 2"}).at("rows");
-  CHECK(phases.size() == 2);
+  REQUIRE(phases.size() == 2);
   CHECK(phases[0].at("study") == "quick");
   CHECK(home.json({"results", "all", "--where", "study_newest=1"}).at("runs").size() == 2);
 }

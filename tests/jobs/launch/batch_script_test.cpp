@@ -268,7 +268,7 @@ TEST_CASE("lines before the modules, the modules and the set-up lines run in thi
   CHECK(stage.go("echo last").out == "here load gcc\nhere load mpi\nthen\nlast\n");
   stage.run.spec.resources.setup_before = {"false"};
   const auto failed = stage.go("echo never");
-  CHECK(failed.err.find("line of resources.setup_before 1 failed: false (exit code 1)") != std::string::npos);
+  CHECK(failed.err.find("resources.setup_before: line 1 failed: false (exit code 1)") != std::string::npos);
 }
 
 TEST_CASE("a set-up line that fails ends the job before the launch, with a recorded code and a sentence")

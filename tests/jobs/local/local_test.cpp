@@ -411,7 +411,8 @@ TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there ag
   const auto trouble = local::Queue(place.home()).trouble();
   REQUIRE(eventually([&] { return read_file_if_exists(trouble).value_or("").find("dtjob") != std::string::npos; }));
   CHECK_FALSE(std::filesystem::exists(job.attempt.owner()));
-  CHECK(place.status_of("one").job.hindrance.remedy == "remove what the reason names; the job then starts by itself");
+  CHECK(place.status_of("one").job.hindrance.remedy ==
+        "correct the problem that the reason describes; the job then starts without a new submission");
   CHECK_FALSE(place.status_of("one").job.hindrance.needs_new_job);
   std::filesystem::copy_file(DTCTL_BINARY_DIR "/bin/dtjob", place.trace().parent_path() / "dtjob");
   REQUIRE(eventually([&] { return all_final(place.status()); }));

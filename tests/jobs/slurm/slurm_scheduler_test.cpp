@@ -705,3 +705,22 @@ TEST_CASE("scheduler_args that dtctl does not know refuse their runs, with the w
   CHECK(outcomes[0].error.starts_with("resources.scheduler_args: `--nodes` cannot be used"));
   CHECK(stage.slurm->jobs.empty());
 }
+
+TEST_CASE("a waiting job is told of a reservation on nodes of its partition, and of no other")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto& job = stage.slurm->queue[0];
+  job.reason = "ReqNodeNotAvail";
+  job.partition = "main";
+  SlurmNode node;
+  node.name = "n0";
+  node.partitions = "main";
+  stage.slurm->known_nodes = {node};
+  const auto start = static_cast<std::int64_t>(now_unix_s()) + 3600;
+  stage.slurm->known_reservations = {{"maint", {"n9"}, start, start + 60}};
+  CHECK(stage.poll(all[0], "100").reason.find("maint") == std::string::npos);
+  stage.slurm->known_reservations[0].nodes = {"n0"};
+  CHECK(stage.poll(all[0], "100").reason.find("the reservation maint begins") != std::string::npos);
+}

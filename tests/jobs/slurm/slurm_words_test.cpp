@@ -167,9 +167,9 @@ TEST_CASE("of reservations in the way of a job the first is named, with the time
   job.id = 12;
   job.time_limit_s = 7200;
   const double now = 1'000'000;
-  const std::vector<SlurmReservation> all{{"late", "node[1-2]", 1'006'000, 1'009'000},
-                                          {"maint", "node[1-2]", 1'003'600, 1'009'000},
-                                          {"begun", "node[1-2]", 999'000, 1'001'000}};
+  const std::vector<SlurmReservation> all{{"late", {"node1", "node2"}, 1'006'000, 1'009'000},
+                                          {"maint", {"node1", "node2"}, 1'003'600, 1'009'000},
+                                          {"begun", {"node1", "node2"}, 999'000, 1'001'000}};
   const auto words = words_of_reservation(job, all, now);
   CHECK(words.starts_with("; the reservation maint begins at "));
   CHECK(words.ends_with(

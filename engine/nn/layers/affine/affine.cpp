@@ -22,6 +22,7 @@ ParameterShape Affine::weight_shape() const
 {
   auto dims = weight_dims();
   const auto outputs = output().shape.channels;
+  // A convolution with groups: groups x outputs of a group x inputs of a group x height x width.
   if (dims.size() == 5) dims = {outputs, dims[2], dims[3], dims[4]};
   return {name() + ".weight", dims, ParameterKind::weight, feeds_relu_, weight_count() / outputs};
 }

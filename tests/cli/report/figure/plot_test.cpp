@@ -358,7 +358,7 @@ TEST_CASE("a label whose repeats have no time in common is named under the curve
   const auto drawn = home.run({"plot", "last", "--kind", "loss"});
   INFO(drawn.err);
   const auto text = std::regex_replace(drawn.out, std::regex("\\s+"), " ");
-  CHECK_THAT(text, Contains("began to be measured: hsgd. Evaluate more often."));
+  CHECK_THAT(text, Contains("had their first value: hsgd. With more"));
 }
 
 TEST_CASE("plot says what is wrong or missing, with exit code 2")

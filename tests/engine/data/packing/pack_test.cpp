@@ -225,7 +225,7 @@ TEST_CASE("a set that is there is left as it is if it would be equal, and is nev
   CHECK(read(options.output) == "something else");
 }
 
-TEST_CASE("a call that was killed before any of its last steps goes on when it is repeated, and leaves no journal")
+TEST_CASE("a call that was killed before any of its calls that change files goes on when it is repeated, and leaves no journal")
 {
   const TemporaryFolder folder;
   const auto source = folder.path() / "s";
@@ -234,6 +234,7 @@ TEST_CASE("a call that was killed before any of its last steps goes on when it i
   options.threads = 1;
   const auto pack_until = [&](int call) { return dt::test::TracedProgram([&] { data::pack_data(options); }).run(call); };
   const int calls = pack_until(0).changes;
+  REQUIRE(calls > 2);
   const auto whole = read(options.output);
   for (int call = 1; call <= calls; ++call) {
     for (const auto* ending : {"", ".partial", ".journal"}) fs::remove(options.output.string() + ending);

@@ -123,7 +123,7 @@ class Comparison {
   void note(double distance, double size, const std::string& what)
   {
     const double share = size == 0 && distance == 0 ? 0 : distance / size;
-    if (!(share <= furthest_.first)) furthest_ = {share, what};
+    if (!std::isnan(furthest_.first) && !(share <= furthest_.first)) furthest_ = {share, what}; // a NaN stays
   }
 
   Values images(std::int64_t batch, std::uint64_t stream) const

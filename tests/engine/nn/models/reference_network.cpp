@@ -49,7 +49,10 @@ Windows Network::windows(const Node& node) const
                 line.integer("kernel"),
                 line.integer("stride"),
                 line.integer("padding")};
-  line.kind == "convolution" ? void(shape.groups = line.integer("groups")) : void(shape.ceil = line.boolean("ceil"));
+  if (line.kind == "convolution")
+    shape.groups = line.integer("groups");
+  else
+    shape.ceil = line.boolean("ceil");
   return shape;
 }
 
@@ -143,8 +146,8 @@ Network::Result Network::train(const Values& images, const Parameters& parameter
 {
   images_ = images, parameters_ = &parameters;
   for (auto& node : nodes_) node.output = forward(node, true), node.gradient.clear();
-  Result result{.logits = nodes_.back().output};
-  const auto loss = softmax_cross_entropy(result.logits, labels);
+  Result result;
+  const auto loss = softmax_cross_entropy(nodes_.back().output, labels);
   result.loss = loss.mean;
   nodes_.back().gradient = loss.gradient;
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {

@@ -18,7 +18,6 @@ class Network {
 
   using Parameters = std::map<std::string, Values>; // "conv1.weight" -> its numbers in plain order
   struct Result {
-    Values logits;
     double loss = 0;
     Parameters gradients{}; // of the mean loss; of a running statistic: this batch's value
   };
