@@ -36,26 +36,35 @@ std::optional<mode_t> mode_of(const fs::path& path)
   throw system_error("look at " + path.string(), errno);
 }
 
-void expect_regular(const Descriptor& file, const fs::path& path)
+struct stat status_of(const Descriptor& file, const fs::path& path)
 {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw system_error("read " + path.string(), errno);
+  return status;
+}
+
+void expect_regular(const Descriptor& file, const fs::path& path)
+{
+  const auto status = status_of(file, path);
   if (S_ISDIR(status.st_mode)) throw IrregularFile("read " + path.string() + ": Is a directory");
   if (!S_ISREG(status.st_mode)) throw IrregularFile("read " + path.string() + ": Is a FIFO or a device, not a file");
 }
 
 std::string read_whole(const Descriptor& file, const fs::path& path)
 {
-  std::string bytes;
-  constexpr std::size_t block = 64 * 1024;
+  constexpr std::size_t most = 64 * 1024;
+  // A file of /proc says that its size is 0. One byte more than the size, so that the end is seen by one more read.
+  const auto said = static_cast<std::size_t>(status_of(file, path).st_size);
+  std::string bytes(said == 0 ? 4096 : said + 1, '\0');
   for (std::size_t size = 0;;) {
-    bytes.resize(size + block);
-    const auto got = ::read(file.get(), bytes.data() + size, block);
+    if (size == bytes.size()) bytes.resize(size + most);
+    const auto got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error("read " + path.string(), errno);
     size += static_cast<std::size_t>(got);
+    if (got > 0) continue;
     bytes.resize(size);
-    if (got == 0) return bytes;
+    return bytes;
   }
 }
 

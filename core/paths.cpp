@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include <unistd.h>
+
 namespace dt {
 namespace {
 
@@ -72,6 +74,24 @@ ProjectConfig find_project_config(const fs::path& start)
     if (objection) found.ignored.push_back(printable(file.string()) + " is ignored: " + *objection);
     if (is_last(folder)) return found;
   }
+}
+
+fs::path find_program(const std::string& word, std::string_view path)
+{
+  const auto is_program = [](const fs::path& file) {
+    std::error_code none;
+    return fs::is_regular_file(file, none) && ::access(file.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != std::string::npos) return is_program(word) ? fs::path(word) : fs::path();
+  for (const auto& folder : split(path, ':'))
+    if (auto file = fs::path(folder.empty() ? "." : folder) / word; is_program(file)) return file;
+  return {};
+}
+
+bool is_installed(const std::string& program)
+{
+  const char* path = std::getenv("PATH");
+  return !find_program(program, path == nullptr ? "" : path).empty();
 }
 
 fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }

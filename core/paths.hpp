@@ -72,6 +72,13 @@ std::filesystem::path simulator_program();
 // error if the file does not exist.
 std::filesystem::path agent_program();
 
+// The file of the program that the first word of a command names, or nothing if there is none that may be executed. A word
+// without a slash is looked up in `path`, the value of a variable PATH.
+std::filesystem::path find_program(const std::string& word, std::string_view path);
+
+// Whether this process finds the program in its own PATH.
+bool is_installed(const std::string& program);
+
 // Folder of the modules with which a user's own program reports, dtctl_report.py and dtctl_report.h: <prefix>/share/dtctl/report
 // if installed, else share/dtctl/report of the source tree. Empty if neither exists.
 std::filesystem::path report_modules();

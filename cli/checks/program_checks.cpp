@@ -1,6 +1,7 @@
 #include "cli/checks/program_checks.hpp"
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/program/program_files.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -11,7 +12,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace dt::cli {
 namespace {
@@ -27,12 +27,6 @@ bool runs_here(const RunSpec& run)
          resources.setup.empty() && resources.setup_before.empty();
 }
 
-bool can_execute(const fs::path& path)
-{
-  std::error_code unknown;
-  return fs::is_regular_file(path, unknown) && ::access(path.c_str(), X_OK) == 0;
-}
-
 std::string path_variable(const RunSpec& run)
 {
   if (const auto own = run.resources.env.find("PATH"); own != run.resources.env.end()) return own->second;
@@ -40,19 +34,13 @@ std::string path_variable(const RunSpec& run)
   return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
 }
 
-bool is_in_path(const std::string& program, const RunSpec& run)
-{
-  const auto folders = split(path_variable(run), ':');
-  return std::any_of(folders.begin(), folders.end(), [&](const auto& folder) { return can_execute(fs::path(folder) / program); });
-}
-
 // Why the program that begins a command cannot be started on this machine; empty if it can.
 std::string objection_to(const std::string& program, const RunSpec& run)
 {
   if (program.find('/') == std::string::npos)
-    return is_in_path(program, run) ? "" : "there is no program " + program + " in PATH";
+    return !find_program(program, path_variable(run)).empty() ? "" : "there is no program " + program + " in PATH";
   if (!fs::path(program).is_absolute()) return {};
-  if (can_execute(program)) return {};
+  if (!find_program(program, {}).empty()) return {};
   return fs::exists(program) ? program + " is not executable" : "there is no program " + program;
 }
 

@@ -1,6 +1,7 @@
 #include "core/program/interpreter.hpp"
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace dt {
 namespace {
@@ -74,15 +74,8 @@ std::optional<std::size_t> place_of_python(const Words& command)
 
 fs::path file_of(const std::string& word)
 {
-  const auto is_program = [](const fs::path& file) {
-    std::error_code none;
-    return fs::is_regular_file(file, none) && ::access(file.c_str(), X_OK) == 0;
-  };
-  if (word.find('/') != std::string::npos) return is_program(word) ? fs::path(word) : fs::path();
   const char* path = std::getenv("PATH");
-  for (const auto& folder : split(path == nullptr ? "" : path, ':'))
-    if (const auto file = fs::path(folder.empty() ? "." : folder) / word; is_program(file)) return file;
-  return {};
+  return find_program(word, path == nullptr ? "" : path);
 }
 
 // The first two lines of a file, of which at most 4 KiB are read.

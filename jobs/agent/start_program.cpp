@@ -71,6 +71,12 @@ void choose_transports(const std::vector<std::string>& words)
   if (!user_chooses_transports(words, is_set)) ::setenv("OMPI_MCA_pml", "ob1", 1);
 }
 
+// Open MPI 4 does not start where neither ssh nor rsh is installed, as in containers, even if all ranks are on this node.
+void do_without_remote_shell()
+{
+  if (!is_installed("ssh") && !is_installed("rsh")) ::setenv("OMPI_MCA_plm", "isolated", 0);
+}
+
 // The first of these variables that is set, as a number.
 std::optional<int> number_in(std::initializer_list<const char*> variables)
 {
@@ -123,7 +129,10 @@ int launch(std::vector<std::string> words, const LaunchTerms& terms)
     block_sigterm_here();
     start_daemons_without_sigterm();
   }
-  if (terms.one_node) choose_transports(words);
+  if (terms.one_node) {
+    choose_transports(words);
+    do_without_remote_shell();
+  }
   report_launch();
   // dtengine measures from here how long it takes to the first step.
   ::setenv("DTCTL_LAUNCH_UNIX_S", fmt::format("{:.6f}", now_unix_s()).c_str(), 1);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string_view>
+#include <tuple>
 
 namespace dt::store {
 namespace {
@@ -210,10 +212,8 @@ struct Point {
   MissingPhases missing{};
 };
 
-bool belongs_to(const ScalingRow& row, const MeasuredRun& run)
-{
-  return run.series == row.label && run.nodes == row.nodes && run.ranks == row.ranks && run.workers == row.workers;
-}
+// What tells the points of a study apart: series, nodes, ranks, workers.
+using PointKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t>;
 
 std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes sizes)
 {
@@ -221,15 +221,18 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
   for (const auto& run : runs) measured.push_back(run.measured);
   std::vector<Point> points;
   for (auto& row : scaling_of(measured, sizes)) points.push_back({.row = std::move(row), .members = {}});
+  std::map<PointKey, Point*> found;
+  for (auto& point : points) found.try_emplace({point.row.label, point.row.nodes, point.row.ranks, point.row.workers}, &point);
   for (const auto& run : runs) {
-    const auto point =
-        std::find_if(points.begin(), points.end(), [&](const Point& p) { return belongs_to(p.row, run.measured); });
-    if (point == points.end() || !run.measured.succeeded) continue;
+    const auto& own = run.measured;
+    const auto at = found.find({own.series, own.nodes, own.ranks, own.workers});
+    if (at == found.end() || !own.succeeded) continue;
+    auto& point = *at->second;
     if (const auto logs = log_factors(run)) {
-      point->members.push_back({&run, *logs});
-      point->missing = point->missing | missing_of(run);
+      point.members.push_back({&run, *logs});
+      point.missing = point.missing | missing_of(run);
     } else {
-      ++point->left_out;
+      ++point.left_out;
     }
   }
   for (auto& point : points) {
@@ -335,12 +338,11 @@ Attribution attribution_of(const Point& own, const Point* base)
   return point;
 }
 
-// The point that `own` is compared with: the first of its label, if that is the label's baseline. Null: the ideal machine.
-const Point* base_of(const Point& own, const std::vector<Point>& points)
+// The point that `own` is compared with: `first`, the first of its label, if that is the label's baseline. Null: the ideal
+// machine.
+const Point* base_of(const Point& own, const Point& first)
 {
-  if (own.row.baseline_size == 0) return nullptr;
-  const auto base = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.row.label == own.row.label; });
-  return base->row.size == own.row.baseline_size ? &*base : nullptr;
+  return own.row.baseline_size != 0 && first.row.size == own.row.baseline_size ? &first : nullptr;
 }
 
 } // namespace
@@ -378,7 +380,9 @@ std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, St
 {
   const auto points = points_of(runs, sizes);
   std::vector<Attribution> attributions;
-  for (const auto& point : points) attributions.push_back(attribution_of(point, base_of(point, points)));
+  std::map<std::string_view, const Point*> first; // of each label
+  for (const auto& point : points)
+    attributions.push_back(attribution_of(point, base_of(point, *first.try_emplace(point.row.label, &point).first->second)));
   return attributions;
 }
 

@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -100,11 +101,12 @@ PlannedRun read_spec(const fs::path& run_folder, const std::string& key)
 
 std::int64_t read_lines_from(const fs::path& file, std::int64_t offset, const std::function<void(std::string_view)>& take)
 {
-  constexpr std::size_t block_bytes = 4 * 1024 * 1024;
+  constexpr std::int64_t most_bytes = 4 * 1024 * 1024;
   const auto stream = as_folder_error([&] { return std::make_unique<OpenFile>(file); });
-  if (!stream->is_open()) return offset;
+  const auto size = stream->size();
+  if (size <= offset) return offset;
   std::string pending; // the beginning of an incomplete line
-  std::string block(block_bytes, '\0');
+  std::string block(static_cast<std::size_t>(std::min(most_bytes, size - offset)), '\0');
   for (auto at = offset;;) {
     const auto bytes = as_folder_error([&] { return stream->read(block, at); });
     if (bytes.empty()) return offset;

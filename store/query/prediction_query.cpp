@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace dt::store {
 namespace {
@@ -156,18 +157,12 @@ SizeUnit unit_of(const Runs& runs, std::optional<SizeUnit> asked)
   return !by_density && varies(runs, [](const Run& run) { return run.at.nodes; }) ? SizeUnit::nodes : SizeUnit::ranks;
 }
 
-void add_to_series(std::vector<SeriesMeasurements>& all, Run run, bool by_nodes, bool one_node)
+void add_run(SeriesMeasurements& series, Run run)
 {
-  auto series = std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.series == run.series; });
-  if (series == all.end()) {
-    series = all.insert(all.end(), {.series = run.series, .traits = run.traits, .sizes = {}});
-    series->traits.by_nodes = by_nodes;
-    series->traits.ranks_per_node = one_node ? any_number_of_ranks : run.ranks_per_node;
-  }
-  run.at.size = by_nodes ? run.at.nodes : run.at.ranks;
+  run.at.size = series.traits.by_nodes ? run.at.nodes : run.at.ranks;
   auto size =
-      std::find_if(series->sizes.begin(), series->sizes.end(), [&](const auto& known) { return known.at.size == run.at.size; });
-  if (size == series->sizes.end()) size = series->sizes.insert(size, {.at = run.at, .runs = {}});
+      std::find_if(series.sizes.begin(), series.sizes.end(), [&](const auto& known) { return known.at.size == run.at.size; });
+  if (size == series.sizes.end()) size = series.sizes.insert(size, {.at = run.at, .runs = {}});
   size->runs.push_back(std::move(run.times));
 }
 
@@ -188,7 +183,16 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   const bool one_node =
       !by_nodes && std::all_of(runs.begin(), runs.end(), [](const auto& entry) { return entry.second.at.nodes == 1; });
   std::vector<SeriesMeasurements> all;
-  for (auto& [id, run] : runs) add_to_series(all, std::move(run), by_nodes, one_node);
+  std::unordered_map<std::string, std::size_t> place; // of a series in `all`
+  for (auto& [id, run] : runs) {
+    const auto [at, is_new] = place.try_emplace(run.series, all.size());
+    if (is_new) {
+      auto& series = all.emplace_back(SeriesMeasurements{.series = run.series, .traits = run.traits, .sizes = {}});
+      series.traits.by_nodes = by_nodes;
+      series.traits.ranks_per_node = one_node ? any_number_of_ranks : run.ranks_per_node;
+    }
+    add_run(all[at->second], std::move(run));
+  }
   for (auto& series : all) {
     std::sort(series.sizes.begin(), series.sizes.end(), [](const auto& a, const auto& b) { return a.at.size < b.at.size; });
     series.traits.batch = series.sizes.front().at.batch;

@@ -19,6 +19,8 @@ using dt::test::tiny_recipe;
 
 namespace {
 
+namespace fs = std::filesystem;
+
 // Trains for as long as it takes to be stopped.
 std::string endless_recipe(const std::string& more = "")
 {
@@ -97,6 +99,20 @@ TEST_CASE("a set-up line that ends the job is the cause")
   const auto run = dtctl.json({"submit", "setup.yaml", "--wait"}).at("runs")[0];
   CHECK(run.at("cause") == "set-up line 1 failed: exit 3 (exit code 3)");
   CHECK(dtctl.run({"logs"}).out.find("set-up line 1 failed: exit 3 (exit code 3)") != std::string::npos);
+}
+
+TEST_CASE("where neither ssh nor rsh is installed, as in a container, ranks of this machine start")
+{
+  const Dtctl dtctl;
+  const auto folder = dtctl.home() / "programs-without-ssh";
+  fs::create_directories(folder);
+  for (const auto& program : fs::directory_iterator("/usr/bin"))
+    if (const auto name = program.path().filename(); name != "ssh" && name != "rsh")
+      fs::create_symlink(program.path(), folder / name);
+  dtctl.write("bare.yaml",
+              tiny_recipe("resources: {ranks_per_node: 2, oversubscribe: true, env: {PATH: " + folder.string() + "}}\n"));
+  const auto run = dtctl.json({"submit", "bare.yaml", "--wait"}).at("runs")[0];
+  CHECK(run.at("state") == "succeeded");
 }
 
 TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, within seconds")

@@ -70,21 +70,28 @@ bool has_one_label(const std::vector<ComparedPoint>& points)
   });
 }
 
-// Moves the points of `b` that `is_partner` accepts next to those of `a`.
+// What two points must have in common to be compared.
+using MatchKey = std::tuple<Size, std::string, std::string>;
+
+// Moves each point of `b` next to the first point of `a` that has its key and no partner yet.
 Matching match_by(std::vector<ComparedPoint>& a, std::vector<ComparedPoint>& b,
-                  const std::function<bool(const ComparedPoint&, const ComparedPoint&)>& is_partner)
+                  const std::function<MatchKey(const ComparedPoint&)>& key_of)
 {
+  std::multimap<MatchKey, std::size_t> places; // in `b`; those of one key in the order of `b`
+  for (std::size_t i = 0; i < b.size(); ++i) places.emplace(key_of(b[i]), i);
   Matching matching;
   for (auto& point : a) {
-    const auto partner = std::find_if(b.begin(), b.end(), [&](const auto& other) { return is_partner(point, other); });
-    if (partner == b.end()) {
+    const auto partner = places.lower_bound(key_of(point));
+    if (partner == places.end() || partner->first != key_of(point)) {
       matching.only_a.push_back(std::move(point));
       continue;
     }
-    matching.pairs.push_back({std::move(point), std::move(*partner)});
-    b.erase(partner);
+    matching.pairs.push_back({std::move(point), std::move(b[partner->second])});
+    places.erase(partner);
   }
-  matching.only_b = std::move(b);
+  std::set<std::size_t> left;
+  for (const auto& [key, place] : places) left.insert(place);
+  for (const auto place : left) matching.only_b.push_back(std::move(b[place]));
   return matching;
 }
 
@@ -231,11 +238,9 @@ Matching matched(std::vector<ComparedPoint> a, std::vector<ComparedPoint> b)
       "no point of A matches one of B by label and size\n  points of A:" + listed(a) + "\n  points of B:" + listed(b);
   if (a.size() == 1 && b.size() == 1) return {{{std::move(a.front()), std::move(b.front())}}, {}, {}};
   const bool only_sizes = has_one_label(a) && has_one_label(b);
-  const auto is_partner = [&](const ComparedPoint& one, const ComparedPoint& other) {
-    return size_of(one) == size_of(other) &&
-           (only_sizes || (plain_candidate(one) == plain_candidate(other) && one.rest == other.rest));
-  };
-  auto matching = match_by(a, b, is_partner);
+  auto matching = match_by(a, b, [&](const ComparedPoint& point) {
+    return only_sizes ? MatchKey(size_of(point), {}, {}) : MatchKey(size_of(point), plain_candidate(point), point.rest);
+  });
   if (matching.pairs.empty()) throw Error(ErrorKind::usage, complaint);
   return matching;
 }
