@@ -23,8 +23,12 @@ try:
     times = in_turn_ms({"plain": plain, "ddp": wrapped}, warm, rounds, steps)
     ratios = [a / b for a, b in zip(times["ddp"], times["plain"])]
     if rank == 0:
-        row(f"DistributedDataParallel over {backend}, {size} ranks of b{batch}", round(statistics.median(times["ddp"]), 2), "ms",
-            f"{statistics.median(ratios):.4f} of plain [{min(ratios):.4f}, {max(ratios):.4f}]")
+        row(
+            f"DistributedDataParallel over {backend}, {size} ranks of b{batch}",
+            round(statistics.median(times["ddp"]), 2),
+            "ms",
+            f"{statistics.median(ratios):.4f} of plain [{min(ratios):.4f}, {max(ratios):.4f}]",
+        )
     dist.destroy_process_group()
 except Exception as error:
     text = str(error).strip()

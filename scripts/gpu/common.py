@@ -68,8 +68,12 @@ def in_turn_ms(steps, warm_up, rounds, steps_a_round):
 
 def ratio_row(what, times, name, base):
     ratios = [a / b for a, b in zip(times[name], times[base])]
-    row(what, round(statistics.median(times[name]), 3), "ms",
-        f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}] in {len(ratios)} rounds")
+    row(
+        what,
+        round(statistics.median(times[name]), 3),
+        "ms",
+        f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}] in {len(ratios)} rounds",
+    )
 
 
 class Mpi:
@@ -130,7 +134,11 @@ class Packed:
 
     @staticmethod
     def view(flat, begin, stop, p):
-        return flat[begin:stop].as_strided(p.shape, p.stride(), flat.storage_offset() + begin) if p.dim() == 4 else flat[begin:stop].view(p.shape)
+        return (
+            flat[begin:stop].as_strided(p.shape, p.stride(), flat.storage_offset() + begin)
+            if p.dim() == 4
+            else flat[begin:stop].view(p.shape)
+        )
 
     def buckets(self, size_bytes):
         """Ranges of whole tensors of at least `size_bytes`, with the number of tensors in each."""
@@ -141,6 +149,15 @@ class Packed:
                 buckets.append((begin, stop, count))
                 begin, count = stop, 0
         return buckets
+
+
+def copy_all(targets, sources):
+    """Copies each of `sources` into its target: one call on the device where torch has it (2.1)."""
+    if hasattr(torch, "_foreach_copy_"):
+        torch._foreach_copy_(targets, sources)
+    else:
+        for target, source in zip(targets, sources):
+            target.copy_(source)
 
 
 def on_final_gradient(p, function):
@@ -156,11 +173,22 @@ def resnet50():
     """torchvision's where it is there, else a plain stack of convolutions for the trial on a CPU."""
     try:
         import torchvision
+
         return torchvision.models.resnet50()
     except ImportError:
         from torch import nn
-        return nn.Sequential(nn.Conv2d(3, 16, 3, 2), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.BatchNorm2d(32), nn.ReLU(),
-                             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 1000))
+
+        return nn.Sequential(
+            nn.Conv2d(3, 16, 3, 2),
+            nn.BatchNorm2d(16),
+            nn.ReLU(),
+            nn.Conv2d(16, 32, 3, 2),
+            nn.BatchNorm2d(32),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(32, 1000),
+        )
 
 
 class Gpt(torch.nn.Module):

@@ -23,6 +23,7 @@ def count(owner, name):
 def watch():
     """Counts what an observer would wrap: batches, the outermost module's calls, backward passes, updates."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
+
     count(_BaseDataLoaderIter, "__next__")
     count(torch.autograd, "backward")
     depth = [0]
@@ -40,6 +41,7 @@ def watch():
     torch.nn.Module.__call__ = call
     try:  # the module is not an attribute of torch.optim, and has these hooks since torch 2.0
         from torch.optim.optimizer import register_optimizer_step_post_hook
+
         register_optimizer_step_post_hook(lambda *_: COUNTS.__setitem__("step", COUNTS.get("step", 0) + 1))
     except ImportError:
         row("hooks of every optimizer's step", "not there")
@@ -68,6 +70,7 @@ def plain_loop():
 def lightning_loop():
     import lightning
     import logging
+
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 
     class Module(lightning.LightningModule):
@@ -81,15 +84,20 @@ def lightning_loop():
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=0.1)
 
-    trainer = lightning.Trainer(max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, devices=1)
+    trainer = lightning.Trainer(
+        max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, devices=1
+    )
     seen("Lightning", lambda: trainer.fit(Module(), torch.utils.data.DataLoader(data(), batch_size=8)))
 
 
 def accelerate_loop():
     import accelerate
+
     accelerator = accelerate.Accelerator()
     module = torch.nn.Linear(16, 4)
-    module, optimizer, loader = accelerator.prepare(module, torch.optim.SGD(module.parameters(), lr=0.1), torch.utils.data.DataLoader(data(), batch_size=8))
+    module, optimizer, loader = accelerator.prepare(
+        module, torch.optim.SGD(module.parameters(), lr=0.1), torch.utils.data.DataLoader(data(), batch_size=8)
+    )
 
     def train():
         for images, labels in loader:
@@ -116,7 +124,15 @@ def transformers_loop():
 
     rows = [{"x": torch.randn(16), "labels": torch.tensor(1)} for _ in range(64)]
     with tempfile.TemporaryDirectory() as folder:
-        arguments = transformers.TrainingArguments(folder, per_device_train_batch_size=8, num_train_epochs=1, report_to=[], save_strategy="no", logging_strategy="no", disable_tqdm=True)
+        arguments = transformers.TrainingArguments(
+            folder,
+            per_device_train_batch_size=8,
+            num_train_epochs=1,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+        )
         trainer = transformers.Trainer(Module(), arguments, train_dataset=rows)
         seen("transformers.Trainer", trainer.train)
 
@@ -157,6 +173,7 @@ def events():
 
 def flops():
     from torch.utils.flop_counter import FlopCounterMode
+
     size = 8192 if IS_GPU else 256
     a, b = (torch.randn(size, size, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
     middle, low, high = median_ms(lambda: a @ b, 5, 20)
@@ -169,7 +186,12 @@ def flops():
         step()
     middle, _, _ = median_ms(step, 3, 20)
     total = counter.get_total_flops()
-    row("ResNet-50, FLOPs a sample counted in a step", round(total / batch / 1e9, 3), "GFLOP", f"forward and backward; {batch / middle * 1e3:.0f} samples/s; {1e-9 * total / middle:.1f} TFLOP/s, {1e-9 * total / middle / peak:.3f} of the product's rate")
+    row(
+        "ResNet-50, FLOPs a sample counted in a step",
+        round(total / batch / 1e9, 3),
+        "GFLOP",
+        f"forward and backward; {batch / middle * 1e3:.0f} samples/s; {1e-9 * total / middle:.1f} TFLOP/s, {1e-9 * total / middle / peak:.3f} of the product's rate",
+    )
     gpt = Gpt().to(DEVICE)
     optimizer = torch.optim.AdamW(gpt.parameters(), lr=1e-4)
     text = torch.randint(0, 256, (64 if IS_GPU else 1, 256), device=DEVICE)
@@ -187,7 +209,12 @@ def flops():
     middle, _, _ = median_ms(gpt_step, 3, 20)
     total = counter.get_total_flops()
     weights = sum(p.numel() for p in gpt.parameters())
-    row("small GPT (10.7 M), FLOPs a token counted", round(total / text.numel() / 1e6, 2), "MFLOP", f"6 N = {6e-6 * weights:.2f}; {text.numel() / middle * 1e3:.0f} tokens/s; {1e-9 * total / middle / peak:.3f} of the product's rate")
+    row(
+        "small GPT (10.7 M), FLOPs a token counted",
+        round(total / text.numel() / 1e6, 2),
+        "MFLOP",
+        f"6 N = {6e-6 * weights:.2f}; {text.numel() / middle * 1e3:.0f} tokens/s; {1e-9 * total / middle / peak:.3f} of the product's rate",
+    )
 
 
 attempt("wrapping", watch)
