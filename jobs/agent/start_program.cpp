@@ -129,10 +129,8 @@ int launch(std::vector<std::string> words, const LaunchTerms& terms)
     block_sigterm_here();
     start_daemons_without_sigterm();
   }
-  if (terms.one_node) {
-    choose_transports(words);
-    do_without_remote_shell();
-  }
+  if (terms.one_node) do_without_remote_shell();
+  if (terms.no_network_cards) choose_transports(words);
   report_launch();
   // dtengine measures from here how long it takes to the first step.
   ::setenv("DTCTL_LAUNCH_UNIX_S", fmt::format("{:.6f}", now_unix_s()).c_str(), 1);

@@ -10,8 +10,9 @@ namespace dt::jobs::agent {
 
 // `dtjob launch`, the last line of job.sh: reports the launch to the dtjob that runs the job and becomes the launcher, `words`.
 struct LaunchTerms {
-  bool block_sigterm = false; // mpirun and its daemons on other nodes do not get SIGTERM (jobs/launch/mpirun.hpp)
-  bool one_node = false;      // all ranks are on one node: Open MPI looks for no network cards (jobs/launch/transports.hpp)
+  bool block_sigterm = false;    // mpirun and its daemons on other nodes do not get SIGTERM (jobs/launch/mpirun.hpp)
+  bool one_node = false;         // all ranks are on this node: mpirun starts without ssh and rsh
+  bool no_network_cards = false; // Open MPI looks for none (jobs/launch/transports.hpp)
 };
 int launch(std::vector<std::string> words, const LaunchTerms& terms);
 

@@ -94,8 +94,11 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
   const auto attempt = input.attempt.path().string();
   std::vector<std::string> words{input.agent, "launch"};
   if (launcher.blocks_sigterm(spec) && !spec.is_simulated()) words.emplace_back("--block-sigterm");
-  // A program of the user may need transports of its own, for the memory of GPUs for example.
-  if (spec.resources.nodes == 1 && !spec.is_simulated() && !spec.is_own_program()) words.emplace_back("--one-node");
+  if (spec.resources.nodes == 1 && !spec.is_simulated()) {
+    words.emplace_back("--one-node");
+    // A program of the user may need transports of its own, for the memory of GPUs for example.
+    if (!spec.is_own_program()) words.emplace_back("--no-network-cards");
+  }
   // A simulation is one process, which needs no launcher of ranks and reads no data.
   const auto command = spec.is_simulated() ? std::vector<std::string>{input.program, "run", "--attempt", attempt}
                                            : launcher.command(spec, input.agent, words_of_rank(input));

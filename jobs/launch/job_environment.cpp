@@ -22,7 +22,8 @@ bool is_module_function(std::string_view name)
 
 std::map<std::string, std::string> environment_to_keep()
 {
-  constexpr std::array<std::string_view, 19> kept{"PATH",
+  // What says where programs and libraries are: OPAL_PREFIX of an Open MPI and I_MPI_ROOT of an Intel MPI that were moved.
+  constexpr std::array<std::string_view, 21> kept{"PATH",
                                                   "HOME",
                                                   "USER",
                                                   "LOGNAME",
@@ -32,6 +33,8 @@ std::map<std::string, std::string> environment_to_keep()
                                                   "TZ",
                                                   "TMPDIR",
                                                   "LD_LIBRARY_PATH",
+                                                  "OPAL_PREFIX",
+                                                  "I_MPI_ROOT",
                                                   "MODULEPATH",
                                                   "MODULESHOME",
                                                   "MODULES_CMD",

@@ -1,7 +1,7 @@
 // How the ranks of a job on one node send messages.
 //
 // Open MPI looks for network cards in MPI_Init even if all ranks are on one node: UCX and libfabric load their providers, which
-// takes 0.2 s. The ranks of one node use shared memory in any case. `dtjob launch --one-node` therefore names `ob1`
+// takes 0.2 s. The ranks of one node use shared memory in any case. `dtjob launch --no-network-cards` therefore names `ob1`
 // (OMPI_MCA_pml), which sends through shared memory, or through TCP if there is none. Other MPI libraries ignore that variable.
 #pragma once
 

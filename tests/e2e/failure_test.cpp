@@ -109,10 +109,15 @@ TEST_CASE("where neither ssh nor rsh is installed, as in a container, ranks of t
   for (const auto& program : fs::directory_iterator("/usr/bin"))
     if (const auto name = program.path().filename(); name != "ssh" && name != "rsh")
       fs::create_symlink(program.path(), folder / name);
-  dtctl.write("bare.yaml",
-              tiny_recipe("resources: {ranks_per_node: 2, oversubscribe: true, env: {PATH: " + folder.string() + "}}\n"));
-  const auto run = dtctl.json({"submit", "bare.yaml", "--wait"}).at("runs")[0];
-  CHECK(run.at("state") == "succeeded");
+  const auto resources = "resources: {ranks_per_node: 2, oversubscribe: true, env: {PATH: " + folder.string() + "}}\n";
+  dtctl.write("engine.yaml", tiny_recipe(resources));
+  dtctl.write("own.yaml",
+              "version: 1\nname: own\nprogram: {command: [echo, 'speed: 9'], metrics: {throughput: 'speed: (\\d+)'}}\n" +
+                  resources);
+  for (const std::string recipe : {"engine.yaml", "own.yaml"}) {
+    INFO(recipe);
+    CHECK(dtctl.json({"submit", recipe, "--wait"}).at("states") == Json{{"succeeded", 1}});
+  }
 }
 
 TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, within seconds")

@@ -22,4 +22,4 @@ step='set-up line 2 failed: ulimit -n 4096\x0aecho "ready"'
 eval 'ulimit -n 4096
 echo "ready"' || exit
 step='cannot start dtjob'
-exec /usr/bin/dtjob launch --one-node mpirun -np 4 --map-by ppr:4:node --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 --mca btl self,vader /usr/bin/dtjob bind --cores 2 --share /usr/bin/dtengine run --attempt "$1" --data /home/user/.local/share/dtctl/data/digits
+exec /usr/bin/dtjob launch --one-node --no-network-cards mpirun -np 4 --map-by ppr:4:node --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 --mca btl self,vader /usr/bin/dtjob bind --cores 2 --share /usr/bin/dtengine run --attempt "$1" --data /home/user/.local/share/dtctl/data/digits

@@ -189,15 +189,15 @@ TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a 
   CHECK_THAT(script_of(run), !Catch::Contains("--host"));
 }
 
-TEST_CASE("only the engine on one node is launched without a look for network cards")
+TEST_CASE("on one node no remote shell is needed, and the engine is launched without a look for network cards")
 {
   auto run = lenet();
-  CHECK_THAT(script_of(run), Catch::Contains(" launch --one-node mpirun "));
+  CHECK_THAT(script_of(run), Catch::Contains(" launch --one-node --no-network-cards mpirun "));
   run.spec.resources.nodes = 2;
-  CHECK_THAT(script_of(run), !Catch::Contains("--one-node"));
+  CHECK_THAT(script_of(run), Catch::Contains(" launch mpirun "));
   run.spec.resources.nodes = 1;
   run.spec.program.command = {"python3", "train.py"};
-  CHECK_THAT(script_of(run), !Catch::Contains("--one-node"));
+  CHECK_THAT(script_of(run), Catch::Contains(" launch --one-node mpirun "));
 }
 
 TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }

@@ -581,9 +581,10 @@ TEST_CASE("numbers are not given out twice, also when the counter is lost")
 TEST_CASE("a job keeps paths and language of its submitter, and nothing of a job around it")
 {
   const Variable size("OMPI_COMM_WORLD_SIZE", "4"), token("DTCTL_JOB_TOKEN", "outer"), slurm("SLURM_JOB_ID", "7"),
-      libraries("LD_LIBRARY_PATH", "/opt/x");
+      libraries("LD_LIBRARY_PATH", "/opt/x"), prefix("OPAL_PREFIX", "/opt/mpi");
   const auto kept = environment_to_keep();
   CHECK(kept.at("LD_LIBRARY_PATH") == "/opt/x");
+  CHECK(kept.at("OPAL_PREFIX") == "/opt/mpi");
   CHECK(kept.contains("PATH"));
   for (const auto* name : {"OMPI_COMM_WORLD_SIZE", "DTCTL_JOB_TOKEN", "SLURM_JOB_ID"}) CHECK_FALSE(kept.contains(name));
 }
