@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "store/analysis/prediction/link_fit.hpp"
+#include "store/query/key_list.hpp"
 #include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
 
@@ -60,11 +61,12 @@ AttributedRun attributed_run_of(Statement& row)
 
 // The bandwidth of the link that the communication times of each label's sizes fit, in bytes/s. A label whose sizes tell nothing
 // about the link is missing.
-std::map<std::string, double> fitted_links(Database& database, const std::string& study_id)
+std::map<std::string, double> fitted_links(Database& database, const std::string& study_id,
+                                           const std::vector<std::string>& labels)
 {
   std::map<std::string, double> links;
   try {
-    for (const auto& [series, traits, sizes] : measurements_of_study(database, study_id, std::nullopt)) {
+    for (const auto& [series, traits, sizes] : measurements_of_study(database, study_id, std::nullopt, labels)) {
       if (traits.is_own_program || !has_link_times(sizes, traits)) continue;
       const auto fit = fit_link(traits, buckets_of(traits, sizes), sizes, {});
       if (const double rate = fit.link.link_bytes_per_s(); rate > 0) links[series] = rate;
@@ -77,15 +79,16 @@ std::map<std::string, double> fitted_links(Database& database, const std::string
 
 } // namespace
 
-std::vector<Attribution> attributions_of_study(Database& database, const std::string& study_id)
+std::vector<Attribution> attributions_of_study(Database& database, const std::string& study_id,
+                                               const std::vector<std::string>& labels)
 {
   auto& connection = database.impl().connection;
   std::vector<AttributedRun> runs;
   auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + std::string(measured_run_tables));
-  s.bind(study_id);
+  s.bind(study_id, label_list(labels));
   while (s.next()) runs.push_back(attributed_run_of(s));
   auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));
-  const auto links = fitted_links(database, study_id);
+  const auto links = fitted_links(database, study_id, labels);
   for (auto& point : attributions)
     if (const auto link = links.find(point.label); link != links.end() && point.ranks > 1)
       point.communication.link = link->second;

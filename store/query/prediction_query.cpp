@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/key_list.hpp"
 #include "store/query/scaling_query.hpp"
 
 #include <algorithm>
@@ -27,12 +28,19 @@ using Runs = std::map<std::int64_t, Run>; // by the run's id in the database
 constexpr const char* chosen_runs =
     "WITH chosen AS (SELECT runs.id AS run_id, runs.attempt AS attempt, studies.kind AS kind, series, position FROM studies "
     "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "WHERE studies.key = ? AND NOT control AND state = 'succeeded') ";
+    "WHERE studies.key = ?1 AND NOT control AND state = 'succeeded' AND "
+    "(?2 IS NULL OR series IN (SELECT value FROM json_each(?2)))) ";
 
-Statement ask(Connection& connection, const std::string& study_id, const std::string& select)
+// Which runs of which study are read.
+struct Choice {
+  std::string study_id;
+  Cell labels; // of label_list
+};
+
+Statement ask(Connection& connection, const Choice& choice, const std::string& select)
 {
   auto statement = connection.statement(chosen_runs + select);
-  statement.bind(study_id);
+  statement.bind(choice.study_id, choice.labels);
   return statement;
 }
 
@@ -57,13 +65,13 @@ SeriesTraits traits_of(const Statement& s, int at)
   return traits;
 }
 
-Runs read_runs(Connection& connection, const std::string& study_id)
+Runs read_runs(Connection& connection, const Choice& choice)
 {
-  if (sizes_of_study(connection, study_id) == StudySizes::parts)
+  if (sizes_of_study(connection, choice.study_id) == StudySizes::parts)
     throw Error(ErrorKind::usage, "a partition study divides the same cores, so there is no larger size to predict; study "
                                   "strong or weak scaling instead");
   Runs runs;
-  auto s = ask(connection, study_id,
+  auto s = ask(connection, choice,
                "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
                "chosen.kind = 'weak', throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
                "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
@@ -100,10 +108,10 @@ void add_phase(WorkerTimes& worker, const std::string& phase, const Statement& s
   worker.max_s += s.real(at + 4);
 }
 
-void read_phases(Connection& connection, const std::string& study_id, Runs& runs)
+void read_phases(Connection& connection, const Choice& choice, Runs& runs)
 {
   std::map<std::pair<std::int64_t, std::int64_t>, WorkerTimes> workers; // by run and rank
-  auto s = ask(connection, study_id,
+  auto s = ask(connection, choice,
                "SELECT chosen.run_id, rank_phases.rank, phase, mean_s, p50_s, p95_s, p99_s, max_s FROM chosen "
                "JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
                "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank WHERE role = 'worker'");
@@ -114,9 +122,9 @@ void read_phases(Connection& connection, const std::string& study_id, Runs& runs
 }
 
 // `lead_s` before the end of the backward pass is a share of rank 0's computation. Call it after read_phases.
-void read_buckets(Connection& connection, const std::string& study_id, Runs& runs)
+void read_buckets(Connection& connection, const Choice& choice, Runs& runs)
 {
-  auto s = ask(connection, study_id,
+  auto s = ask(connection, choice,
                "SELECT chosen.run_id, bytes, lead_s, sync_wire FROM chosen JOIN buckets ON buckets.run_id = chosen.run_id "
                "JOIN runs ON runs.id = chosen.run_id ORDER BY chosen.run_id, bucket");
   while (s.next()) {
@@ -128,9 +136,9 @@ void read_buckets(Connection& connection, const std::string& study_id, Runs& run
   }
 }
 
-void read_probes(Connection& connection, const std::string& study_id, Runs& runs)
+void read_probes(Connection& connection, const Choice& choice, Runs& runs)
 {
-  auto s = ask(connection, study_id,
+  auto s = ask(connection, choice,
                "SELECT chosen.run_id, allreduce_s, allreduce_bytes FROM chosen JOIN probes ON probes.run_id = chosen.run_id AND "
                "probes.attempt = chosen.attempt WHERE probes.rank = 0");
   while (s.next())
@@ -169,13 +177,14 @@ void add_run(SeriesMeasurements& series, Run run)
 } // namespace
 
 std::vector<SeriesMeasurements> measurements_of_study(Database& database, const std::string& study_id,
-                                                      std::optional<SizeUnit> unit)
+                                                      std::optional<SizeUnit> unit, const std::vector<std::string>& labels)
 {
   auto& connection = database.impl().connection;
-  auto runs = read_runs(connection, study_id);
-  read_phases(connection, study_id, runs);
-  read_buckets(connection, study_id, runs);
-  read_probes(connection, study_id, runs);
+  const Choice choice{study_id, label_list(labels)};
+  auto runs = read_runs(connection, choice);
+  read_phases(connection, choice, runs);
+  read_buckets(connection, choice, runs);
+  read_probes(connection, choice, runs);
   // The forecast refuses runs of the user's programs, with or without phases.
   std::erase_if(runs,
                 [](const auto& entry) { return entry.second.times.workers.empty() && !entry.second.traits.is_own_program; });

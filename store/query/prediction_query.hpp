@@ -16,9 +16,10 @@ enum class SizeUnit { nodes, ranks };
 
 // The series of a study with their succeeded runs, in the study's order, without A/A controls and without runs that recorded no
 // times of their ranks. `unit`: what sizes count; without it nodes if they vary within the study, else ranks. Throws Error
-// (usage) if the study cannot be counted in nodes because the number of ranks on a node varies.
+// (usage) if the study cannot be counted in nodes because the number of ranks on a node varies. `labels`: only the series with
+// these; empty: all.
 std::vector<SeriesMeasurements> measurements_of_study(Database& database, const std::string& study_id,
-                                                      std::optional<SizeUnit> unit);
+                                                      std::optional<SizeUnit> unit, const std::vector<std::string>& labels = {});
 
 // A stored prediction and the measurement of the same recipe, series, strategy, model, size and global batch.
 struct ScoredPrediction {

@@ -3,7 +3,6 @@
 #include "store/query/compared_runs.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,15 +10,20 @@
 namespace dt::cli {
 namespace {
 
-// The highest throughput of each label at any size, in samples/s; 0 if none was measured.
-std::map<std::string, double> best_throughputs(const ChartSource& source)
+// The labels with the highest throughput at any size, in the order of `labels`. The points of a label follow each other.
+std::vector<std::string> best_labels(const std::vector<std::string>& labels, const std::vector<store::ScalingRow>& points)
 {
-  std::map<std::string, double> best;
-  for (const auto& point : source.scaling) {
-    auto& known = best[point.label];
-    if (point.throughput > known) known = point.throughput;
+  std::vector<std::pair<double, std::size_t>> best; // throughput in samples/s, 0 if none was measured, and place of the label
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (i == 0 || points[i].label != points[i - 1].label) best.emplace_back(0, best.size());
+    if (points[i].throughput > best.back().first) best.back().first = points[i].throughput;
   }
-  return best;
+  std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  best.resize(std::min(best.size(), most_labels));
+  std::sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> chosen;
+  for (const auto& [throughput, place] : best) chosen.push_back(labels[place]);
+  return chosen;
 }
 
 } // namespace
@@ -45,11 +49,7 @@ void choose_labels(ChartSource& source)
     if (!point.runs.empty() && !point.runs.front().platform.empty()) source.simulated.insert(point.candidate);
   source.all_labels = source.labels.size();
   if (source.all_labels <= most_labels) return;
-  const auto throughputs = best_throughputs(source);
-  auto best = source.labels;
-  std::stable_sort(best.begin(), best.end(), [&](const auto& a, const auto& b) { return throughputs.at(a) > throughputs.at(b); });
-  best.resize(most_labels);
-  std::erase_if(source.labels, [&](const auto& label) { return std::find(best.begin(), best.end(), label) == best.end(); });
+  source.labels = best_labels(source.labels, source.scaling);
 }
 
 bool is_drawn(const ChartSource& source, const std::string& label)

@@ -119,13 +119,15 @@ void add_reasons(Page& page, const Content& content, const std::vector<store::At
 void add_attribution(Page& page, const Content& content)
 {
   page.section("why", "Where the efficiency went");
-  const auto points = shown_points(content, store::attributions_of_study(content.source.database, content.source.study.id));
+  const auto& source = content.source;
+  const auto labels = source.scaling.size() > most_table_rows ? chosen_labels(source) : std::vector<std::string>();
+  const auto points = store::attributions_of_study(source.database, source.study.id, labels);
   add_reasons(page, content, points);
-  page.charts(waterfall_charts(content.source, points));
+  page.charts(waterfall_charts(source, points));
   if (points.empty()) return;
   page.heading("Points of efficiency that each cause takes");
-  page.table(without_empty_columns(attribution_table(points, content.source.shown)), "attribution");
-  if (auto table = without_empty_columns(communication_table(points, content.source.shown)); !table.rows.empty()) {
+  page.table(without_empty_columns(attribution_table(points, source.shown)), "attribution");
+  if (auto table = without_empty_columns(communication_table(points, source.shown)); !table.rows.empty()) {
     page.heading("Communication of a step");
     page.table(table, "communication");
   }

@@ -1,20 +1,22 @@
 #include "store/query/pictures/phases.hpp"
 
 #include "store/database/sqlite.hpp"
+#include "store/query/key_list.hpp"
 
 #include <tuple>
 
 namespace dt::store {
 
-std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id)
+std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id, const std::vector<std::string>& labels)
 {
   auto s = database.impl().connection.statement(
       "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s), count(DISTINCT runs.id) "
       "FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
       "JOIN rank_phases ON rank_phases.run_id = runs.id JOIN ranks ON ranks.run_id = runs.id AND ranks.rank = rank_phases.rank "
-      "WHERE studies.key = ? AND NOT control AND state = 'succeeded' AND role = 'worker' AND phase <> 'evaluation' "
-      "GROUP BY series, resources_nodes, runs.ranks, phase ORDER BY series, resources_nodes, runs.ranks");
-  s.bind(study_id);
+      "WHERE studies.key = ?1 AND NOT control AND state = 'succeeded' AND role = 'worker' AND phase <> 'evaluation' AND " +
+      std::string(of_these_labels) +
+      " GROUP BY series, resources_nodes, runs.ranks, phase ORDER BY series, resources_nodes, runs.ranks");
+  s.bind(study_id, label_list(labels));
   std::vector<PointPhases> points;
   const auto place = [](const PointPhases& point) { return std::tie(point.label, point.nodes, point.ranks); };
   while (s.next()) {

@@ -21,8 +21,9 @@ struct PointPhases {
   std::int64_t runs = 0;
   PhaseTimes phases;
 };
-// By label and size, without A/A controls.
-std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id);
+// By label and size, without A/A controls. `labels`: only these; empty: all.
+std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id,
+                                          const std::vector<std::string>& labels = {});
 
 struct RankPhases {
   std::int64_t rank = 0;
