@@ -41,12 +41,6 @@ void choose_labels(ChartSource& source);
 // Whether the runs of this label were simulated. A label's runs are either all simulated or all measured.
 inline bool is_simulated(const ChartSource& source, const std::string& label) { return source.simulated.contains(label); }
 
-// The labels that charts draw, for queries that read only those; empty: all labels.
-inline std::vector<std::string> chosen_labels(const ChartSource& source)
-{
-  return source.labels.size() == source.all_labels ? std::vector<std::string>() : source.labels;
-}
-
 // Whether charts draw this label.
 bool is_drawn(const ChartSource& source, const std::string& label);
 

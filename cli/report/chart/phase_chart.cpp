@@ -43,7 +43,8 @@ std::string category_of(const ChartSource& source, const store::PointPhases& poi
 
 std::vector<store::PointPhases> drawn_points(const ChartSource& source)
 {
-  auto points = store::phases_of_points(source.database, source.study.id, chosen_labels(source));
+  auto points = store::phases_of_points(source.database, source.study.id, source.labels);
+  std::erase_if(points, [&](const auto& point) { return !is_drawn(source, point.label); });
   // The order of a study may be shuffled.
   const auto place = [&](const auto& point) {
     return std::tuple(std::find(source.labels.begin(), source.labels.end(), point.label), point.nodes, point.ranks);

@@ -101,8 +101,8 @@ Charts prediction_charts(const ChartSource& source)
 {
   Charts charts;
   try {
-    for (const auto& measured :
-         store::measurements_of_study(source.database, source.study.id, std::nullopt, chosen_labels(source))) {
+    for (const auto& measured : store::measurements_of_study(source.database, source.study.id, std::nullopt, source.labels)) {
+      if (!is_drawn(source, measured.series)) continue;
       try {
         add_chart(charts, source, measured);
       } catch (const Error& error) {

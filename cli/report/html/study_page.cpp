@@ -120,7 +120,7 @@ void add_attribution(Page& page, const Content& content)
 {
   page.section("why", "Where the efficiency went");
   const auto& source = content.source;
-  const auto labels = source.scaling.size() > most_table_rows ? chosen_labels(source) : std::vector<std::string>();
+  const auto labels = source.scaling.size() > most_table_rows ? source.labels : std::vector<std::string>();
   const auto points = store::attributions_of_study(source.database, source.study.id, labels);
   add_reasons(page, content, points);
   page.charts(waterfall_charts(source, points));
