@@ -27,6 +27,7 @@ struct Disk {
       WARN("not tested: this user may mount no file system");
       return;
     }
+    fs::permissions(dtctl.home(), fs::perms::owner_all); // a tmpfs is open to all
     for (const std::string name : {"first", "second"}) {
       auto recipe = tiny_recipe("resources: {setup: [exit 3]}\nsweep: {matrix: {train.seed: [" +
                                 std::string(name == "first" ? "1, 2" : "3, 4") + "]}}\n");
@@ -65,7 +66,7 @@ struct Disk {
 
 } // namespace
 
-TEST_CASE("on a full disk status, list, results, show and explain answer from what is there, and say that there is no space")
+TEST_CASE("on a full disk status, list, results, explain and query answer from what is there, and say that there is no space")
 {
   const Disk home;
   if (!home.disk.is_mounted()) return;
@@ -158,4 +159,23 @@ TEST_CASE("a study that was submitted again after such a removal stays")
   CHECK(home.studies() == Words{"first", "second"});
   CHECK(home.dtctl.json({"status", "first"}).at("runs").size() == 2);
   home.check_database();
+}
+
+TEST_CASE("a used-up quota is a full disk: status answers and remove makes room")
+{
+  const Disk home;
+  if (!home.disk.is_mounted()) return;
+  home.fill();
+  const Words quota{"LD_PRELOAD=" + fs::path(Dtctl::program()).parent_path().parent_path().string() +
+                    "/tests/libused_up_quota.so"};
+  const auto status = home.dtctl.run({"status", "first"}, quota);
+  INFO(status.out << status.err);
+  CHECK(status.exit_code == 0);
+  CHECK_THAT(status.out, Contains("failed"));
+  CHECK_THAT(status.err, Contains("no space left on the disk") && Contains("Disk quota exceeded"));
+  const auto removed = home.dtctl.run({"remove", "first", "--yes"}, quota);
+  INFO(removed.out << removed.err);
+  CHECK(removed.exit_code == 0);
+  CHECK_THAT(removed.err, Contains("Disk quota exceeded"));
+  CHECK(home.studies() == Words{"second"});
 }
