@@ -141,23 +141,30 @@ Cell cell_of(sqlite3_stmt* statement, int column)
 Connection::Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable)
     : file_(file), lock_timeout_s_(lock_timeout_s)
 {
-  const auto uri = uri_of(file, immutable ? "?immutable=1" : "");
-  const int code = sqlite3_open_v2(uri.c_str(), &handle_, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  open(uri_of(file, immutable ? "?immutable=1" : ""), flags | SQLITE_OPEN_URI);
+}
+
+Connection::~Connection() { close(); }
+
+void Connection::open(const std::string& name, int flags)
+{
+  const int code = sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     const auto error = error_of(code);
-    sqlite3_close_v2(handle_);
+    close();
     throw error;
   }
   sqlite3_extended_result_codes(handle_, 1);
-  sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s * 1000));
+  sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s_ * 1000));
   sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function,
                              nullptr, nullptr, nullptr);
 }
 
-Connection::~Connection()
+void Connection::close()
 {
   for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
-  sqlite3_close_v2(handle_);
+  idle_.clear();
+  sqlite3_close_v2(std::exchange(handle_, nullptr));
 }
 
 void Connection::wait_for_recovery() const
@@ -179,15 +186,14 @@ bool Connection::lacks_space() const
 
 void Connection::read_into_memory()
 {
+  close(); // it holds a lock
+  open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
   const auto lock = acquire_writer_lock(file_, lock_timeout_s_);
   const bool has_log = holds_anything(file_.string() + "-wal");
   Connection source(file_, has_log ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, lock_timeout_s_, !has_log);
   // In this mode SQLite keeps the index of the log in its own memory.
   if (has_log) source.execute("PRAGMA locking_mode = EXCLUSIVE");
-  Connection memory(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, lock_timeout_s_);
-  source.copy_to(memory);
-  idle_.swap(memory.idle_);
-  std::swap(handle_, memory.handle_);
+  source.copy_to(*this);
 }
 
 void Connection::copy_to(Connection& target)

@@ -125,6 +125,8 @@ class Connection {
 
  private:
   friend class Statement;
+  void open(const std::string& name, int flags);
+  void close();
   void give_back(std::string sql, sqlite3_stmt* handle);
 
   std::filesystem::path file_;
