@@ -1,5 +1,6 @@
 #include "core/error.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 namespace dt {
@@ -49,5 +50,7 @@ SystemError::SystemError(std::string_view what, int error_number)
 }
 
 SystemError system_error(std::string_view what, int error_number) { return {what, error_number}; }
+
+bool is_lack_of_space(int error_number) { return error_number == ENOSPC || error_number == EDQUOT; }
 
 } // namespace dt

@@ -58,4 +58,7 @@ class SystemError : public Error {
 // Makes the error "open /x/y: No space left on device" from what = "open /x/y" and an errno value.
 SystemError system_error(std::string_view what, int error_number);
 
+// Whether a system call failed with this errno value because the disk is full or the user's quota is used up.
+bool is_lack_of_space(int error_number);
+
 } // namespace dt

@@ -1,6 +1,7 @@
 #include "cli/runs/results_store.hpp"
 
 #include "cli/runs/checkpoints.hpp"
+#include "cli/runs/removal.hpp"
 #include "core/file.hpp"
 #include "core/home_identity.hpp"
 #include "core/record/study_record.hpp"
@@ -143,9 +144,27 @@ ResultsStore::ResultsStore(Context& context, const Home& home, const LockedHome*
 {
   open(locked);
   read_again();
-  if (!writable_ || names_in(pending_folder(home_)).empty()) return;
+  if (!writable_) return;
+  keep_reserve(home_);
+  const auto left = emptied(home_);
+  if (names_in(pending_folder(home_)).empty() && left.studies.empty() && left.runs.empty()) return;
   const auto own = locked == nullptr ? LockedHome::try_lock(home_) : std::nullopt;
-  take_in_pending(later, locked != nullptr || own);
+  if (locked == nullptr && own) locked = &*own;
+  take_in_pending(later, locked != nullptr);
+  if (locked != nullptr) forget_removed(*locked);
+}
+
+// A removal on a full disk may have left rows. A study or a run that was submitted again since is there again, and stays.
+void ResultsStore::forget_removed(const LockedHome& home)
+{
+  auto [studies, runs] = emptied(home);
+  std::erase_if(studies, [&](const auto& id) { return is_there(home.study(id)); });
+  std::erase_if(runs, [&](const auto& key) { return is_there(home.run(key)); });
+  const bool done = written([&] {
+    for (const auto& id : studies) store::remove_study(*database_, id, runs);
+    if (studies.empty() && !runs.empty()) store::remove_study(*database_, {}, runs);
+  });
+  if (done) forget_emptied(home);
 }
 
 void ResultsStore::open(const LockedHome* locked)

@@ -68,6 +68,7 @@ class ResultsStore {
   ResultsStore(Context& context, const Home& home, const LockedHome* locked, const std::string& later);
   void open(const LockedHome* locked);
   void read_again();
+  void forget_removed(const LockedHome& home);
   bool stored(const StudyRecord& study);
   void take_in_pending(const std::string& later, bool is_locked);
   void no_longer_pending(const StudyRecord& study);

@@ -114,34 +114,37 @@ void print(Context& context, const Selection& selection, const std::vector<Fate>
   context.out.data("dry_run", dry_run);
 }
 
-// Removes the rows in the database. On a full disk the database cannot do that, so the folders are removed for good first, which
-// makes space. The caller's commit() then finds nothing left to remove.
-void remove_from_database(Context& context, ResultsStore& results, Removal& removal, const std::string& study,
+// Removes the rows in the database. On a full disk the database cannot do that, so what the folders hold is removed for good
+// first, and the reserve, which makes space. Returns whether the rows are removed.
+bool remove_from_database(Context& context, ResultsStore& results, Removal& removal, const std::string& study,
                           const std::vector<std::string>& keys)
 {
   std::string full;
   try {
-    return results.remove(study, keys);
+    results.remove(study, keys);
+    return true;
   } catch (const Error& error) {
     full = why_full(results.home().root());
     if (error.kind() != ErrorKind::environment || full.empty()) throw;
   }
-  removal.commit();
+  removal.free_space();
   context.messages.info("the disk of {} has no space ({}), so the folders were removed first and then their rows in the database",
                         results.home().root().string(), full);
   try {
     results.remove(study, keys);
+    return true;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::environment) throw;
-    context.messages.warn("the folders are removed, but their rows are still in the database: {}. When there is space: dtctl db "
-                          "rebuild",
-                          error.what());
+    context.messages.warn(
+        "the folders are removed, but their rows are still in the database: {}. The next dtctl that finds space "
+        "removes them",
+        error.what());
+    return false;
   }
 }
 
-ExitCode remove(Context& context, const RemoveOptions& options)
+ExitCode remove(Context& context, const LockedHome& home, const RemoveOptions& options)
 {
-  const auto home = context.locked_home();
   ResultsStore results(context, home);
   const auto selection = select_study(results, options.study);
   refuse_live(context, selection);
@@ -157,8 +160,7 @@ ExitCode remove(Context& context, const RemoveOptions& options)
     Removal removal(home);
     for (const auto& key : keys) removal.take(home.run(key), "run-" + key);
     removal.take(home.study(selection.study->id), "study-" + selection.study->id);
-    remove_from_database(context, results, removal, selection.study->id, keys);
-    removal.commit();
+    if (remove_from_database(context, results, removal, selection.study->id, keys)) removal.commit();
   }
   print(context, selection, fates, options.dry_run);
   return ExitCode::ok;
@@ -175,7 +177,12 @@ void add_remove(Commands& commands)
        "With --runs, the folders of the runs are removed too, except those that another study contains. If a run of the\n"
        "study is queued or running, nothing is removed. A removal cannot be undone.\n\n"
        "Example:\n  dtctl remove quickstart --runs --dry-run\n  dtctl remove quickstart --runs --yes"},
-      [options](Context& context) { return remove(context, *options); });
+      [options](Context& context) {
+        const auto home = context.locked_home();
+        const auto code = remove(context, home, *options);
+        if (!options->dry_run) keep_reserve(home, true); // the database is closed now and needs its space no more
+        return code;
+      });
   verb.add_option("STUDY", options->study,
                   "name or id of a study, or last for the newest; of several with the same name, the newest")
       ->required()

@@ -42,6 +42,7 @@ using Seconds = std::chrono::seconds;
 
 constexpr int to_be_tried_again = 75;     // EX_TEMPFAIL: stopped on request
 constexpr Seconds kill_after{30};         // from the end of a time limit to SIGKILL
+constexpr Seconds read_on_for{5};         // from the end of the ranks to that of the search in what they have printed
 constexpr Seconds orphan_grace{3};        // from the end of the ranks to SIGKILL for what they have left behind
 constexpr std::size_t stderr_tail = 8192; // enough for the launcher's report of a lost node
 
@@ -410,6 +411,7 @@ class AttemptJob {
   int conclude(int code)
   {
     if (recorder_) {
+      read_on();
       code = conclude_program(code);
       end_left_behind();
     }
@@ -424,6 +426,19 @@ class AttemptJob {
     }
     say("the ranks ended with exit code 0 but left no result", 1);
     return 1;
+  }
+
+  // A program may have printed more than was read until its end. A job that is to stop, or whose time is over, does not wait for
+  // it. A signal that comes now has not ended the program, so it does not count as the cause of its end (ask()).
+  void read_on()
+  {
+    auto until = Clock::now() + read_on_for;
+    if (limit_at_) until = std::min(until, *limit_at_);
+    while (!asked_ && Clock::now() < until && recorder_->read_on())
+      if (const auto signal = inbox_.next()) {
+        if (terms_.on_signal) terms_.on_signal(*signal);
+        break;
+      }
   }
 
   // Slurm takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is told.

@@ -70,7 +70,7 @@ std::optional<std::int64_t> ProgramMeasurement::steps_before(const RankReport& r
 // line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
 bool ProgramMeasurement::is_measured(const RankReport& report, std::size_t line) const
 {
-  if (std::isnan(report.steps[line].step_s)) return false;
+  if (std::isnan(report.steps[line].step_s) || report.gap) return false;
   const auto before = steps_before(report);
   if (line == 0) return before && spec_.train.warmup_steps == 0;
   return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec_.train.warmup_steps;
@@ -157,7 +157,7 @@ void ProgramMeasurement::add_root(const RankReport& report)
     set_clock_of_lines(report);
   if (report.steps.empty()) return;
   for (const auto& step : report.steps) root_steps_.push_back(step.step);
-  final_loss_ = report.steps.back().loss;
+  if (!report.gap || report.steps.size() > report.gap->steps) final_loss_ = report.steps.back().loss;
   last_clock_s_ = report.steps.back().clock_s;
   if (!report.evaluations.empty()) last_clock_s_ = std::max(last_clock_s_, report.evaluations.back().clock_s);
 }
@@ -189,7 +189,8 @@ void ProgramMeasurement::add(const RankReport& report)
     sums.busy_max_s = largest({sums.busy_max_s, busy});
     sums.busy_sum_s += busy;
   }
-  for (const auto& evaluation : report.evaluations) evaluation_s.push_back(evaluation.eval_s);
+  for (const auto& evaluation : report.evaluations)
+    if (!report.gap) evaluation_s.push_back(evaluation.eval_s);
 
   RankRecord record;
   record.rank = report.start.rank;
@@ -246,7 +247,7 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
 {
   const double target = spec_.train.target_accuracy;
   const auto is_known = [](const EvaluationLine& evaluation) { return evaluation.accuracy.has_value(); };
-  if (first_step_ != 0 || std::none_of(root_.evaluations.begin(), root_.evaluations.end(), is_known)) {
+  if (first_step_ != 0 || root_.gap || std::none_of(root_.evaluations.begin(), root_.evaluations.end(), is_known)) {
     result.samples_to_accuracy = not_counted;
     return;
   }
@@ -261,14 +262,16 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
 }
 
-// An evaluation that is printed may have only one of the two figures.
+// An evaluation that is printed may have only one of the two figures. The last ones before a gap in the output need not be the
+// final ones, and which was the best is not known then.
 void ProgramMeasurement::add_scores(RunResult& result) const
 {
   result.final_loss = final_loss_;
-  for (const auto& evaluation : root_.evaluations) {
+  for (const auto& evaluation : std::span(root_.evaluations).subspan(root_.gap ? root_.gap->evaluations : 0)) {
     if (evaluation.accuracy) result.accuracy = evaluation.accuracy;
     if (evaluation.loss) result.eval_loss = evaluation.loss;
-    result.best_accuracy = std::fmax(result.best_accuracy, or_not_measured(evaluation.accuracy)); // NaN is not the best
+    if (!root_.gap)
+      result.best_accuracy = std::fmax(result.best_accuracy, or_not_measured(evaluation.accuracy)); // NaN is not the best
   }
   for (std::size_t i = 0; i < divergences_.size(); ++i)
     divergences_[i].fill(result, i == 0 ? "" : fmt::format("of rank {}", reported_[i].rank));
@@ -278,11 +281,11 @@ RunResult ProgramMeasurement::result() const
 {
   RunResult result;
   result.unix_s = now_unix_s();
-  const bool counts_all = first_step_ || root_.is_numbered; // not only the lines of this attempt
+  const bool counts_all = (first_step_ && !root_.gap) || root_.is_numbered; // not only the lines that were read
   result.steps = root_steps_.empty() || !counts_all ? not_counted : root_steps_.back();
   result.warmup_steps = result.resumed_step = not_counted;
   if (first_step_) result.resumed_step = *first_step_;
-  if (first_step_ && !root_steps_.empty())
+  if (first_step_ && counts_all && !root_steps_.empty())
     result.warmup_steps = std::min(root_steps_.back() - *first_step_, spec_.train.warmup_steps);
   result.ranks = ranks_;
   add_throughput(result);

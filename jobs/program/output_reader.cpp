@@ -219,6 +219,14 @@ bool OutputReader::is_whole(const EvaluationLine& evaluation) const
   return (!has_accuracy || evaluation.accuracy) && (!reads("eval_loss") || evaluation.loss);
 }
 
+void OutputReader::leave_out(RankReport& report)
+{
+  finish(report);
+  next_.clear();
+  held_.clear();
+  report.throughput = not_measured;
+}
+
 void OutputReader::finish(RankReport& report)
 {
   if (open_) report.evaluations.push_back(*open_);

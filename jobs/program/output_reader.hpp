@@ -39,6 +39,9 @@ class OutputReader {
   explicit OutputReader(const std::map<std::string, std::string>& metrics);
   // Takes one line as it was printed.
   void take(const std::string& line, RankReport& report, LinePlace place = {});
+  // Lines that nobody searches come next. What was found before holds no longer, and a figure that stood alone belongs to
+  // nothing.
+  void leave_out(RankReport& report);
   // The program has printed its last line.
   void finish(RankReport& report);
   // The names of program.metrics that have found nothing of use.

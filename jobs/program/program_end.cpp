@@ -13,6 +13,15 @@
 #include <fmt/format.h>
 
 namespace dt::jobs {
+namespace {
+
+std::string words_of(const RankReport::Gap& gap)
+{
+  return fmt::format("{} of the output of rank 0 were not searched, because they were not read yet when the program had ended",
+                     format_bytes(static_cast<double>(gap.bytes)));
+}
+
+} // namespace
 
 // Why the run has no result although its program ended well; empty if it has one.
 std::string ProgramRecorder::missing_evidence() const
@@ -26,8 +35,9 @@ std::string ProgramRecorder::missing_evidence() const
   const auto& finding = reader_->finding(missing.front());
   if (!finding.refusal.empty()) return finding.refusal;
   if (!finding.no_number.empty()) return finding.no_number;
-  return fmt::format("the program ended with exit code 0, but rank 0 printed no line that matches program.metrics.{} ({})",
-                     missing.front(), run_.spec.program.metrics.at(missing.front()));
+  return fmt::format("the program ended with exit code 0, but rank 0 printed no line that matches program.metrics.{} ({}){}",
+                     missing.front(), run_.spec.program.metrics.at(missing.front()),
+                     root_.gap ? " in what was searched of its output: " + words_of(*root_.gap) : "");
 }
 
 // Returns a sentence about the error that the run failed with; empty if no rank reported one. A rank that reports an error after
@@ -63,8 +73,11 @@ std::string ProgramRecorder::write_last_records(bool has_ended_well)
   Parts parts;
   parts.attempt([&] { find_started(); });
   parts.attempt([&] { read_root(Clock::time_point::max()); });
+  append_events();
+  parts.attempt([&] { leave_out_middle(); });
   parts.attempt([&] { read_output(Clock::time_point::max()); });
   end_output(has_ended_well);
+  if (root_.gap) tell_gap(*root_.gap);
   append_events();
   if (!has_begun_ && !started_.empty()) parts.attempt([&] { write_begin(); });
   parts.attempt([&] { write_records(); });
@@ -99,6 +112,12 @@ std::map<std::string, std::string> ProgramRecorder::left_out() const
         fmt::format("{} of {} figures: {}", finding.refused, finding.refused + finding.found, finding.refusal);
   }
   return facts;
+}
+
+void ProgramRecorder::tell_gap(const RankReport::Gap& gap)
+{
+  say(fmt::format("program.metrics: {}. Figures that need every line are not measured; final figures are those of the last MiB",
+                  words_of(gap)));
 }
 
 void ProgramRecorder::tell_divergence(const RunResult& result)
@@ -162,6 +181,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   auto result = measurement.result();
   tell_divergence(result);
   result.facts.insert(facts.begin(), facts.end());
+  if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
   try {
     write_load();
   } catch (const std::exception& failure) {

@@ -159,6 +159,19 @@ void ProgramRecorder::look()
   parts.require_success();
 }
 
+bool ProgramRecorder::read_on()
+{
+  const auto until = Clock::now() + std::chrono::milliseconds(100);
+  is_behind_ = false;
+  Parts parts; // conclude() tries again and tells
+  parts.attempt([&] { find_started(); });
+  parts.attempt([&] { read_root(until); });
+  parts.attempt([&] { read_output(until); });
+  append_events();
+  parts.attempt([&] { write_records(); });
+  return is_behind_;
+}
+
 void ProgramRecorder::find_started()
 {
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
@@ -232,6 +245,27 @@ void ProgramRecorder::read_output(Clock::time_point until)
   tell_of_metrics();
 }
 
+// Expressions may need a minute for what a program prints in a second. All of it goes to the log, which is quick.
+void ProgramRecorder::leave_out_middle()
+{
+  constexpr std::int64_t searched_at_end = 1024 * 1024;
+  RankReport::Gap gap{.steps = root_.steps.size(), .evaluations = root_.evaluations.size()};
+  for (auto& stream : output_) {
+    while (stream.tail.left() > searched_at_end) {
+      const auto block = stream.tail.next_block();
+      if (block.empty()) break;
+      stream.lines.leave_out(block);
+      stream.ends_line = block.back() == '\n';
+      stream.copy.add(block);
+      stream.copy.write();
+      gap.bytes += static_cast<std::int64_t>(block.size());
+    }
+  }
+  if (gap.bytes == 0) return;
+  reader_->leave_out(root_);
+  root_.gap = gap;
+}
+
 // A last line without an end is looked at if `is_whole`: a program that was ended may have printed half a number.
 void ProgramRecorder::end_output(bool is_whole)
 {
@@ -273,8 +307,10 @@ void ProgramRecorder::pass_time(double clock_s, double step_s)
     training_s_ = std::fmax(training_s_, clock_s - root_.started_clock_s);
 }
 
+// After a gap, steps that the program does not number have no number.
 void ProgramRecorder::append_events()
 {
+  if (root_.gap && !root_.is_numbered) return;
   std::string text;
   const auto samples = static_cast<double>(run_.spec.data.train_samples);
   for (; steps_written_ < root_.steps.size(); ++steps_written_) {

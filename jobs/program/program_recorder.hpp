@@ -40,6 +40,9 @@ class ProgramRecorder {
   void look();
   // Whether more was reported or printed than the last look() has read: it reads for a tenth of a second at most.
   bool is_behind() const { return is_behind_; }
+  // After the end of the ranks, before conclude(): reads on for a tenth of a second what they have left. Returns whether there is
+  // more.
+  bool read_on();
   // Whether the program was started on every rank. Another launch would then end in the same way.
   bool has_started() const { return started_.size() == ranks(); }
   // Looks for ranks that were started since the last look. Returns has_started().
@@ -53,9 +56,10 @@ class ProgramRecorder {
     int code = 0;
     std::string why; // one sentence if there is no result although the exit code was 0, or a result although it was not
   };
-  // After the ranks have ended with this exit code: reads all reports, and writes error.json or the result. A result needs all of
-  // these: that rank 0 reported it, that no rank reported an error, the exit code 0, and that every record was written. An error
-  // that was reported after `told_to_stop_unix_s` is not the cause of the run's end.
+  // After the ranks have ended with this exit code: reads all reports, and writes error.json or the result. Of an output that was
+  // not searched yet it searches the last MiB, where the final figures stand; the rest is only kept in the log. A result needs
+  // all of these: that rank 0 reported it, that no rank reported an error, the exit code 0, and that every record was written. An
+  // error that was reported after `told_to_stop_unix_s` is not the cause of the run's end.
   End conclude(int code, double told_to_stop_unix_s = std::numeric_limits<double>::infinity());
 
  private:
@@ -80,6 +84,7 @@ class ProgramRecorder {
   void read_root(Clock::time_point until);
   void read_output(Clock::time_point until);
   void read_block(Stream& stream);
+  void leave_out_middle();
   void end_output(bool is_whole);
   void tell_of_metrics();
   void tell_of_silence();
@@ -89,6 +94,7 @@ class ProgramRecorder {
   void append_events();
   void pass_time(double clock_s, double step_s);
   void watch_loss(const StepLine& step);
+  void tell_gap(const RankReport::Gap& gap);
   void tell_divergence(const RunResult& result);
   void beat();
   void watch_progress();

@@ -27,6 +27,13 @@ struct RankReport {
   bool is_printed = false;  // found in the output of rank 0, which stands for all ranks (program.metrics)
   bool is_numbered = false; // the numbers of the steps are those of the program, which goes on counting in a later attempt
 
+  // A part of its output that nobody has searched for figures (program.metrics): its bytes, and what was found before it.
+  struct Gap {
+    std::int64_t bytes = 0;
+    std::size_t steps = 0, evaluations = 0;
+  };
+  std::optional<Gap> gap;
+
   // Takes one line of the rank's report.
   void take(const ReportLine& line);
 };

@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -222,8 +223,24 @@ std::string FileTail::next_block()
   return block;
 }
 
+std::int64_t FileTail::left() const
+{
+  const auto file = open_if_exists(path_);
+  if (!file.is_open()) return 0;
+  const auto size = ::lseek(file.get(), 0, SEEK_END);
+  return std::max<std::int64_t>(size - offset_, 0);
+}
+
+void LineCutter::leave_out(std::string_view piece)
+{
+  rest_.clear();
+  is_cut_ = false;
+  is_left_out_ = !piece.empty() && ends().find(piece.back()) == std::string_view::npos;
+}
+
 void LineCutter::end_line(std::vector<std::string>& lines)
 {
+  if (std::exchange(is_left_out_, false)) return leave_out({});
   cut_lines_ += is_cut_ ? 1 : 0;
   if (is_cut_) rest_.erase(rest_.find_last_not_of("0123456789.,_'+-eE") + 1); // it may be half a number
   is_cut_ = false;
@@ -232,10 +249,9 @@ void LineCutter::end_line(std::vector<std::string>& lines)
 
 std::vector<std::string> LineCutter::take(std::string_view piece, bool is_last)
 {
-  const std::string_view ends = ends_ == Ends::line_feed ? "\n" : "\n\r";
   std::vector<std::string> lines;
   while (!piece.empty()) {
-    const auto end = piece.find_first_of(ends);
+    const auto end = piece.find_first_of(ends());
     const auto part = piece.substr(0, end);
     const auto room = longest_line - rest_.size();
     is_cut_ = is_cut_ || part.size() > room;

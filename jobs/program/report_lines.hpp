@@ -91,6 +91,8 @@ class FileTail {
   std::string next_block();
   // Whether the last block ended before the end of the file.
   bool has_more() const { return has_more_; }
+  // Bytes that were not read yet.
+  std::int64_t left() const;
 
  private:
   std::filesystem::path path_;
@@ -107,15 +109,18 @@ class LineCutter {
   // The lines that the piece completes, without their ends; with carriage returns, empty lines are left out. With `is_last`, also
   // what comes after the last end.
   std::vector<std::string> take(std::string_view piece, bool is_last = false);
+  // Leaves out what was taken of the last line, this piece, and what comes of a line that it does not end.
+  void leave_out(std::string_view piece);
   // Lines of which only the beginning was kept.
   std::int64_t cut_lines() const { return cut_lines_; }
 
  private:
   void end_line(std::vector<std::string>& lines);
+  std::string_view ends() const { return ends_ == Ends::line_feed ? "\n" : "\n\r"; }
 
   Ends ends_;
-  std::string rest_; // of the last line, which has no end yet
-  bool is_cut_ = false;
+  std::string rest_;                          // of the last line, which has no end yet
+  bool is_cut_ = false, is_left_out_ = false; // that line
   std::int64_t cut_lines_ = 0;
 };
 

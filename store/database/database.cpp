@@ -129,9 +129,13 @@ Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
       file_system(file_system_at(file))
 {
   connection.wait_for_recovery();
+  const bool is_copy = access == Access::read_only && connection.lacks_space();
+  if (is_copy) connection.read_into_memory();
   connection.execute("PRAGMA foreign_keys = ON");
   connection.execute("PRAGMA cache_size = -65536"); // KiB
-  if (access == Access::read_write)
+  if (is_copy)
+    migrate(connection);
+  else if (access == Access::read_write)
     prepare_for_writing(connection, file_system.local);
   else
     expect_current(connection);

@@ -16,7 +16,7 @@ namespace dt::store {
 
 enum class Access {
   read_write, // creates the file and migrates it if needed; refuses a file of a newer dtctl
-  read_only,  // the file must exist and have the current version
+  read_only,  // the file must exist and have the current version; on a full disk it is copied into memory first
 };
 
 // Whether there is a database to read. An empty file, left by a full disk or an interrupted copy, does not count, although SQLite

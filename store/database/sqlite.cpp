@@ -141,23 +141,30 @@ Cell cell_of(sqlite3_stmt* statement, int column)
 Connection::Connection(const std::filesystem::path& file, int flags, double lock_timeout_s, bool immutable)
     : file_(file), lock_timeout_s_(lock_timeout_s)
 {
-  const auto uri = uri_of(file, immutable ? "?immutable=1" : "");
-  const int code = sqlite3_open_v2(uri.c_str(), &handle_, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  open(uri_of(file, immutable ? "?immutable=1" : ""), flags | SQLITE_OPEN_URI);
+}
+
+Connection::~Connection() { close(); }
+
+void Connection::open(const std::string& name, int flags)
+{
+  const int code = sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     const auto error = error_of(code);
-    sqlite3_close_v2(handle_);
+    close();
     throw error;
   }
   sqlite3_extended_result_codes(handle_, 1);
-  sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s * 1000));
+  sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s_ * 1000));
   sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function,
                              nullptr, nullptr, nullptr);
 }
 
-Connection::~Connection()
+void Connection::close()
 {
   for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
-  sqlite3_close_v2(handle_);
+  idle_.clear();
+  sqlite3_close_v2(std::exchange(handle_, nullptr));
 }
 
 void Connection::wait_for_recovery() const
@@ -168,6 +175,39 @@ void Connection::wait_for_recovery() const
     if (code != SQLITE_BUSY && code != SQLITE_PROTOCOL) return; // the next statement tells any other error
     if (code == SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) throw error_of(code);
   }
+}
+
+bool Connection::lacks_space() const
+{
+  const int kind = sqlite3_errcode(handle_) & 0xFF;
+  const bool is_refused = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN;
+  return kind == SQLITE_FULL || (is_refused && is_lack_of_space(sqlite3_system_errno(handle_)));
+}
+
+void Connection::read_into_memory()
+{
+  close(); // it holds a lock
+  open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
+  const auto lock = acquire_writer_lock(file_, lock_timeout_s_);
+  const bool has_log = holds_anything(file_.string() + "-wal");
+  Connection source(file_, has_log ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, lock_timeout_s_, !has_log);
+  // In this mode SQLite keeps the index of the log in its own memory.
+  if (has_log) source.execute("PRAGMA locking_mode = EXCLUSIVE");
+  source.copy_to(*this);
+}
+
+void Connection::copy_to(Connection& target)
+{
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(target.lock_timeout_s());
+  sqlite3_backup* backup = sqlite3_backup_init(target.handle_, "main", handle_, "main");
+  if (backup == nullptr) throw target.error_of(sqlite3_errcode(target.handle_));
+  int code = sqlite3_backup_step(backup, -1);
+  while ((code == SQLITE_BUSY || code == SQLITE_LOCKED) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    code = sqlite3_backup_step(backup, -1);
+  }
+  const int finished = sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) throw target.error_of(finished == SQLITE_OK ? code : finished);
 }
 
 void Connection::execute(const std::string& sql) { expect_ok(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr)); }
@@ -215,16 +255,17 @@ Error Connection::error_of(int code) const
   std::string why = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
   const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   const auto environment = [](const std::string& text) { return Error(ErrorKind::environment, text); };
-  if (((code & 0xFF) == SQLITE_CANTOPEN || (code & 0xFF) == SQLITE_IOERR) && system != 0)
-    why += std::string(": ") + std::strerror(system);
-  switch (code & 0xFF) {
+  const int kind = code & 0xFF;
+  const bool is_refused = kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR;
+  if (is_refused && system != 0) why += std::string(": ") + std::strerror(system);
+  switch (is_refused && is_lack_of_space(system) ? SQLITE_FULL : kind) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
   case SQLITE_PROTOCOL: // another process has begun to recover the write-ahead log, and does not go on
     return stays_locked(file_, lock_timeout_s_);
   case SQLITE_FULL:
     return environment(name + ": no space left on the disk (" + why +
-                       "). Free some space and try again; earlier results are kept");
+                       "). Earlier results are kept. Make room, for example with: dtctl remove STUDY --runs");
   case SQLITE_READONLY:
     return environment(name + " cannot be written (" + why + "). Make the file and its folder writable");
   case SQLITE_CANTOPEN:

@@ -105,6 +105,13 @@ class Connection {
   // seconds and calls that a fault of the protocol. Throws an environment error that names the process if it takes longer than
   // lock_timeout_s.
   void wait_for_recovery() const;
+  // Whether the last statement failed because the disk is full or a quota is used up.
+  bool lacks_space() const;
+  // Goes on with a copy of the whole database in memory, with what is in the write-ahead log. For a full disk, where SQLite
+  // cannot open the file as usual: even a reader makes an index of the log, a file of 32 KiB.
+  void read_into_memory();
+  // Copies the database over another one, in one transaction of that one.
+  void copy_to(Connection& target);
   // Executes statements without parameters, one after the other.
   void execute(const std::string& sql);
   // Takes the statement from the cache, or prepares it.
@@ -118,6 +125,8 @@ class Connection {
 
  private:
   friend class Statement;
+  void open(const std::string& name, int flags);
+  void close();
   void give_back(std::string sql, sqlite3_stmt* handle);
 
   std::filesystem::path file_;

@@ -7,8 +7,6 @@
 #include "store/ingest/ingest.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace dt::store {
 namespace {
@@ -131,21 +129,12 @@ void set_aside_if_damaged(const fs::path& file)
   remove_database(file); // removes the remaining helper files
 }
 
-// Copies `from` over `to` in one transaction of `to`: other processes see either the old content or the new. (Renaming a file
-// over an open database would combine its write-ahead log with the wrong file.)
+// Other processes see either the old content or the new. (Renaming a file over an open database would combine its write-ahead log
+// with the wrong file.)
 void copy_over(Connection& from, Connection& to)
 {
   const auto lock = acquire_writer_lock(to.file(), to.lock_timeout_s());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(to.lock_timeout_s());
-  sqlite3_backup* backup = sqlite3_backup_init(to.handle(), "main", from.handle(), "main");
-  if (backup == nullptr) throw to.error_of(sqlite3_errcode(to.handle()));
-  int code = sqlite3_backup_step(backup, -1);
-  while ((code == SQLITE_BUSY || code == SQLITE_LOCKED) && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    code = sqlite3_backup_step(backup, -1);
-  }
-  const int finished = sqlite3_backup_finish(backup);
-  if (code != SQLITE_DONE) throw to.error_of(finished == SQLITE_OK ? code : finished);
+  from.copy_to(to);
 }
 
 bool is_of_a_development_version(const fs::path& file)

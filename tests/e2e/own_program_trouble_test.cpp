@@ -191,6 +191,25 @@ TEST_CASE("a line of more than 64 KiB is kept whole, and the log says that expre
   CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
 }
 
+TEST_CASE("a program that prints much when it is told to stop ends at once: its last lines are searched, and the log has all")
+{
+  const Own own(
+      "import os, signal, sys, time\n"
+      "def stop(*_):\n"
+      "    sys.stdout.write(40000 * (800 * 'x' + '\\n') + 'step 7 loss 0.125\\n')\n"
+      "    sys.stdout.flush()\n"
+      "    os._exit(0)\n"
+      "signal.signal(signal.SIGUSR1, stop)\n"
+      "print('step 1 loss 1.0', flush=True)\n"
+      "time.sleep(1000)\n",
+      recipe("resources: {time_limit: 60s, signal_ahead: 57s}\n", "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
+  own.submit();
+  REQUIRE(eventually([&] { return fs::exists(own.attempt().end()); }));
+  CHECK_THAT(words_of(own), Contains("of the output of rank 0 were not searched"));
+  CHECK_THAT(dt::read_file(own.attempt().events()), Contains("\nstep 7 "));
+  CHECK(lines_with(dt::read_file(own.attempt().out()), "xxx") == 40000);
+}
+
 TEST_CASE("an expression that has matched nothing is told in the log at the second step, while the program runs")
 {
   const Own own("");

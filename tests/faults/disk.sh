@@ -67,6 +67,13 @@ expect "a disk that fills up during a run fails the run" run 1 wait last --timeo
 run 0 explain last || true
 expect "... and the cause is told" says 'No space left on device'
 
+fill
+expect "removing a study with its runs works on a full disk" run 0 remove long --runs --yes
+expect "... and says why the folders went first" says 'No space left on device'
+expect "... and the database knows it" run 2 status long
+make_room
+expect "... and the others are as they were" run 0 results short
+
 mount -o remount,ro "$disk"
 expect "submitting to a read-only home is an environment error" run 74 submit "$work/later.yaml" --set train.seed=7
 expect "... that says so" says 'Read-only file system'

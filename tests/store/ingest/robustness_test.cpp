@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -136,9 +137,11 @@ TEST_CASE("a database that may not grow any more keeps what it has")
   auto database = sweep.open();
   database.impl().connection.execute("PRAGMA max_page_count = 120");
   const auto error = error_of([&] { sweep.ingest(database, sweep.runs); });
-  CHECK(error ==
-        "environment: " + sweep.home.database().string() +
-            ": no space left on the disk (database or disk is full). Free some space and try again; earlier results are kept");
+  CHECK(
+      error ==
+      "environment: " + sweep.home.database().string() +
+          ": no space left on the disk (database or disk is full). Earlier results are kept. Make room, for example with: dtctl "
+          "remove STUDY --runs");
   CHECK(database.check().empty());
   const auto kept = std::stoi(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'"));
   CHECK(kept > 0);
@@ -167,6 +170,39 @@ TEST_CASE("a disk that fills up while runs are taken in is an environment error,
   Database again(file, Access::read_write);
   CHECK(again.check().empty());
   CHECK(std::stoi(ask_text(again, "SELECT count(*) FROM runs")) == kept);
+}
+
+TEST_CASE("a database on a full disk is read as a whole, also what a killed process has left in its write-ahead log")
+{
+  const Sweep sweep(2);
+  const Tmpfs disk("4m");
+  if (!disk.mounted()) return;
+  const auto file = disk.path() / "results.db";
+  const std::filesystem::path log = file.string() + "-wal";
+  {
+    const Holder killed([&](const auto& hold) {
+      Database database(file, Access::read_write);
+      sweep.ingest(database, sweep.runs);
+      hold();
+    });
+  }
+  REQUIRE(std::filesystem::file_size(log) > 0);
+  std::ofstream ballast(disk.path() / "ballast", std::ios::binary);
+  for (int i = 0; i < 4096 && ballast; ++i) ballast << std::string(1024, '\0') << std::flush;
+  REQUIRE_FALSE(ballast);
+  std::filesystem::remove(file.string() + "-shm");
+  ballast.clear();
+  while (ballast) ballast << std::string(1024, '\0') << std::flush;
+  CHECK_THROWS_WITH(Database(file, Access::read_write), Catch::Contains("no space left on the disk"));
+  const auto stored = [&] {
+    Database reader(file, Access::read_only);
+    CHECK(reader.check().empty());
+    return ask_text(reader, "SELECT count(*) FROM steps");
+  };
+  CHECK(stored() == "400");
+  CHECK(stored() == "400");
+  std::filesystem::remove(disk.path() / "ballast");
+  CHECK(stored() == "400");
 }
 
 TEST_CASE("a database in a read-only folder is read, and writing to it is an environment error")
