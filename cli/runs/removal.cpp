@@ -98,6 +98,11 @@ Removal::~Removal()
     std::error_code ignored; // the folder stays complete in `removed`
     fs::rename(last->second, last->first, ignored);
   }
+  remove_beside();
+}
+
+void Removal::remove_beside() const
+{
   std::error_code ignored; // most of them do not exist; one that still holds something stays
   for (const auto& folder : beside_) fs::remove(folder, ignored);
 }
@@ -129,6 +134,7 @@ void Removal::commit()
 {
   for (const auto& [original, place] : std::exchange(taken_, {})) fs::remove_all(place);
   for (const auto& place : std::exchange(freed_, {})) fs::remove_all(place);
+  remove_beside();
 }
 
 namespace {
@@ -138,9 +144,15 @@ template<class Visit> void visit_emptied(const Home& home, Visit visit)
 {
   auto folders = folders_beside(home);
   folders.push_back(removed_folder(home));
-  for (const auto& folder : folders)
-    for (const auto& name : names_in(folder))
+  for (const auto& folder : folders) {
+    std::vector<std::string> names;
+    try {
+      names = names_in(folder);
+    } catch (const Error&) { // what cannot be read now is forgotten later
+    }
+    for (const auto& name : names)
       if (is_emptied(folder / name)) visit(folder / name, name.starts_with(study_prefix), name.substr(name.find('-') + 1));
+  }
 }
 
 } // namespace

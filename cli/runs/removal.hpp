@@ -40,6 +40,8 @@ class Removal {
   void commit();
 
  private:
+  void remove_beside() const;
+
   Home home_;
   std::vector<std::filesystem::path> beside_; // the folders `.removed`
   std::filesystem::path removed_;
