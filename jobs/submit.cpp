@@ -1,5 +1,6 @@
 #include "jobs/submit.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/run_key.hpp"
@@ -382,10 +383,11 @@ void remove_refused(const AttemptFolder& attempt)
 std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
 {
   const auto cores = local::usable_cores().size();
+  const auto quota = cpu_allowance().quota_text();
   std::vector<std::string> refusals;
   for (const auto& run : runs) {
     const bool is_here = scheduler_row(run.spec.resources.scheduler).uses_this_machine;
-    refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_side_threads(), cores) : "");
+    refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_side_threads(), cores, quota) : "");
   }
   return refusals;
 }

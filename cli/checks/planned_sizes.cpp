@@ -11,11 +11,22 @@
 namespace dt::cli {
 namespace {
 
+// The recipe's sizes.
+struct Sizes {
+  explicit Sizes(const Resolved& resolved)
+  {
+    for (const auto& run : resolved.runs) {
+      nodes.insert(run.spec.resources.nodes);
+      ranks.insert(run.spec.ranks());
+    }
+  }
+  std::set<std::int64_t> nodes, ranks;
+};
+
 // The recipe's sizes that were not measured, as the series counts.
-std::vector<std::int64_t> missing_sizes(const store::SeriesMeasurements& series, const Resolved& resolved)
+std::vector<std::int64_t> missing_sizes(const store::SeriesMeasurements& series, const Sizes& planned)
 {
-  std::set<std::int64_t> sizes;
-  for (const auto& run : resolved.runs) sizes.insert(series.traits.by_nodes ? run.spec.resources.nodes : run.spec.ranks());
+  auto sizes = series.traits.by_nodes ? planned.nodes : planned.ranks;
   for (const auto& size : series.sizes) sizes.erase(size.at.size);
   return {sizes.begin(), sizes.end()};
 }
@@ -30,11 +41,11 @@ std::vector<store::SeriesMeasurements> measured_series(const Home& home, const s
   return {};
 }
 
-std::vector<OfSeries<store::Prediction>> predictions_of(const store::SeriesMeasurements& series, const Resolved& resolved,
+std::vector<OfSeries<store::Prediction>> predictions_of(const store::SeriesMeasurements& series, const Sizes& planned,
                                                         const std::optional<CostModel>& network)
 {
   std::vector<OfSeries<store::Prediction>> all;
-  const auto sizes = missing_sizes(series, resolved);
+  const auto sizes = missing_sizes(series, planned);
   if (sizes.empty() || series.sizes.size() < 2 || series.traits.is_own_program) return all;
   for (auto& prediction : store::forecast(series, sizes, network).predictions)
     all.push_back({series.series, std::move(prediction)});
@@ -46,8 +57,9 @@ void print_predicted(Context& context, const Home& home, const Resolved& resolve
   const auto network = network_of(context, "");
   std::vector<OfSeries<store::Prediction>> all;
   std::int64_t next = 0;
+  const Sizes planned(resolved);
   for (const auto& series : measured_series(home, resolved.study.name)) {
-    auto found = predictions_of(series, resolved, network);
+    auto found = predictions_of(series, planned, network);
     if (found.empty()) continue;
     all.insert(all.end(), found.begin(), found.end());
     const auto most = 4 * series.sizes.back().at.size;

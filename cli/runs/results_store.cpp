@@ -240,15 +240,21 @@ bool ResultsStore::ingest(std::span<const store::RunVerdict> verdicts)
   });
 }
 
-bool ResultsStore::stored(const StudyRecord& study)
+bool ResultsStore::stored(const StudyRecord& study, const std::set<std::string>& succeeded)
 {
-  const auto verdicts = storable_verdicts(study.run_keys);
+  std::set<std::string> settled;
+  if (!succeeded.empty())
+    for (const auto& row : store::runs_of_study(*database_, study.id))
+      if (row.state == RunState::succeeded && row.has_end && succeeded.contains(row.key)) settled.insert(row.key);
+  auto keys = study.run_keys;
+  std::erase_if(keys, [&](const auto& key) { return settled.contains(key); });
+  const auto verdicts = storable_verdicts(keys);
   return written([&] { ingest(study, home_.study(study.id) / "study.json"); }) && ingest(verdicts);
 }
 
-void ResultsStore::take_in(const StudyRecord& study)
+void ResultsStore::take_in(const StudyRecord& study, const std::set<std::string>& succeeded)
 {
-  if (stored(study)) no_longer_pending(study);
+  if (stored(study, succeeded)) no_longer_pending(study);
 }
 
 void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs)

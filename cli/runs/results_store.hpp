@@ -51,8 +51,9 @@ class ResultsStore {
   // Updates the newest study, for queries that do not name a study.
   void refresh_newest();
 
-  // Stores a study and its runs. Warns if the database cannot be written now.
-  void take_in(const StudyRecord& study);
+  // Stores a study and its runs. Warns if the database cannot be written now. `succeeded`: runs that are known to have succeeded;
+  // those that are stored so are not examined again.
+  void take_in(const StudyRecord& study, const std::set<std::string>& succeeded = {});
   // Like take_in, right after a submission of new runs only: asks no scheduler and reads no folder.
   void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
   // Stores the predictions of the home. Warns if a file is damaged, or the database cannot be written now.
@@ -69,7 +70,7 @@ class ResultsStore {
   void open(const LockedHome* locked);
   void read_again();
   void forget_removed(const LockedHome& home);
-  bool stored(const StudyRecord& study);
+  bool stored(const StudyRecord& study, const std::set<std::string>& succeeded = {});
   void take_in_pending(const std::string& later, bool is_locked);
   void no_longer_pending(const StudyRecord& study);
   // Stores a study; warns if the database refuses its record. `record`: a study whose file is gone is left out.

@@ -102,16 +102,19 @@ void keep_record(const LockedHome& home, StudyRecord& study)
   write_file_atomic(home.study(study.id) / "study.json", to_json(study));
 }
 
-// If all runs are new, their state is known. Otherwise every run is examined.
+// If all runs are new, their state is known. Otherwise every run is examined that is not stored as succeeded.
 void keep_results(ResultsStore& results, const Resolved& resolved, const std::vector<jobs::SubmitReport>& reports)
 {
   std::vector<store::SubmittedRun> submitted;
-  for (std::size_t i = 0; i < reports.size(); ++i)
+  std::set<std::string> done;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
     if (reports[i].submission && reports[i].attempt == 1) submitted.push_back({&resolved.runs[i], *reports[i].submission});
+    if (reports[i].action == Action::already_done) done.insert(reports[i].key);
+  }
   if (submitted.size() == reports.size())
     results.take_in_submitted(resolved.study, submitted);
   else
-    results.take_in(resolved.study);
+    results.take_in(resolved.study, done);
 }
 
 // New files are readable by the user only, whatever the mode of the home. Files of earlier dtctl versions were not.

@@ -1,5 +1,6 @@
 #include "jobs/local/local_scheduler.hpp"
 
+#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -281,9 +282,10 @@ std::string objection(const ResourcesSpec& resources, std::int64_t side_threads,
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
 {
   const auto cores = usable_cores();
+  const auto quota = cpu_allowance().quota_text();
   std::vector<SubmitOutcome> outcomes(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i)
-    outcomes[i].error = objection(requests[i].resources, requests[i].side_threads, cores.size());
+    outcomes[i].error = objection(requests[i].resources, requests[i].side_threads, cores.size(), quota);
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
   add_all(queue_, requests, rules, cores, outcomes);

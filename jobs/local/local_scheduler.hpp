@@ -2,7 +2,6 @@
 // supervisor.hpp).
 #pragma once
 
-#include "core/cpu_allowance.hpp"
 #include "jobs/local/queue.hpp"
 #include "jobs/scheduler.hpp"
 
@@ -13,8 +12,7 @@ namespace dt::jobs::local {
 // Explains why a job with these resources can never run on this machine; empty if it can. `side_threads` are per rank, in
 // addition to its compute threads. `cores` is the number of cores of this machine, `quota` says what limits it
 // (CpuAllowance::quota_text), if anything does.
-std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores,
-                      const std::string& quota = cpu_allowance().quota_text());
+std::string objection(const ResourcesSpec& resources, std::int64_t side_threads, std::size_t cores, const std::string& quota);
 
 class LocalScheduler final : public Scheduler {
  public:

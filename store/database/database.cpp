@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -144,7 +145,8 @@ Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
 
 void Database::Impl::write(const std::function<void(Connection&)>& work)
 {
-  const auto lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
+  std::optional<FileLock> lock;
+  if (!connection.is_in_transaction()) lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
   Transaction transaction(connection);
   work(connection);
   transaction.commit();

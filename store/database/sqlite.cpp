@@ -286,17 +286,21 @@ Error Connection::error_of(int code) const
 
 // ---- Transaction ------------------------------------------------------------------------------------------------------
 
-Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Connection& connection) : connection_(connection), is_part_(connection.is_in_transaction())
+{
+  connection_.execute(is_part_ ? "SAVEPOINT part" : "BEGIN IMMEDIATE");
+}
 
 Transaction::~Transaction()
 {
-  // ROLLBACK fails if SQLite has rolled back already, for example after a full disk. That is harmless.
-  if (open_) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  // This fails if SQLite has rolled back already, for example after a full disk. That is harmless.
+  if (open_)
+    sqlite3_exec(connection_.handle(), is_part_ ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void Transaction::commit()
 {
-  connection_.execute("COMMIT");
+  connection_.execute(is_part_ ? "RELEASE part" : "COMMIT");
   open_ = false;
 }
 

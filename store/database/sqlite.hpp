@@ -112,6 +112,7 @@ class Connection {
   void read_into_memory();
   // Copies the database over another one, in one transaction of that one.
   void copy_to(Connection& target);
+  bool is_in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
   // Executes statements without parameters, one after the other.
   void execute(const std::string& sql);
   // Takes the statement from the cache, or prepares it.
@@ -135,7 +136,8 @@ class Connection {
   std::unordered_map<std::string, sqlite3_stmt*> idle_; // prepared statements that are not borrowed
 };
 
-// A transaction: rolls back unless commit() was called. The constructor takes the write lock.
+// A transaction: rolls back unless commit() was called. The constructor takes the write lock. Within another one it is a part of
+// it, which can be rolled back alone.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);
@@ -146,7 +148,7 @@ class Transaction {
 
  private:
   Connection& connection_;
-  bool open_ = true;
+  bool is_part_, open_ = true;
 };
 
 // Takes the lock that allows one writer per machine: a lock file next to the database. Waits at most `timeout_s`.
@@ -163,7 +165,7 @@ struct Database::Impl {
   FileSystem file_system;
   std::string journal_mode;
 
-  // Runs `work` in one transaction, as the only writer.
+  // Runs `work` in one transaction, as the only writer. A call within another one's work is a part of that transaction.
   void write(const std::function<void(Connection&)>& work);
 };
 

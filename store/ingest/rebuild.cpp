@@ -110,8 +110,9 @@ void take_in_runs(Database& database, const Home& home, const Judge& judge, Inge
   for (std::size_t begin = 0; begin < keys.size(); begin += batch)
     for (auto& verdict : judge(std::span(keys).subspan(begin, std::min(batch, keys.size() - begin))))
       verdicts.push_back(std::move(verdict));
-  // In one call, because each call computes the points of its studies from all of their runs.
-  add(report, ingest_runs(database, home, verdicts));
+  // In one call, because each call computes the points of its studies from all of their runs, and in one transaction, because the
+  // end of each costs as much as a run.
+  database.impl().write([&](Connection&) { add(report, ingest_runs(database, home, verdicts)); });
 }
 
 // Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.
