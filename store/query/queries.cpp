@@ -61,6 +61,7 @@ constexpr RunColumn run_columns[]{
      "coalesce((SELECT job_id FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), '')",
      text<&RunRow::job_id>},
     {"train_target_accuracy", "train_target_accuracy", real<&RunRow::target_accuracy>},
+    {"train_trace", "train_trace", integer<&RunRow::records_trace>},
     {"end_unix_s IS NOT NULL",
      "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
      "NULL)",

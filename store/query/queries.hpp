@@ -35,6 +35,7 @@ struct RunRow {
   int attempt = 0;
   std::string job_id;          // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
   double target_accuracy = 0;  // 0: no target
+  bool records_trace = false;  // train.trace of its last submission
   bool has_end = false;        // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures; // those of result_fields() that are numbers, in its order
 

@@ -94,7 +94,7 @@ std::optional<Traced> widest_traced(const ChartSource& source)
 {
   std::optional<Traced> widest;
   for (const auto& run : source.runs) {
-    if (widest && run.ranks < widest->run->ranks) continue;
+    if (!run.records_trace || (widest && run.ranks < widest->run->ranks)) continue;
     if (auto attempt = traced_attempt(source.home, run.key)) widest.emplace(Traced{&run, *attempt});
   }
   return widest;

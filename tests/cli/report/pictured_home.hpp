@@ -28,7 +28,7 @@ class PicturedHome {
         for (int repeat = 0; repeat < 3; ++repeat) add_run(strategy, ranks, repeat, strategy == 0 ? extra : "");
     for (const int ranks : {1, 2, 4, 8}) add_simulated_run(ranks);
     add_controls();
-    put_trace(runs[8]); // 4 ranks of the first label
+    put_trace(runs[traced]);
     record = site.study(runs, "strong", 1700000000, name);
     record.recipe_text = "name: " + name + "\nresources: {env: {API_TOKEN: planted-secret}}\n";
     record.control_keys = {runs[runs.size() - 2].key, runs.back().key};
@@ -55,6 +55,8 @@ class PicturedHome {
   StudyRecord record;
 
  private:
+  static constexpr std::size_t traced = 8; // 4 ranks of the first label
+
   RunSpec spec_of(const std::string& label, int ranks, int repeat) const
   {
     auto spec = store::test::sample_spec(ranks, repeat);
@@ -116,6 +118,7 @@ class PicturedHome {
   {
     auto spec = spec_of(std::string("strategy=") + (strategy == 0 ? "sync-sgd" : "hsgd") + extra, ranks, repeat);
     spec.sync.strategy = strategy == 0 ? "sync-sgd" : "hsgd";
+    spec.train.trace = runs.size() == traced;
     put_run(spec, throughput_of(strategy, ranks, repeat), 60.0 * static_cast<double>(runs.size()), true);
   }
 

@@ -58,6 +58,7 @@ class FigureStudy {
     spec.optimizer.learning_rate = 0.001 * static_cast<double>(1 + std::hash<std::string>{}(label) % 1000);
     spec.train.target_accuracy = 0.8;
     if (is_simulated) spec.resources.platform = "cluster";
+    spec.train.trace = !is_simulated && ranks == 2 && repeat == 0;
     return spec;
   }
 
@@ -76,7 +77,7 @@ class FigureStudy {
     store::test::put_file(attempt.result(), to_json(result));
     if (!is_simulated) store::test::put_file(attempt.events(), store::test::step_lines(1, 40));
     store::test::put_file(attempt.end(), "exit 0 1700000101\n");
-    if (!is_simulated && ranks == 2 && repeat == 0) add_trace(attempt);
+    if (spec.train.trace) add_trace(attempt);
     runs_.push_back(planned);
   }
 
