@@ -80,13 +80,19 @@ class TracedPair {
       else
         tracing::go_on(thread, status);
       if (waits) return At::lock;
-      if (is_there) return At::call;
+      if (is_there) {
+        last_call_ = read_file("/proc/" + std::to_string(thread) + "/comm");
+        last_call_ += "call " + std::to_string(call->entry.nr) + " of " + tracing::path_of(thread, *call);
+        return At::call;
+      }
     }
     throw system_error("wait for a traced child", errno);
   }
 
   // Number of counted calls so far.
   int calls_of(std::size_t which) const { return programs_.at(which).calls; }
+  // The program, the number of the system call and the path of the counted call before which the latest run() has stopped.
+  const std::string& last_call() const { return last_call_; }
   // "exit 0", or "signal 11".
   std::string end_of(std::size_t which) const
   {
@@ -155,6 +161,7 @@ class TracedPair {
     return programs_.at(which);
   }
 
+  std::string last_call_;
   Counted counted_;
   Options options_;
   std::array<Program, 2> programs_;
