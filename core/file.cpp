@@ -68,6 +68,8 @@ std::string read_whole(const Descriptor& file, const fs::path& path)
   }
 }
 
+mode_t mode_of_folder(Readers readers) { return readers == Readers::owner ? 0700 : 0777; }
+
 int open_lock(const fs::path& path)
 {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -181,12 +183,14 @@ std::vector<std::string> stems_in(const fs::path& folder, std::string_view exten
 
 bool make_folders(const fs::path& path, Readers readers)
 {
-  const mode_t mode = readers == Readers::owner ? 0700 : 0777;
-  if (::mkdir(path.c_str(), mode) == 0) return true;
-  if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) {
-    make_folders(path.parent_path(), readers);
-    if (::mkdir(path.c_str(), mode) == 0) return true;
-  }
+  if (::mkdir(path.c_str(), mode_of_folder(readers)) == 0) return true;
+  if (errno == ENOENT && path.has_parent_path() && path != path.parent_path()) make_folders(path.parent_path(), readers);
+  return make_folder(path, readers);
+}
+
+bool make_folder(const fs::path& path, Readers readers)
+{
+  if (::mkdir(path.c_str(), mode_of_folder(readers)) == 0) return true;
   const int error = errno;
   if (error != EEXIST) throw system_error("make folder " + path.string(), error);
   if (!is_folder(path)) throw system_error("make folder " + path.string(), ENOTDIR);

@@ -69,6 +69,9 @@ std::vector<std::string> stems_in(const std::filesystem::path& folder, std::stri
 
 // Makes the folder and its parents. Modes of existing folders are not changed. Returns false if the folder existed already.
 bool make_folders(const std::filesystem::path& path, Readers readers = Readers::owner);
+// Like make_folders, but the folder's parent must exist. A job makes its folders so: while its home is moved, nothing of the home
+// may be made anew at the old place.
+bool make_folder(const std::filesystem::path& path, Readers readers = Readers::owner);
 
 // Returns the folder's mode as text ("0755") if users other than its owner have any access to it. Returns nothing if they have
 // none, or if the folder does not exist.

@@ -184,10 +184,12 @@ fs::path new_folder_beside(const fs::path& folder)
   return pattern;
 }
 
+// The folder must exist.
 void copy_file_to(const ProgramFile& file, const fs::path& folder)
 {
   const auto target = folder / file.name;
-  make_folders(target.parent_path());
+  auto parent = folder;
+  for (const auto& part : fs::path(file.name).parent_path()) make_folder(parent /= part);
   std::error_code error;
   fs::copy_file(file.path, target, error);
   if (error) throw system_error("copy " + file.path.string() + " to " + target.string(), error.value());
@@ -274,7 +276,7 @@ void keep_program(const ProgramSpec& program, const std::string& id, const fs::p
 
 void copy_program(const fs::path& copy, const fs::path& target)
 {
-  make_folders(target);
+  make_folder(target);
   for (const auto& file : files_of_copy(copy)) copy_file_to(file, target);
 }
 

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "core/trust.hpp"
 #include "core/units.hpp"
+#include "jobs/agent/attempt_place.hpp"
 #include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts.hpp"
@@ -73,7 +74,7 @@ std::string latest_checkpoint(const AttemptFolder& attempt)
 class AttemptJob {
  public:
   AttemptJob(const AttemptFolder& attempt, const JobTerms& terms, Inbox& inbox)
-      : attempt_(attempt), terms_(terms), inbox_(inbox), begin_(Clock::now())
+      : attempt_(attempt), terms_(terms), inbox_(inbox), place_(attempt), begin_(Clock::now())
   {
     const auto limit = Seconds(terms.time_limit_s), ahead = Seconds(terms.signal_ahead_s);
     if (limit.count() > 0) limit_at_ = begin_ + limit;
@@ -84,17 +85,54 @@ class AttemptJob {
   {
     int code = static_cast<int>(ExitCode::internal);
     try {
-      code = work();
+      code = work_at_its_place();
     } catch (const std::exception& error) {
       code = static_cast<int>(ExitCode::environment);
       say(error.what(), code);
     }
+    await_home();
     record_end(code);
     if (code != 0) hold_back();
     return code;
   }
 
  private:
+  // If the home is moved before the launch, files are missing for a moment, and the work begins again.
+  int work_at_its_place()
+  {
+    for (;;) {
+      if (!await_home())
+        throw Error(
+            ErrorKind::environment,
+            fmt::format("{} is not there: its home was removed, or it was moved and for {} seconds there was no link to its "
+                        "new place. To run it: dtctl retry",
+                        attempt_.path().string(), AttemptPlace::patience.count()));
+      place_.watch();
+      try {
+        return work();
+      } catch (const std::exception& error) {
+        if (launches_ > 0 || !place_.has_moved()) throw;
+        note(fmt::format("the home was moved while the job began ({}); it begins again", error.what()));
+        recorder_.reset();
+      }
+    }
+  }
+
+  // Waits until the home is at its place again. Returns false if that takes too long, or the attempt was removed.
+  bool await_home()
+  {
+    return place_.await([&] {
+      note(fmt::format("{} is not there: the home was moved or removed; the job waits up to {} seconds for it",
+                       attempt_.path().string(), AttemptPlace::patience.count()));
+    });
+  }
+
+  // What looks like a mistake of the run may be a file that was missing while the home was moved.
+  void require_not_moved(const std::string& why) const
+  {
+    if (place_.has_moved()) throw Error(ErrorKind::environment, why);
+  }
+
   int work()
   {
     const auto submission = read_intent();
@@ -138,7 +176,10 @@ class AttemptJob {
   // Of the user's own program, whose records this process writes. Returns why it cannot run, or nothing.
   std::optional<std::string> prepare_program()
   {
-    if (!is_there(spec_path(attempt_.run_folder()))) return std::nullopt;
+    if (!is_there(spec_path(attempt_.run_folder()))) {
+      require_not_moved("spec.json was missing");
+      return std::nullopt;
+    }
     auto run = read_planned_run(attempt_.run_folder());
     if (!run.spec.is_own_program()) return std::nullopt;
     recorder_.emplace(attempt_, std::move(run), token_);
@@ -152,6 +193,7 @@ class AttemptJob {
 
   int fail_before_launch(const std::string& why) const
   {
+    require_not_moved(why);
     say(why, {});
     create_file_exclusive(attempt_.error(), to_json(RankError{0, host_name(), why, -1, now_unix_s()}));
     return 1;
@@ -160,6 +202,7 @@ class AttemptJob {
   int refuse(const std::filesystem::path& predecessor) const
   {
     const auto why = fmt::format("not run: run {} did not succeed", short_key(predecessor.filename().string()));
+    require_not_moved(why);
     put(attempt_.stop_reason(), why + "\n");
     say(why, 1);
     return 1;
@@ -183,9 +226,10 @@ class AttemptJob {
       if (script.has_launched() && recorder_) record(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
-      if (holds([&] { return !is_there(attempt_.path()); })) end_homeless(script);
+      if (place_.is_lost()) end_homeless(script);
       if (const auto code = script.exit_code()) {
         await_cause(*code);
+        await_home();
         if (*code != 0 && script.has_launched()) learn_of_preemption();
         return {*code, script.has_launched()};
       }
@@ -346,10 +390,15 @@ class AttemptJob {
     script.signal_group(SIGKILL);
   }
 
-  // The run was removed: it can record nothing any more, and nobody could find it.
+  // The run can record nothing any more, and nobody could find it.
   void end_homeless(const ScriptProcess& script) const
   {
-    say(attempt_.path().string() + " was removed; its run is ended", {});
+    say(fmt::format("{} {}; its run is ended", attempt_.path().string(),
+                    place_.was_removed()
+                        ? "was removed"
+                        : fmt::format("was moved or removed, and for {} seconds there was no link to its new place",
+                                      AttemptPlace::patience.count())),
+        {});
     kill_all(script);
   }
 
@@ -367,11 +416,13 @@ class AttemptJob {
   // and 127 would be the same again (launch/rank_start.hpp).
   bool may_launch_again(int code, std::int64_t tries)
   {
-    if (code == 0 || code == 126 || code == 127 || launches_ >= tries) return false;
-    if (recorder_ && recorder_->look_for_ranks()) return false; // every rank ran, so the program itself has failed
-    for (const auto& word :
-         {attempt_.cancel(), attempt_.stop_reason(), attempt_.error(), attempt_.result(), attempt_.preempted()})
+    const bool has_moved = place_.has_moved(); // then files may have been missing when the ranks looked for them
+    if (code == 0 || place_.is_lost()) return false;
+    if (!has_moved && (code == 126 || code == 127 || launches_ >= tries)) return false;
+    if (!has_moved && recorder_ && recorder_->look_for_ranks()) return false; // every rank ran, so the program itself has failed
+    for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.result(), attempt_.preempted()})
       if (is_there(word)) return false;
+    if (!has_moved && is_there(attempt_.error())) return false;
     return !has_stepped(attempt_);
   }
 
@@ -387,9 +438,10 @@ class AttemptJob {
   {
     note(fmt::format("launch {} ended with exit code {} before the first step and is tried again", launches_, code));
     end_left_ranks();
+    place_.watch();
     if (is_there(attempt_.begin()))
       std::filesystem::rename(attempt_.begin(), attempt_.path() / fmt::format("begin.{}.json", launches_));
-    for (const auto& left : {attempt_.events(), attempt_.heartbeat(), attempt_.probe(), attempt_.reserve()})
+    for (const auto& left : {attempt_.events(), attempt_.heartbeat(), attempt_.probe(), attempt_.reserve(), attempt_.error()})
       std::filesystem::remove(left);
     const auto until = Clock::now() + Seconds(launches_);
     pollfd source{inbox_.descriptor(), POLLIN, 0};
@@ -403,6 +455,7 @@ class AttemptJob {
 
   int end_of_preparation(int code) const
   {
+    if (code != 0) require_not_moved("job.sh failed");
     if (code != 0) return code; // the script has said which line failed
     say("job.sh ended before it launched the ranks", 1);
     return 1;
@@ -453,10 +506,24 @@ class AttemptJob {
     note("the scheduler has begun to take this job off its nodes");
   }
 
+  // What cannot be written because the home is moved meanwhile is written when it is at its place again.
+  ProgramRecorder::End write_last_records(int code)
+  {
+    for (;;) {
+      place_.watch();
+      try {
+        const auto end = recorder_->conclude(code, asked_unix_s_);
+        if (!place_.has_moved() || (await_home() && is_there(attempt_.result()))) return end;
+      } catch (const std::exception&) {
+        if (!place_.has_moved() || !await_home()) throw;
+      }
+    }
+  }
+
   // Writes the records of the user's own program, and keeps why there is no result.
   int conclude_program(int code)
   {
-    const auto end = recorder_->conclude(code, asked_unix_s_);
+    const auto end = write_last_records(code);
     why_ = end.why;
     return was_cut_short(code) ? code : end.code;
   }
@@ -557,6 +624,7 @@ class AttemptJob {
   const AttemptFolder& attempt_;
   const JobTerms& terms_;
   Inbox& inbox_;
+  AttemptPlace place_;
   Clock::time_point begin_;
   std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
   std::optional<int> asked_;                                      // the last signal that asked the run to stop

@@ -84,8 +84,7 @@ void add_starters(CLI::App& app, Work& work)
   auto* launch_verb = add_prefix(app, "launch", "Become the launcher of the ranks; the last line of job.sh");
   launch_verb->add_flag("--block-sigterm", options->launch.block_sigterm,
                         "Keep SIGTERM from the launcher, because Slurm sends it to every process");
-  launch_verb->add_flag("--one-node", options->launch.one_node,
-                        "All ranks are on this node: neither ssh nor rsh is needed");
+  launch_verb->add_flag("--one-node", options->launch.one_node, "All ranks are on this node: neither ssh nor rsh is needed");
   launch_verb->add_flag("--no-network-cards", options->launch.no_network_cards, "Open MPI does not look for network cards");
   launch_verb->callback([&work, launch_verb, options] {
     work = [launch_verb, options] { return launch(program_of(launch_verb), options->launch); };

@@ -168,13 +168,15 @@ class Supervisor {
     return state == OwnerState::dead || state == OwnerState::silent;
   }
 
-  // Kills the processes that the leader left behind. Returns true when none is left and the entry is removed from the queue.
+  // Kills the processes that the leader left behind. Returns true when none is left and the entry is removed from the queue. If
+  // the home is not at its place at this moment, the entry is removed when it is there again.
   bool finish(const Running& job)
   {
     const auto leftovers = processes_of_job(job.owner);
     signal_all(leftovers, SIGKILL);
     if (!leftovers.empty()) return false;
     queue_.remove(job.entry);
+    if (!is_in_charge()) return false;
     log(job.entry.job_id() + " has ended");
     return true;
   }
@@ -260,8 +262,10 @@ class Supervisor {
     return try_start(entry, *ticket, attempt);
   }
 
+  // Returns false if files were missing only because the home is not at its place at this moment.
   bool discard(const QueueEntry& entry, const std::string& why)
   {
+    if (!is_in_charge()) return false;
     log(entry.job_id() + " is left out: " + why);
     queue_.remove(entry);
     return true;
@@ -325,7 +329,7 @@ class Supervisor {
   {
     if (!running_.empty() || !pending_.empty()) return false;
     const auto queue_lock = queue_.try_lock();
-    if (!queue_lock || !queue_.list().empty()) return false;
+    if (!queue_lock || !queue_.list().empty() || !is_in_charge()) return false;
     lock_.reset();
     return true;
   }

@@ -82,14 +82,14 @@ void ProgramRecorder::prepare()
   require_unaltered(run_, spec_path(attempt_.run_folder()));
   require_same_content();
   const auto work = attempt_.path_of(AttemptFile::work);
-  make_folders(attempt_.run_folder() / "keep");
+  make_folder(attempt_.run_folder() / "keep");
   copy_program(home_of(attempt_).program(run_.engine_build), work);
 }
 
 void ProgramRecorder::begin_launch()
 {
   for (const auto file : {AttemptFile::reports, AttemptFile::output, AttemptFile::master}) fs::remove_all(attempt_.path_of(file));
-  make_folders(attempt_.path_of(AttemptFile::reports));
+  make_folder(attempt_.path_of(AttemptFile::reports));
   started_.clear();
   root_started_.reset();
   facts_.clear();
@@ -100,7 +100,7 @@ void ProgramRecorder::begin_launch()
   reader_.reset();
   if (!run_.spec.program.metrics.empty()) {
     const auto folder = attempt_.path_of(AttemptFile::output);
-    make_folders(folder);
+    make_folder(folder);
     reader_.emplace(run_.spec.program.metrics);
     output_.emplace_back(folder / "stdout", attempt_.out());
     output_.emplace_back(folder / "stderr", attempt_.err());

@@ -20,11 +20,12 @@
 
 namespace dt::test::tracing {
 
-// Becomes the program, without input and output.
-[[noreturn]] inline void execute(const std::vector<std::string>& words)
+// Becomes the program, without input. What it prints goes to the end of the file `output`.
+[[noreturn]] inline void execute(const std::vector<std::string>& words, const std::string& output = "/dev/null")
 {
-  const int null = ::open("/dev/null", O_RDWR);
-  for (const int stream : {0, 1, 2}) ::dup2(null, stream);
+  ::dup2(::open("/dev/null", O_RDONLY), 0);
+  const int out = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  for (const int stream : {1, 2}) ::dup2(out, stream);
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -32,9 +33,11 @@ namespace dt::test::tracing {
   ::_exit(127);
 }
 
-// A child that stands still before it calls the function, and ends when the function returns. Its threads are traced; programs
-// that it starts are not, so a supervisor that it leaves behind goes on by itself.
-inline pid_t start(const std::function<void()>& function)
+enum class Followed { threads, processes };
+
+// A child that stands still before it calls the function, and ends when the function returns. Its threads are traced. Programs
+// that it starts are traced with Followed::processes only; otherwise a supervisor that it leaves behind goes on by itself.
+inline pid_t start(const std::function<void()>& function, Followed followed = Followed::threads)
 {
   const pid_t child = ::fork();
   if (child < 0) throw system_error("fork", errno);
@@ -47,7 +50,9 @@ inline pid_t start(const std::function<void()>& function)
   int status = 0;
   if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
     throw Error(ErrorKind::environment, "this machine does not allow a process to trace its child");
-  if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) != 0)
+  const long processes = followed == Followed::processes ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0;
+  if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL | processes) !=
+      0)
     throw system_error("trace a child", errno);
   return child;
 }
@@ -60,6 +65,16 @@ inline std::optional<__ptrace_syscall_info> entered_call(pid_t thread, int statu
   if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
     return std::nullopt;
   return info;
+}
+
+// The process that the thread has started, by this status of waitpid(). Nothing at another stop.
+inline std::optional<pid_t> started_process(pid_t thread, int status)
+{
+  const int event = status >> 16;
+  unsigned long process = 0;
+  if (event != PTRACE_EVENT_FORK && event != PTRACE_EVENT_VFORK) return std::nullopt;
+  if (::ptrace(PTRACE_GETEVENTMSG, thread, nullptr, &process) != 0) return std::nullopt;
+  return static_cast<pid_t>(process);
 }
 
 inline bool is_one_of(const __ptrace_syscall_info& call, std::initializer_list<long> numbers)
@@ -87,12 +102,24 @@ inline bool changes_files(const __ptrace_syscall_info& call)
   return changes_names(call) || is_one_of(call, {SYS_write, SYS_pwrite64, SYS_ftruncate, SYS_fsync, SYS_fdatasync});
 }
 
-// The first path among the arguments of a call that changes names of files, as the thread has written it.
+// Those, and calls that look up a name: whether there is a file, what it is, or what it holds.
+inline bool uses_names(const __ptrace_syscall_info& call)
+{
+  return changes_names(call) || is_one_of(call, {SYS_openat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat
+#ifdef SYS_rename
+                                                 ,
+                                                 SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink
+#endif
+                                                });
+}
+
+// The first path among the arguments of a call that uses names of files, as the thread has written it.
 inline std::string path_of(pid_t thread, const __ptrace_syscall_info& call)
 {
   bool is_first = false; // else the first argument is a folder's descriptor
 #ifdef SYS_rename
-  is_first = is_one_of(call, {SYS_rename, SYS_mkdir, SYS_unlink, SYS_link, SYS_symlink, SYS_rmdir, SYS_execve});
+  is_first = is_one_of(call, {SYS_rename, SYS_mkdir, SYS_unlink, SYS_link, SYS_symlink, SYS_rmdir, SYS_execve, SYS_open, SYS_stat,
+                              SYS_lstat, SYS_access, SYS_readlink});
 #else
   is_first = is_one_of(call, {SYS_execve});
 #endif

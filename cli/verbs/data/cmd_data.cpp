@@ -20,17 +20,19 @@ Cell channels_cell(const std::vector<double>& values)
 
 } // namespace
 
-void print_packed(Context& context, const PackedFile& file)
+PackedFacts facts_of(const PackedFile& file) { return {file.path(), file.id(), file.file_bytes(), file.description()}; }
+
+void print_packed(Context& context, const PackedFacts& facts)
 {
-  const auto& set = file.description();
+  const auto& set = facts.description;
   auto& out = context.out;
-  out.field("file", "file", text_cell(file.path().string()));
-  out.field("id", "id", text_cell(file.id()));
+  out.field("file", "file", text_cell(facts.file.string()));
+  out.field("id", "id", text_cell(facts.id));
   out.field("train", "training images", count_cell(set.train_samples));
   out.field("test", "test images", count_cell(set.test_samples));
   out.field("classes", "classes", {set.classes, std::to_string(set.classes.size()), Style::plain});
   out.field("image", "images", text_cell(image_text(set)));
-  out.field("bytes", "size", {file.file_bytes(), format_bytes(static_cast<double>(file.file_bytes())), Style::plain});
+  out.field("bytes", "size", {facts.bytes, format_bytes(static_cast<double>(facts.bytes)), Style::plain});
   out.field("mean", "channel means", channels_cell(set.mean));
   out.field("deviation", "deviations", channels_cell(set.deviation));
   out.field("source", "source", text_cell(printable(set.source)));

@@ -52,8 +52,7 @@ class Copy {
   // Another call that copies to this target holds the lock.
   void lock()
   {
-    lock_ = try_lock_removable(path_);
-    if (!lock_) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
+    if (!try_lock()) throw Error(ErrorKind::usage, fmt::format("Another process imports {} at this moment.", target_.string()));
   }
 
   void fill(const PackedFile& from, CountView& view) const
@@ -73,19 +72,26 @@ class Copy {
     if (::fsync(to.get()) != 0) throw system_error("sync " + path_.string(), errno);
   }
 
-  // Gives the copy the target's name and the mode of packed sets. Throws a usage error if the target exists; `name`: the set's.
-  void commit(const std::string& name)
+  bool try_lock()
+  {
+    lock_ = try_lock_removable(path_);
+    return lock_.has_value();
+  }
+
+  // Gives the copy the target's name and the mode of packed sets. Returns false if the target exists.
+  bool commit()
   {
     const auto mask = ::umask(0);
     ::umask(mask);
     if (::fchmod(lock_->descriptor(), 0644 & ~mask) != 0) throw system_error("set the mode of " + path_.string(), errno);
     if (::link(path_.c_str(), target_.c_str()) != 0) {
-      if (errno == EEXIST) throw already_there(name);
+      if (errno == EEXIST) return false;
       throw system_error("create " + target_.string(), errno);
     }
     ::unlink(path_.c_str());
     lock_.reset();
     sync_folder(folder_of(target_));
+    return true;
   }
 
  private:
@@ -93,30 +99,42 @@ class Copy {
   std::optional<FileLock> lock_;
 };
 
-bool holds_same(const fs::path& packed, const PackedFile& source)
+// The facts of the set that has this name already, if its content is that of the source. Nothing if there is none. Throws a usage
+// error if another set has the name.
+std::optional<PackedFacts> same_there(const PackedFile& source, const fs::path& target, const std::string& name)
 {
+  if (!is_there(target)) return std::nullopt;
   try {
-    const PackedFile there(packed);
-    return there.id() == source.id() && there.file_bytes() == source.file_bytes();
-  } catch (const Error&) { // damaged, or another file
-    return false;
+    const PackedFile there(target);
+    if (there.id() == source.id() && there.file_bytes() == source.file_bytes()) return facts_of(there);
+  } catch (const Error&) { // damaged, another file, or removed at this moment
+    if (!is_there(target)) return std::nullopt;
   }
+  throw already_there(name);
 }
 
-// Whether an earlier call imported the same set. If that call was killed after it had linked the copy to the set's name and
-// before it removed the copy's own name, that name is removed now.
-bool was_imported(const PackedFile& source, const fs::path& target)
+// If an earlier call was killed after it had linked the copy to the set's name and before it removed the copy's own name, that
+// name is removed now.
+void remove_left_copy(const fs::path& target)
 {
-  if (!holds_same(target, source)) return false;
   Copy copy(target);
-  if (is_there(copy.path())) copy.lock(); // a locked copy removes its name when it is destroyed
-  return true;
+  if (is_there(copy.path())) copy.try_lock(); // a locked copy removes its name when it is destroyed
 }
 
-ExitCode print_set(Context& context, const std::string& name, const fs::path& target)
+// Gives the copy its name, or finds that another process has imported the same set meanwhile. Other processes do not change the
+// home's data sets while the name is given and the facts are read.
+PackedFacts take_in(Context& context, const PackedFile& source, Copy& copy, const fs::path& target, const std::string& name)
+{
+  const auto home = context.locked_home();
+  while (!copy.commit()) // again if the other set was removed before it could be looked at
+    if (auto there = same_there(source, target, name)) return *std::move(there);
+  return facts_of(PackedFile(target));
+}
+
+ExitCode print_set(Context& context, const std::string& name, const PackedFacts& facts)
 {
   context.out.field("name", "data set", text_cell(name, Style::strong));
-  print_packed(context, PackedFile(target));
+  print_packed(context, facts);
   return ExitCode::ok;
 }
 
@@ -126,10 +144,10 @@ ExitCode import_set(Context& context, const Options& options)
   const auto name = options.name.empty() ? fs::path(options.file).stem().string() : options.name;
   require_set_name(name);
   const auto target = context.home().packed_set(name);
-  if (is_there(target)) {
-    if (!was_imported(source, target)) throw already_there(name);
+  if (const auto there = same_there(source, target, name)) {
+    remove_left_copy(target);
     context.messages.info("{} is there already, with the same content", name);
-    return print_set(context, name, target);
+    return print_set(context, name, *there);
   }
   make_folders(folder_of(target));
   Copy copy(target);
@@ -145,11 +163,7 @@ ExitCode import_set(Context& context, const Options& options)
                             "again. dtctl data check lists all of them.",
                             bad, result.at("records").get<std::int64_t>(), options.file, bad == 1 ? "is" : "are",
                             printable(result.at("bad").at(0).at("name").get<std::string>())));
-  {
-    const auto home = context.locked_home();
-    copy.commit(name);
-  }
-  return print_set(context, name, target);
+  return print_set(context, name, take_in(context, source, copy, target, name));
 }
 
 } // namespace

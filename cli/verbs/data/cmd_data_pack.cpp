@@ -2,6 +2,7 @@
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
+#include "core/data/packed_description.hpp"
 #include "core/file.hpp"
 #include "core/temporary_file.hpp"
 
@@ -64,7 +65,7 @@ ExitCode pack(Context& context, const Options& options)
                     {was_there, was_there ? "is there already; nothing was written" : "packed", Style::good});
   context.out.data("resumed", resumed);
   context.out.data("remarks", result.at("remarks"));
-  print_packed(context, PackedFile(output));
+  print_packed(context, {output, result.at("id"), result.at("bytes"), parse_packed_description(result.at("set").dump())});
   return ExitCode::ok;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/runs/removal.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -27,7 +28,7 @@ class PackingLock {
  public:
   // Throws a usage error if the set is being packed.
   explicit PackingLock(const fs::path& packed)
-      : journal_(packed.string() + ".journal"), was_there_(is_there(journal_)), lock_(FileLock::try_acquire(journal_))
+      : journal_(packed.string() + ".journal"), was_there_(is_there(journal_)), lock_(try_lock_removable(journal_))
   {
     if (!lock_)
       throw Error(ErrorKind::usage, fmt::format("{} is being packed at this moment. Nothing was removed.", packed.string()));
@@ -39,7 +40,8 @@ class PackingLock {
     std::error_code ignored;
     if (lock_ && !was_there_) fs::remove(journal_, ignored);
   }
-  bool was_there() const { return was_there_; }
+  // The journal, if it was not made for the lock alone.
+  std::optional<fs::path> journal() const { return was_there_ ? std::optional(journal_) : std::nullopt; }
 
  private:
   fs::path journal_;
@@ -74,7 +76,7 @@ void add_packed(Parts& parts, const fs::path& path)
   parts.paths.push_back(path);
 }
 
-// Adds the partial file and the journal that an interrupted `data pack` has left.
+// Adds the partial file that an interrupted `data pack` has left, and keeps other calls of it away.
 void add_unfinished(Parts& parts, const fs::path& packed)
 {
   const fs::path partial = packed.string() + ".partial", journal = packed.string() + ".journal";
@@ -84,7 +86,6 @@ void add_unfinished(Parts& parts, const fs::path& packed)
     parts.bytes += fs::file_size(partial);
     parts.paths.push_back(partial);
   }
-  if (parts.lock->was_there()) parts.paths.push_back(journal);
 }
 
 void add_folder(Parts& parts, const fs::path& folder)
@@ -109,6 +110,8 @@ Parts parts_of(const Home& home, const std::string& name)
   add_unfinished(parts, packed); // first, because a set that is being packed may get its name at any moment
   add_packed(parts, packed);
   add_folder(parts, home.data() / name);
+  // Last, because a new call of `data pack` may begin as soon as the journal has left its place.
+  if (parts.lock && parts.lock->journal()) parts.paths.push_back(*parts.lock->journal());
   if (!parts.paths.empty()) return parts;
   std::vector<std::string> names;
   for (const auto& set : data_sets(home)) names.push_back(set.name);

@@ -63,7 +63,7 @@ ExitCode show(Context& context, const Options& options)
   const auto path = packed_path(context.home(), options.set);
   const PackedFile file(path);
   const auto result = ask_engine(context, words_for(context, options, path), "showing the data set");
-  print_packed(context, file);
+  print_packed(context, facts_of(file));
   print_classes(context, file);
   context.out.data("samples", result.at("samples"));
   if (options.output.empty())

@@ -14,7 +14,17 @@ void add_data_list(Commands& commands, Verb& family);
 void add_data_import(Commands& commands, Verb& family);
 void add_data_remove(Commands& commands, Verb& family);
 
-// Prints the facts of a packed set as fields.
-void print_packed(Context& context, const PackedFile& file);
+// What is printed of a packed set. It does not change when the file is removed or replaced.
+struct PackedFacts {
+  std::filesystem::path file;
+  std::string id;
+  std::uint64_t bytes;
+  PackedDescription description;
+};
+
+PackedFacts facts_of(const PackedFile& file);
+
+// Prints them as fields.
+void print_packed(Context& context, const PackedFacts& facts);
 
 } // namespace dt::cli

@@ -113,7 +113,9 @@ bool is_whole(const fs::path& folder, const ManifestFile& file)
 {
   std::error_code error;
   const auto size = fs::file_size(folder / file.name, error);
-  return !error && size == file.bytes && hash_hex(read_file(folder / file.name)) == file.hash;
+  if (error || size != file.bytes) return false;
+  const auto bytes = read_file_if_exists(folder / file.name);
+  return bytes && hash_hex(*bytes) == file.hash;
 }
 
 // ---- the folder ----------------------------------------------------------------------------------------------------
@@ -124,24 +126,37 @@ bool is_ours(const Manifest& manifest, const std::string& name)
          std::any_of(manifest.files.begin(), manifest.files.end(), [&](const ManifestFile& file) { return file.name == name; });
 }
 
-// Entries of the folder that no maker wrote, sorted; empty if the folder does not exist.
-std::vector<std::string> foreign_entries(const fs::path& folder, const Manifest& manifest)
-{
+// What the folder holds: the sorted names in it, and its manifest. No names if there is no folder.
+struct Look {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (auto name = it->path().filename().string(); !is_ours(manifest, name)) names.push_back(std::move(name));
-  if (error && error != std::errc::no_such_file_or_directory) throw system_error("look into " + folder.string(), error.value());
+  std::optional<Manifest> manifest;
+};
+
+std::vector<std::string> sorted_names(const fs::path& folder)
+{
+  auto names = names_in(folder);
   std::sort(names.begin(), names.end());
   return names;
 }
 
-void refuse_foreign(const fs::path& folder, const Manifest& there, std::string_view kind)
+// Another process may make or remove the folder between two looks at it, so it is looked at until nothing has changed.
+Look look_at(const fs::path& folder)
 {
+  for (;;) {
+    Look look{sorted_names(folder), read_manifest(folder)};
+    if (sorted_names(folder) == look.names) return look;
+  }
+}
+
+void refuse_foreign(const fs::path& folder, const Look& look, std::string_view kind)
+{
+  const auto there = look.manifest.value_or(Manifest{});
   if (!there.kind.empty() && there.kind != kind)
     throw Error(ErrorKind::usage, fmt::format("{} holds the data set {}; {} are not written over it. Choose another folder.",
                                               folder.string(), there.kind, kind));
-  const auto foreign = foreign_entries(folder, there);
+  std::vector<std::string> foreign;
+  for (const auto& name : look.names)
+    if (!is_ours(there, name)) foreign.push_back(name);
   if (foreign.empty()) return;
   const auto shown = std::span(foreign).first(std::min<std::size_t>(foreign.size(), 3));
   throw Error(
@@ -173,19 +188,21 @@ class FolderTransaction {
   ~FolderTransaction() { remove(path_); }
   const fs::path& path() const { return path_; }
 
-  // Moves the new folder to the target. An old target is removed, or restored if the move fails.
-  void commit()
+  // Moves the new folder to the target. With `replaces`, an old target is removed, or restored if the move fails. Returns false
+  // if another process has made the target meanwhile.
+  bool commit(bool replaces)
   {
-    if (!fs::exists(target_)) return rename(path_, target_);
+    if (!replaces) return rename(path_, target_);
     const fs::path aside = new_folder("old");
-    rename(target_, aside);
+    const bool is_aside = rename(target_, aside, ENOENT); // else another process has removed it
     try {
-      rename(path_, target_);
+      const bool is_done = rename(path_, target_);
+      remove(aside);
+      return is_done;
     } catch (...) {
-      rename(aside, target_);
+      if (is_aside) rename(aside, target_);
       throw;
     }
-    remove(aside);
   }
 
  private:
@@ -199,9 +216,12 @@ class FolderTransaction {
       if (error) throw system_error("make a folder beside " + target_.string(), error.value());
     }
   }
-  static void rename(const fs::path& from, const fs::path& to)
+  // Returns false if the target is a folder with content, or if the error is the one that is `expected`.
+  static bool rename(const fs::path& from, const fs::path& to, int expected = 0)
   {
-    if (std::rename(from.c_str(), to.c_str()) != 0) throw system_error("rename " + from.string() + " to " + to.string(), errno);
+    if (std::rename(from.c_str(), to.c_str()) == 0) return true;
+    if (errno == ENOTEMPTY || errno == EEXIST || errno == expected) return false;
+    throw system_error("rename " + from.string() + " to " + to.string(), errno);
   }
   static void remove(const fs::path& folder)
   {
@@ -211,7 +231,8 @@ class FolderTransaction {
   fs::path target_, path_;
 };
 
-void write_set(const Maker& maker, const MakeOptions& options, Manifest manifest, const fs::path& folder)
+// Returns false if another process has made the folder meanwhile.
+bool write_set(const Maker& maker, const MakeOptions& options, Manifest manifest, const fs::path& folder, bool replaces)
 {
   FolderTransaction transaction(folder);
   maker.make(options, [&](std::string_view name, std::string_view bytes) {
@@ -219,14 +240,18 @@ void write_set(const Maker& maker, const MakeOptions& options, Manifest manifest
     manifest.files.push_back({std::string(name), bytes.size(), hash_hex(bytes)});
   });
   write_file_atomic(transaction.path() / manifest_name, to_json(manifest), Readers::everybody);
-  transaction.commit();
+  return transaction.commit(replaces);
 }
 
 // Resolves links and dots, so that the parent is the real location of the folder.
 fs::path real_path(const fs::path& folder)
 {
   if (folder.empty()) throw Error(ErrorKind::usage, "No folder was given to make the data set in.");
-  const auto path = fs::weakly_canonical(fs::absolute(folder));
+  std::error_code error;
+  fs::path path;
+  do path = fs::weakly_canonical(fs::absolute(folder), error);
+  while (error == std::errc::no_such_file_or_directory); // removed at this moment; a path that does not exist is no error
+  if (error) throw system_error("look into " + folder.string(), error.value());
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -247,13 +272,15 @@ bool make_data(const MakeOptions& options)
   check_count("test", options.test);
   const fs::path folder = real_path(options.folder);
   const Manifest wanted{options.kind, maker.version, options.seed, options.train, options.test, {}};
-  const auto there = read_manifest(folder);
-  refuse_foreign(folder, there.value_or(Manifest{}), options.kind);
-  if (there) refuse_other_options(folder, *there, wanted);
   const auto whole = [&](const ManifestFile& file) { return is_whole(folder, file); };
-  if (there && same_request(*there, wanted) && std::all_of(there->files.begin(), there->files.end(), whole)) return false;
-  write_set(maker, options, wanted, folder);
-  return true;
+  for (;;) { // again if another process has made the folder meanwhile
+    const auto look = look_at(folder);
+    const auto& there = look.manifest;
+    refuse_foreign(folder, look, options.kind);
+    if (there) refuse_other_options(folder, *there, wanted);
+    if (there && same_request(*there, wanted) && std::all_of(there->files.begin(), there->files.end(), whole)) return false;
+    if (write_set(maker, options, wanted, folder, !look.names.empty())) return true;
+  }
 }
 
 } // namespace dt::data

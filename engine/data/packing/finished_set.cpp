@@ -11,10 +11,10 @@
 namespace dt::data {
 namespace {
 
-std::int64_t changed_ns(const std::filesystem::path& path)
+std::int64_t changed_ns(const PackedFile& file)
 {
   struct stat facts;
-  if (::stat(path.c_str(), &facts) != 0) throw system_error("stat " + path.string(), errno);
+  if (::fstat(file.descriptor(), &facts) != 0) throw system_error("stat " + file.path().string(), errno);
   return std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
 }
 
@@ -40,7 +40,7 @@ std::string difference(const PackedFile& file, const PackPlan& plan, const Sourc
   if (set.source != listing.description) return fmt::format("it was packed from another source ({})", set.source);
   if (set.options != plan.options) return fmt::format("it was packed with other options ({})", set.options);
   if (set.classes != listing.classes || !has_items(file, plan, listing)) return "the source has other images now";
-  if (listing.newest_ns > changed_ns(file.path())) return "files of the source have changed since it was packed";
+  if (listing.newest_ns > changed_ns(file)) return "files of the source have changed since it was packed";
   return "";
 }
 
@@ -58,6 +58,7 @@ std::optional<PackResult> equal_set(const std::filesystem::path& path, const Pac
       return PackResult{.was_there = true, .id = file.id(), .file_bytes = file.file_bytes(), .description = file.description()};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::recipe) throw;
+    if (!is_there(path)) return std::nullopt; // removed at this moment
     why = "it is not a complete packed set, or damaged";
   }
   throw Error(ErrorKind::usage,

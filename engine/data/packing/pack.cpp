@@ -100,6 +100,28 @@ void add_content_remarks(const PackPlan& plan, const SourceListing& listing, con
   std::erase(remarks, "");
 }
 
+// Gives the finished file its name. Returns the set of that name if another process has made an equal one meanwhile. Throws a
+// usage error if it has made another one.
+std::optional<PackResult> commit(const PackOptions& options, const PackPlan& plan, const SourceListing& listing, PackState& state)
+{
+  while (!state.commit(options.force)) { // again if the other set was removed before it could be looked at
+    std::optional<PackResult> there;
+    try {
+      there = equal_set(options.output, plan, listing);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;
+      throw Error(ErrorKind::usage,
+                  fmt::format("Another process has made {0} meanwhile; nothing was replaced. What this call has packed is kept "
+                              "in {1}. To replace {0}, repeat this call with --force.",
+                              options.output.string(), state.partial().string()));
+    }
+    if (!there) continue;
+    state.discard();
+    return there;
+  }
+  return std::nullopt;
+}
+
 // Writes the index and gives the file its name.
 PackResult finish(const PackOptions& options, const PackPlan& plan, const SourceListing& listing, PackState& state)
 {
@@ -131,9 +153,13 @@ PackResult finish(const PackOptions& options, const PackPlan& plan, const Source
   if (set.test_samples == 0 && plan.order.train < static_cast<std::int64_t>(plan.order.items.size()))
     result.remarks.emplace_back("No image of the test set can be decoded, so the set has no test images.");
   result.id = finish_packed_file(state.descriptor(), state.partial(), plan.records_end, entries, names, set);
+  result.file_bytes = state.file_bytes();
   result.description = std::move(set);
   add_content_remarks(plan, listing, state, result);
-  state.commit(options.force);
+  if (auto there = commit(options, plan, listing, state)) {
+    there->remarks = std::move(result.remarks);
+    return *std::move(there);
+  }
   return result;
 }
 
@@ -191,7 +217,6 @@ PackResult pack_data(const PackOptions& options)
   pack_parts(options, plan, *source, state);
   auto result = finish(options, plan, listing, state);
   result.resumed = resumed;
-  result.file_bytes = fs::file_size(options.output);
   return result;
 }
 

@@ -54,7 +54,7 @@ void PackState::lock()
   lock_ = try_lock_removable(journal_path_);
   if (!lock_)
     throw Error(ErrorKind::usage,
-                fmt::format("Another process packs {} at this moment. Wait until it has ended.", output_.string()));
+                fmt::format("Another process packs or removes {} at this moment. Wait until it has ended.", output_.string()));
 }
 
 void PackState::resume_or_begin(bool restart)
@@ -107,6 +107,13 @@ void PackState::require_space()
   throw Error(ErrorKind::environment,
               fmt::format("{} needs {}, but only {} are free there. Make room, or choose another place.", output_.string(),
                           format_bytes(static_cast<double>(plan_.records_end)), format_bytes(static_cast<double>(free))));
+}
+
+std::uint64_t PackState::file_bytes() const
+{
+  struct stat facts {};
+  if (::fstat(file_->get(), &facts) != 0) throw system_error("stat " + partial_.string(), errno);
+  return static_cast<std::uint64_t>(facts.st_size);
 }
 
 std::vector<std::int64_t> PackState::missing() const
@@ -162,18 +169,17 @@ void PackState::flush_if_possible() noexcept
   }
 }
 
-void PackState::commit(bool force)
+bool PackState::commit(bool force)
 {
   const unsigned flags = force ? 0 : RENAME_NOREPLACE;
   int failed = ::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, output_.c_str(), flags) == 0 ? 0 : errno;
-  if (failed == EINVAL && !is_there(output_)) // a file system without this operation
-    failed = std::rename(partial_.c_str(), output_.c_str()) == 0 ? 0 : errno;
-  if (failed == EEXIST)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} was made by somebody else in the meantime; nothing was replaced.", output_.string()));
+  if (failed == EINVAL) // a file system without this operation
+    failed = is_there(output_) ? EEXIST : std::rename(partial_.c_str(), output_.c_str()) == 0 ? 0 : errno;
+  if (failed == EEXIST) return false;
   if (failed != 0) throw system_error(fmt::format("rename {} to {}", partial_.string(), output_.string()), failed);
   sync_folder(folder_of(output_));
   ::unlink(journal_path_.c_str());
+  return true;
 }
 
 void PackState::forget_finished(const std::filesystem::path& output)

@@ -21,6 +21,8 @@ class PackState {
 
   const std::filesystem::path& partial() const { return partial_; }
   int descriptor() const { return file_->get(); }
+  // Bytes of the file so far.
+  std::uint64_t file_bytes() const;
   // Images in finished parts.
   std::int64_t done() const { return done_; }
   // Parts that are not finished, ascending.
@@ -38,9 +40,9 @@ class PackState {
   void flush();
   // Like flush(), but does nothing if it fails, because another error is being reported.
   void flush_if_possible() noexcept;
-  // Renames the finished file to the output and removes the journal. Throws a usage error if the output exists and `force` is
-  // false.
-  void commit(bool force);
+  // Renames the finished file to the output and removes the journal. Returns false if the output exists and `force` is false;
+  // then both files stay.
+  bool commit(bool force);
   // Removes both files.
   void discard();
   // Removes the journal of a finished set, left by a call that was killed after it had given the set its name.

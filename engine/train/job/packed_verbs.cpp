@@ -1,3 +1,4 @@
+#include "core/data/packed_description.hpp"
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -130,9 +131,12 @@ std::pair<std::uint16_t, std::uint16_t> parse_range(const std::string& text)
 
 Json to_json(const data::PackResult& result)
 {
-  const auto& set = result.description;
-  return {{"id", result.id},          {"was_there", result.was_there}, {"resumed", result.resumed}, {"train", set.train_samples},
-          {"test", set.test_samples}, {"skipped", set.skipped},        {"remarks", result.remarks}};
+  return {{"id", result.id},
+          {"bytes", result.file_bytes},
+          {"was_there", result.was_there},
+          {"resumed", result.resumed},
+          {"remarks", result.remarks},
+          {"set", Json::parse(packed_description_text(result.description))}};
 }
 
 int pack(const PackWords& words, bool with_progress, bool json)

@@ -63,7 +63,7 @@ void Timeline::write(const AttemptFolder& attempt, const std::string& role) cons
                             .bytes = span.bytes,
                             .peer = span.peer,
                             .tag = span.tag});
-  make_folders(attempt.trace());
+  make_folder(attempt.trace());
   write_file_atomic(trace_path(attempt, comm_.rank()), to_text(record));
 }
 

@@ -133,7 +133,7 @@ void Watcher::answer()
 {
   observe();
   try {
-    make_folders(options_.attempt.states());
+    make_folder(options_.attempt.states());
     replace_file(state_path(options_.attempt, options_.rank), to_json(seen_));
   } catch (const Error& error) {
     say(fmt::format("rank {}: what it is doing could not be written: {}", options_.rank, error.what()));

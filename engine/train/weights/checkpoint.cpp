@@ -306,7 +306,7 @@ struct CheckpointWriter::Impl {
 
 CheckpointWriter::CheckpointWriter(const fs::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress)
 {
-  make_folders(folder);
+  make_folder(folder);
   impl_ = std::make_unique<Impl>(folder, progress.step);
   impl_->describe(owner, progress);
 }

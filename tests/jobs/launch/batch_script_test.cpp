@@ -116,7 +116,11 @@ struct Stage {
   pid_t start(const std::string& engine_body) const
   {
     write(engine_body);
-    auto words = command();
+    return start(command());
+  }
+
+  pid_t start(std::vector<std::string> words) const
+  {
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -586,6 +590,23 @@ TEST_CASE("the ranks of a run that was removed are ended, because nobody could f
   fs::remove_all(stage.attempt.run_folder());
   CHECK(exit_code_of(job) != 0);
   CHECK(eventually([&] { return !is_alive(*rank); }));
+}
+
+TEST_CASE("a job that starts while its home is moved says that it waits, and runs when there is a link to the new place")
+{
+  Stage stage;
+  stage.write("true");
+  const auto said = stage.folder.path() / "said", old = stage.attempt.run_folder(), moved = stage.folder.path() / "moved";
+  fs::rename(old, moved);
+  std::vector<std::string> words{"/bin/bash", "-c", "exec \"$@\" 2> " + shell_quote(said.string()), "bash"};
+  for (const auto& word : stage.command()) words.push_back(word);
+  const pid_t job = stage.start(words);
+  CHECK(eventually(
+      [&] { return text_if_readable(said).find("is not there: the home was moved or removed") != std::string::npos; }));
+  CHECK_FALSE(fs::exists(old));
+  fs::create_directory_symlink(moved, old);
+  CHECK(exit_code_of(job) == 0);
+  CHECK(read_result(AttemptFolder(moved, 1)));
 }
 
 TEST_CASE("a job whose predecessors did not all succeed in their latest attempt is not run")

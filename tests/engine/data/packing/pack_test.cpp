@@ -252,8 +252,30 @@ TEST_CASE("a file that appears while a set is packed is not replaced")
   const TemporaryFolder folder;
   auto options = plain_options(write_source(folder), folder.path() / "s.pack");
   options.progress = [&](std::int64_t, std::int64_t) { write(options.output, "mine"); };
-  CHECK(complaint(options) == options.output.string() + " was made by somebody else in the meantime; nothing was replaced.");
+  CHECK(complaint(options) == "Another process has made " + options.output.string() +
+                                  " meanwhile; nothing was replaced. What this call has packed is kept in " +
+                                  options.output.string() + ".partial. To replace " + options.output.string() +
+                                  ", repeat this call with --force.");
   CHECK(read(options.output) == "mine");
+  options.progress = {};
+  options.force = true;
+  CHECK(data::pack_data(options).resumed == 2100);
+  CHECK(read(options.output) != "mine");
+  CHECK_FALSE(fs::exists(options.output.string() + ".partial"));
+}
+
+TEST_CASE("an equal set that appears while a set is packed is the one that was wanted")
+{
+  const TemporaryFolder folder;
+  auto options = plain_options(write_source(folder), folder.path() / "s.pack");
+  data::pack_data(options);
+  const auto equal = folder.path() / "equal.pack";
+  fs::rename(options.output, equal);
+  options.progress = [&](std::int64_t, std::int64_t) {
+    if (fs::exists(equal)) fs::rename(equal, options.output);
+  };
+  CHECK(data::pack_data(options).was_there);
+  for (const auto* ending : {".partial", ".journal"}) CHECK_FALSE(fs::exists(options.output.string() + ending));
 }
 
 TEST_CASE("a damaged finished set does not pass as the one that is wanted")
@@ -279,7 +301,7 @@ TEST_CASE("two calls never pack the same set at the same time")
     if (second.empty()) second = complaint(other);
   };
   data::pack_data(options);
-  CHECK(second == "Another process packs " + options.output.string() + " at this moment. Wait until it has ended.");
+  CHECK(second == "Another process packs or removes " + options.output.string() + " at this moment. Wait until it has ended.");
 }
 
 TEST_CASE("check finds changed records, and with decoding those that never were images")
