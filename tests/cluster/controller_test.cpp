@@ -116,7 +116,7 @@ TEST_CASE("who waits for runs is patient with a controller that is down: one war
   REQUIRE(warning != std::string::npos);
   CHECK(waited.err.find("dtctl asks again for up to 3s (--patience)") != std::string::npos);
   CHECK(waited.err.find("warning:", warning + 1) == std::string::npos);
-  CHECK(user.run({"wait", "--help"}).out.find("default: 15m") != std::string::npos);
+  CHECK(user.run({"wait", "--help"}).out.find("15m; 45s, 1h30m, HH:MM:SS") != std::string::npos);
   CHECK(user.run({"wait", "last", "--patience", "soon"}).exit_code == 2);
   cluster.hurt({"start-controller"});
   user.run({"cancel", "all"});

@@ -508,6 +508,7 @@ TEST_CASE("a traced training keeps the phases of every step within it, and train
 
   const dt::test::TemporaryFolder folder;
   const dt::AttemptFolder attempt(folder.path(), 1);
+  dt::make_folders(attempt.path());
   trainer.write_timeline(attempt);
   const auto record = dt::parse_trace(dt::read_file(dt::trace_path(attempt, comm.rank())));
   REQUIRE(record);
