@@ -38,7 +38,7 @@ std::optional<Identity> seen_at(const fs::path& root)
                   tells ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
 }
 
-// What identity.json of the home says. Nothing if the file is missing or damaged.
+// Reads identity.json of the home. Returns nothing if the file is missing or damaged.
 std::optional<Identity> recorded_at(const fs::path& root)
 {
   const auto text = read_file_if_exists(file_of(root));

@@ -88,10 +88,10 @@ fs::path find_program(const std::string& word, std::string_view path)
   return {};
 }
 
-bool is_installed(const std::string& program)
+fs::path find_installed(const std::string& word)
 {
   const char* path = std::getenv("PATH");
-  return !find_program(program, path == nullptr ? "" : path).empty();
+  return find_program(word, path == nullptr ? "" : path);
 }
 
 fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }

@@ -76,8 +76,8 @@ std::filesystem::path agent_program();
 // without a slash is looked up in `path`, the value of a variable PATH.
 std::filesystem::path find_program(const std::string& word, std::string_view path);
 
-// Whether this process finds the program in its own PATH.
-bool is_installed(const std::string& program);
+// The same in this process's PATH.
+std::filesystem::path find_installed(const std::string& word);
 
 // Folder of the modules with which a user's own program reports, dtctl_report.py and dtctl_report.h: <prefix>/share/dtctl/report
 // if installed, else share/dtctl/report of the source tree. Empty if neither exists.

@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the database needs to forget a study: SQLite's helper files, and each page that changes once more.
+// Enough space for SQLite to delete the rows of a study: its helper files, and a second copy of each page that changes.
 constexpr std::size_t reserve_bytes = 512 * 1024;
 constexpr std::string_view study_prefix = "study-", run_prefix = "run-";
 
 fs::path reserve_of(const Home& home) { return home.root() / "reserve"; }
 fs::path removed_folder(const Home& home) { return home.root() / "removed"; }
 
-// Where folders wait that cannot be renamed into <home>/removed.
+// A folder on another file system cannot be renamed into <home>/removed. It is renamed into one of these instead.
 std::vector<fs::path> folders_beside(const Home& home)
 {
   std::vector<fs::path> beside;

@@ -72,12 +72,6 @@ std::optional<std::size_t> place_of_python(const Words& command)
   return found == command.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - command.begin()));
 }
 
-fs::path file_of(const std::string& word)
-{
-  const char* path = std::getenv("PATH");
-  return find_program(word, path == nullptr ? "" : path);
-}
-
 // The first two lines of a file, of which at most 4 KiB are read.
 std::vector<std::string> first_lines(const fs::path& file)
 {
@@ -117,7 +111,7 @@ Interpreter at(const Words& command, std::size_t place)
   Interpreter found;
   found.words = {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(end_of_options(command, place))};
   if (place > 0) return found;
-  found.file = file_of(command.front());
+  found.file = find_installed(command.front());
   if (found.file.empty()) return unknown(fmt::format("there is no program `{}` here", printable(command.front())));
   return found;
 }
@@ -140,7 +134,7 @@ Interpreter find_interpreter(const Words& command)
   const bool starts_python = std::any_of(command.begin() + 1, command.end(), is_python);
   if (has(prefixes, name_of(first)) || has(runners, name_of(first)) || starts_python)
     return unknown(fmt::format("`{}` decides which program it starts", name));
-  const auto file = file_of(first);
+  const auto file = find_installed(first);
   if (file.empty()) return unknown(fmt::format("there is no program `{}` here", printable(first)));
   if (!first_lines(file)[0].starts_with("#!")) return {.words = {}, .file = {}, .native = file, .unknown = {}};
   const auto words = interpreter_of_script(file);

@@ -127,7 +127,8 @@ class AttemptJob {
     });
   }
 
-  // What looks like a mistake of the run may be a file that was missing while the home was moved.
+  // Called before the run fails because of `why`. Throws if the home was moved, because a file may have been missing only for
+  // that moment; the work then begins again.
   void require_not_moved(const std::string& why) const
   {
     if (place_.has_moved()) throw Error(ErrorKind::environment, why);
@@ -506,7 +507,7 @@ class AttemptJob {
     note("the scheduler has begun to take this job off its nodes");
   }
 
-  // What cannot be written because the home is moved meanwhile is written when it is at its place again.
+  // Writes the last records. If the home is moved meanwhile, waits until it is at its place again, and writes them again.
   ProgramRecorder::End write_last_records(int code)
   {
     for (;;) {

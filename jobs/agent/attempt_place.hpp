@@ -1,5 +1,5 @@
-// Where the folder of an attempt is, while the home may be moved. Jobs know their home by its old place: from the `mv` until the
-// supervisor has put a link there, a tenth of a second later, there is nothing.
+// Follows the folder of an attempt while a user moves the home. A job knows only the old path of its home. After the `mv`,
+// nothing is at this path until the supervisor has made a link there, about a tenth of a second later.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -26,7 +26,7 @@ class AttemptPlace {
   // Certain only if the folder was there when this object was made, or when await() returned.
   bool was_removed() const;
 
-  // From here on, has_moved() tells of moves.
+  // has_moved() compares with the place that the folder has now.
   void watch();
   // Whether the folder is not at its path, or was moved and is at its path by a link.
   bool has_moved() const;

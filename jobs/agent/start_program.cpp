@@ -74,7 +74,7 @@ void choose_transports(const std::vector<std::string>& words)
 // Open MPI 4 does not start where neither ssh nor rsh is installed, as in containers, even if all ranks are on this node.
 void do_without_remote_shell()
 {
-  if (!is_installed("ssh") && !is_installed("rsh")) ::setenv("OMPI_MCA_plm", "isolated", 0);
+  if (find_installed("ssh").empty() && find_installed("rsh").empty()) ::setenv("OMPI_MCA_plm", "isolated", 0);
 }
 
 // The first of these variables that is set, as a number.

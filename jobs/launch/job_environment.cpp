@@ -22,7 +22,7 @@ bool is_module_function(std::string_view name)
 
 std::map<std::string, std::string> environment_to_keep()
 {
-  // What says where programs and libraries are: OPAL_PREFIX of an Open MPI and I_MPI_ROOT of an Intel MPI that were moved.
+  // An MPI library that was moved finds its files by OPAL_PREFIX (Open MPI) or I_MPI_ROOT (Intel MPI).
   constexpr std::array<std::string_view, 21> kept{"PATH",
                                                   "HOME",
                                                   "USER",

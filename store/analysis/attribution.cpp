@@ -212,7 +212,7 @@ struct Point {
   MissingPhases missing{};
 };
 
-// What tells the points of a study apart: series, nodes, ranks, workers.
+// Two points of a study differ in one of these: series, nodes, ranks, workers.
 using PointKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t>;
 
 std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes sizes)

@@ -84,7 +84,7 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
 {
   auto& connection = database.impl().connection;
   std::vector<AttributedRun> runs;
-  auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + std::string(measured_run_tables));
+  auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + measured_run_tables());
   s.bind(study_id, label_list(labels));
   while (s.next()) runs.push_back(attributed_run_of(s));
   auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));

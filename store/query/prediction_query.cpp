@@ -25,11 +25,13 @@ struct Run {
 using Runs = std::map<std::int64_t, Run>; // by the run's id in the database
 
 // The runs of a study that count, as a table `chosen` (run_id, position).
-constexpr const char* chosen_runs =
-    "WITH chosen AS (SELECT runs.id AS run_id, runs.attempt AS attempt, studies.kind AS kind, series, position FROM studies "
-    "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "WHERE studies.key = ?1 AND NOT control AND state = 'succeeded' AND "
-    "(?2 IS NULL OR series IN (SELECT value FROM json_each(?2)))) ";
+std::string chosen_runs()
+{
+  return "WITH chosen AS (SELECT runs.id AS run_id, runs.attempt AS attempt, studies.kind AS kind, series, position FROM studies "
+         "JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+         "WHERE studies.key = ?1 AND NOT control AND state = 'succeeded' AND " +
+         std::string(of_these_labels) + ") ";
+}
 
 // Which runs of which study are read.
 struct Choice {
@@ -39,7 +41,7 @@ struct Choice {
 
 Statement ask(Connection& connection, const Choice& choice, const std::string& select)
 {
-  auto statement = connection.statement(chosen_runs + select);
+  auto statement = connection.statement(chosen_runs() + select);
   statement.bind(choice.study_id, choice.labels);
   return statement;
 }

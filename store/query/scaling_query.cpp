@@ -1,6 +1,7 @@
 #include "store/query/scaling_query.hpp"
 
 #include "core/record/run_record.hpp"
+#include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
 
 namespace dt::store {
@@ -14,6 +15,14 @@ std::string measured_run_columns()
          std::string(ladder_block) +
          " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
          "diverged_step IS NOT NULL";
+}
+
+std::string measured_run_tables()
+{
+  return " FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+         "LEFT JOIN results ON results.run_id = runs.id "
+         "WHERE studies.key = ?1 AND ranks IS NOT NULL AND NOT control AND " +
+         std::string(of_these_labels) + " ORDER BY position";
 }
 
 MeasuredRun measured_run_of(Statement& row)
@@ -42,7 +51,7 @@ StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)
 {
   std::vector<MeasuredRun> runs;
-  auto s = connection.statement("SELECT " + measured_run_columns() + std::string(measured_run_tables));
+  auto s = connection.statement("SELECT " + measured_run_columns() + measured_run_tables());
   s.bind(study_key);
   while (s.next()) runs.push_back(measured_run_of(s));
   return scaling_of(runs, sizes_of_study(connection, study_key));

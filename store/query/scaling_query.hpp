@@ -18,16 +18,11 @@ inline constexpr std::string_view ladder_block =
     "CASE WHEN attempts.scheduler = 'slurm' AND attempts.token GLOB 'l*.*' "
     "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";
 
-// What a query selects to make MeasuredRuns: the first columns, and the tables with one parameter, the study's key. A run without
+// What a query selects to make MeasuredRuns: the first columns, and the tables. A run without
 // `ranks` is known only by its key, because its folder was not read yet.
 std::string measured_run_columns();
-// The study's id, and perhaps a label_list (key_list.hpp), are to be bound.
-inline constexpr std::string_view measured_run_tables =
-    " FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
-    "LEFT JOIN results ON results.run_id = runs.id "
-    "WHERE studies.key = ?1 AND ranks IS NOT NULL AND NOT control AND (?2 IS NULL OR series IN (SELECT value FROM "
-    "json_each(?2))) "
-    "ORDER BY position";
+// Its parameters: the study's id, and a label_list (key_list.hpp) or nothing for all labels.
+std::string measured_run_tables();
 // Number of measured_run_columns.
 inline constexpr int measured_run_width = 12;
 // The current row of such a query.

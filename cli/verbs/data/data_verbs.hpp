@@ -14,7 +14,7 @@ void add_data_list(Commands& commands, Verb& family);
 void add_data_import(Commands& commands, Verb& family);
 void add_data_remove(Commands& commands, Verb& family);
 
-// What is printed of a packed set. It does not change when the file is removed or replaced.
+// The facts of a packed set that the verbs print. They were read once, so the file may be removed or replaced meanwhile.
 struct PackedFacts {
   std::filesystem::path file;
   std::string id;

@@ -126,7 +126,7 @@ bool is_ours(const Manifest& manifest, const std::string& name)
          std::any_of(manifest.files.begin(), manifest.files.end(), [&](const ManifestFile& file) { return file.name == name; });
 }
 
-// What the folder holds: the sorted names in it, and its manifest. No names if there is no folder.
+// The content of a folder: its names, sorted, and its manifest. A folder that does not exist has no names.
 struct Look {
   std::vector<std::string> names;
   std::optional<Manifest> manifest;

@@ -13,8 +13,8 @@
 
 namespace dt::nn {
 
-// What a layer's formula takes beside its inputs and parameters, by the name that model.layers has for it, if it has one:
-// {"kernel", 3}.
+// The constants of a layer's formula, such as {"kernel", 3}. A constant that a recipe can set has the name of its key in
+// model.layers.
 using LayerAttributes = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double>>>;
 
 class Layer {
