@@ -24,6 +24,7 @@ std::vector<std::string> keys_of(const std::vector<RunRow>& rows)
 struct Rest {
   std::string engine_build, data_id, block, value, platform;
   double modelled_rate = 0;
+  std::int64_t seed = 0;
 };
 
 std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<RunRow>& rows, const std::string& column)
@@ -31,14 +32,14 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
   auto statement = connection.statement("SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " +
                                         std::string(ladder_block) + ", CAST(" + value +
-                                        " AS TEXT), resources_platform FROM json_each(?) AS wanted JOIN runs_results ON "
-                                        "runs_results.key = wanted.value LEFT JOIN attempts ON "
+                                        " AS TEXT), resources_platform, train_seed FROM json_each(?) AS wanted JOIN "
+                                        "runs_results ON runs_results.key = wanted.value LEFT JOIN attempts ON "
                                         "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
   statement.bind(json_list(keys_of(rows)));
   std::map<std::string, Rest> rests;
   while (statement.next())
-    rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4),
-                                statement.text(5), statement.text(6), statement.real(1)};
+    rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4),   statement.text(5),
+                                statement.text(6), statement.real(1), statement.integer(7)};
   return rests;
 }
 
@@ -49,6 +50,8 @@ ComparedRun compared_run(const RunRow& row, const Rest& rest)
           .value = rest.value,
           .nodes = row.nodes,
           .ranks = row.ranks,
+          .repeat = row.repeat,
+          .seed = rest.seed,
           .is_control = row.is_control,
           .succeeded = row.state == RunState::succeeded,
           .has_diverged = row.has_diverged(),

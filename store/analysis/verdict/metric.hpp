@@ -19,6 +19,8 @@ struct ComparedRun {
   std::string series; // the label without the size
   std::string value;  // of the recipe's key that values are compared of; empty if there is none
   std::int64_t nodes = 0, ranks = 0;
+  // The round of the study in which it ran, and train.seed of the run: candidates of a study share the seeds of a round.
+  std::int64_t repeat = 0, seed = 0;
   bool is_control = false, succeeded = false;
   bool has_diverged = false; // it has no accuracy and no time to its target, and counts for no target
   bool knows_target = true;  // false: it has a target, but nobody knows when it was reached or whether it was
