@@ -151,14 +151,12 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   return print_regressions(context, comparisons);
 }
 
-// Throws a usage error if no run of the contest has the metric.
-store::Standing require_standing(const store::Contest& contest, Metric metric, const store::Rule& rule)
+// Throws a usage error if no run of the standing's contest has the metric.
+void require_values(const store::Standing& standing)
 {
-  auto standing = store::standing_of(contest, metric, rule);
   std::vector<const store::Sample*> samples;
   for (const auto& sample : standing.samples) samples.push_back(&sample);
-  require_metric(metric, samples);
-  return standing;
+  require_metric(standing.metric, samples);
 }
 
 ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
@@ -173,10 +171,10 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
                                       store::listed(points));
   context.out.field("a", "study", text_cell(a.title));
   Json rankings = Json::array();
-  for (const auto& contest : contests) {
-    const auto standing = require_standing(contest, metric, rule);
+  for (const auto& standing : store::standings_of(contests, {&metric, 1}, rule)) {
+    require_values(standing);
     if (!context.json) {
-      if (contests.size() > 1) context.out.heading(contest.title);
+      if (contests.size() > 1) context.out.heading(standing.title);
       context.out.table(standing_table(standing));
       context.out.field("", "verdict", text_cell(sentence_of(standing) + "."));
     }

@@ -36,7 +36,7 @@ std::string notes_on(const std::vector<store::ScalingRow>& points)
   if (has_repeats) notes.emplace_back("Geometric means over repeats; comm. and accuracy: medians.");
   if (points.size() > 1) notes.emplace_back("Efficiency is relative to the smallest size.");
   if (std::any_of(points.begin(), points.end(), [](const auto& point) { return point.paired_blocks > 0; }))
-    notes.emplace_back("Its intervals compare the sizes in pairs within the repeats of the ladder.");
+    notes.emplace_back("Its intervals compare the sizes within the rounds of the study.");
   if (has_repeats) notes.emplace_back("Use --runs for one row per run.");
   return join(notes, " ");
 }

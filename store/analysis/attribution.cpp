@@ -226,7 +226,7 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
   for (const auto& run : runs) {
     const auto& own = run.measured;
     const auto at = found.find({own.series, own.nodes, own.ranks, own.workers});
-    if (at == found.end() || !own.succeeded) continue;
+    if (at == found.end() || !own.succeeded || own.is_outlying) continue;
     auto& point = *at->second;
     if (const auto logs = log_factors(run)) {
       point.members.push_back({&run, *logs});

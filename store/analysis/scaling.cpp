@@ -2,7 +2,7 @@
 
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,8 +40,12 @@ void add_run(Point& point, const MeasuredRun& run)
   ++point.row.runs;
   if (!run.succeeded) return;
   ++point.row.succeeded;
-  add_measured(point.row.throughputs, run.throughput);
-  if (!std::isnan(run.throughput)) point.row.blocks.push_back(run.block);
+  if (run.is_outlying) {
+    ++point.row.outlying;
+  } else if (!std::isnan(run.throughput)) {
+    point.row.throughputs.push_back(run.throughput);
+    point.row.blocks.push_back(run.block);
+  }
   add_measured(point.shares, run.communication_share);
   if (run.has_diverged) {
     ++point.row.diverged;
@@ -62,6 +66,7 @@ std::vector<Point> points_of(std::span<const MeasuredRun> runs)
     point.row.nodes = run.nodes;
     point.row.ranks = run.ranks;
     point.row.workers = point.row.size = run.workers;
+    point.row.is_exact = run.is_exact;
     add_run(point, run);
   }
   std::vector<Point> points;
@@ -104,11 +109,21 @@ struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
-Candidate candidate_of(const ScalingRow& row) { return {row.label, row.throughputs, row.blocks}; }
+Candidate candidate_of(const ScalingRow& row)
+{
+  return {.name = row.label, .values = row.throughputs, .blocks = row.blocks, .is_exact = row.is_exact};
+}
+
+// NaN if one of the candidates has too few runs, or if nothing scatters.
+Interval interval_of(const Comparison& ratio, const ScalingRow& row, const ScalingRow& base)
+{
+  const double ideal = ideal_ratio(row, base);
+  return {ratio.interval.low / ideal, ratio.interval.high / ideal};
+}
 
 // Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
-// size. A baseline larger than the study's smallest size gets no values itself.
-void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes sizes)
+// size; all.compare knows its points from index `first` on. A baseline larger than the study's smallest size gets no values itself.
+void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes sizes, const CandidateSet& all, std::size_t first)
 {
   const bool nodes = sizes != StudySizes::parts && counts_nodes(series);
   for (auto& point : series) {
@@ -129,8 +144,10 @@ void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes s
       row.efficiency_per_process =
           efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
     if (is_base) continue; // the baseline is its own reference
-    row.paired_blocks = paired_blocks(row, base->row);
-    const auto interval = efficiency_interval(row, base->row);
+    const auto index = [&](const Point& own) { return first + static_cast<std::size_t>(&own - series.data()); };
+    const auto ratio = all.compare(index(point), index(*base), {});
+    if (ratio.design != Design::independent) row.paired_blocks = static_cast<std::int64_t>(ratio.runs_a);
+    const auto interval = interval_of(ratio, row, base->row);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;
   }
@@ -156,20 +173,11 @@ Interval efficiency_interval(const Moments& sample, double size, const Moments& 
   return {std::exp(logarithms.low) / ideal, std::exp(logarithms.high) / ideal};
 }
 
-std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base)
+Interval efficiency_interval(std::span<const ScalingRow> points, std::size_t point, std::size_t base)
 {
-  const auto blocks = common_blocks(candidate_of(point), candidate_of(base));
-  const bool in_all = blocks == point.throughputs.size() && blocks == base.throughputs.size();
-  return in_all && static_cast<double>(blocks) >= least_runs ? static_cast<std::int64_t>(blocks) : 0;
-}
-
-Interval efficiency_interval(const ScalingRow& point, const ScalingRow& base)
-{
-  const double ideal = ideal_ratio(point, base);
-  if (paired_blocks(point, base) == 0)
-    return efficiency_interval(log_moments(point.throughputs), ideal, log_moments(base.throughputs), 1);
-  const auto ratio = compare_candidates(candidate_of(point), candidate_of(base), Scale::ratio, {}).interval;
-  return {ratio.low / ideal, ratio.high / ideal};
+  std::vector<Candidate> candidates;
+  for (const auto& row : points) candidates.push_back(candidate_of(row));
+  return interval_of(CandidateSet(candidates, Scale::ratio).compare(point, base, {}), points[point], points[base]);
 }
 
 double ideal_ratio(const ScalingRow& point, const ScalingRow& base)
@@ -192,6 +200,9 @@ Fields<ScalingRow> scaling_fields()
       {"runs", DT_AT(runs), "", "runs that differ only in their repeat, without A/A controls"},
       {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
       {"diverged", DT_AT(diverged), "", "succeeded runs that diverged: they are left out of accuracy and time to the target"},
+      {"outlying", DT_AT(outlying), "",
+       "succeeded runs whose throughput is an outlier among the runs of the study: they are left out of throughput, speed-up and "
+       "efficiency"},
       {"throughput", DT_AT(throughput), "samples/s", "G(N), the geometric mean, which speed-up and efficiency are made of"},
       {"throughput_median", DT_AT(throughput_median), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
@@ -229,9 +240,13 @@ std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes
     smallest.nodes = std::min(smallest.nodes, point.row.nodes);
     smallest.workers = std::min(smallest.workers, point.row.workers);
   }
+  std::vector<Candidate> candidates;
+  for (const auto& point : points) candidates.push_back(candidate_of(point.row));
+  const CandidateSet all(candidates, Scale::ratio);
   for (auto begin = points.begin(); begin != points.end();) {
     const auto end = std::find_if(begin, points.end(), [&](const Point& p) { return p.row.label != begin->row.label; });
-    if (sizes != StudySizes::labels || end - begin > 1) relate({begin, end}, smallest, sizes);
+    const auto first = static_cast<std::size_t>(begin - points.begin());
+    if (sizes != StudySizes::labels || end - begin > 1) relate({begin, end}, smallest, sizes, all, first);
     begin = end;
   }
   std::vector<ScalingRow> rows;

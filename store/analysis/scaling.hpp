@@ -16,13 +16,12 @@ namespace dt::store {
 // `base` are log_moments of the throughputs.
 double efficiency(const Moments& sample, double size, const Moments& base, double base_size);
 
-// The 95 % confidence interval of the efficiency. It is Welch's t interval for the difference of two means [Welch1947], applied
-// to the logarithms because throughputs scatter by factors. With the sample variance s², the number of runs n, a = s²/n and a0 =
-// s0²/n0:
+// The 95 % confidence interval of the efficiency as Welch's t gives it for the difference of two means [Welch1947], applied to the
+// logarithms because throughputs scatter by factors. With the sample variance s², the number of runs n, a = s²/n and a0 = s0²/n0:
 //
 //   E exp(± t(0.975, f) sqrt(a + a0)),  f = (a + a0)² / (a²/(n - 1) + a0²/(n0 - 1))     [Satterthwaite1946]
 //
-// Both bounds are NaN if either sample has fewer than `least_runs` values.
+// Both bounds are NaN if either sample has fewer than `least_runs` values, and if nothing scatters.
 Interval efficiency_interval(const Moments& sample, double size, const Moments& base, double base_size);
 
 // What distinguishes the points of one label in a study, and so how scaling_of() compares them.
@@ -42,7 +41,11 @@ struct MeasuredRun {
   std::int64_t workers = 0;   // ranks that train
   bool succeeded = false;     // the figures of any other run do not count
   bool has_diverged = false;  // its accuracy and its time to the target do not count either
-  std::string block{};        // runs with the same text ran in one block of a ladder; empty: in a job of their own
+  std::int64_t repeat = 0;    // from 0
+  double begin_unix_s = not_measured;
+  std::string block{};        // the round in which it ran, as Candidate::blocks; empty: alone
+  bool is_outlying = false;   // its throughput does not count (statistics/run_conditions.hpp)
+  bool is_exact = false;      // simulated without a compute profile: deterministic
   double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
@@ -52,7 +55,7 @@ struct MeasuredRun {
 struct ScalingRow {
   std::string label;
   std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
-  std::int64_t runs = 0, succeeded = 0, diverged = 0;
+  std::int64_t runs = 0, succeeded = 0, diverged = 0, outlying = 0;
   double throughput = not_measured; // the geometric mean, of which the ratios are made
   double throughput_median = not_measured;
   double throughput_min = not_measured, throughput_max = not_measured;
@@ -63,10 +66,11 @@ struct ScalingRow {
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
   std::int64_t reached = 0, target_runs = 0;
-  // No fields of their own: throughput and block of each succeeded run, and the number of blocks within which the point was
-  // compared with its baseline (0: not in pairs).
+  // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and the
+  // number of rounds within which the point was compared with its baseline (0: as independent runs).
   std::vector<double> throughputs;
   std::vector<std::string> blocks{};
+  bool is_exact = false;
   std::int64_t paired_blocks = 0;
   bool is_part = false; // of StudySizes::parts; `size` is then the ranks of a node
 };
@@ -80,11 +84,8 @@ std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes
 // G(N) / G(N0) of a point that loses nothing: the ratio of the sizes, or 1 between parts of the same cores.
 double ideal_ratio(const ScalingRow& point, const ScalingRow& base);
 
-// The number of blocks if both points have one run in every block, and at least `least_runs` blocks; otherwise 0.
-std::int64_t paired_blocks(const ScalingRow& point, const ScalingRow& base);
-
-// The 95 % confidence interval of the point's efficiency relative to `base`: compare_paired within the blocks if there are
-// paired_blocks, otherwise Welch's. Both points have a `size`.
-Interval efficiency_interval(const ScalingRow& point, const ScalingRow& base);
+// The 95 % confidence interval of the efficiency of points[point] relative to points[base], by CandidateSet of all `points`: within
+// common rounds, or as above. NaN if nothing scatters. Both points have a `size`.
+Interval efficiency_interval(std::span<const ScalingRow> points, std::size_t point, std::size_t base);
 
 } // namespace dt::store

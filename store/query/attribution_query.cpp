@@ -87,6 +87,9 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
   auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + measured_run_tables());
   s.bind(study_id, label_list(labels));
   while (s.next()) runs.push_back(attributed_run_of(s));
+  std::vector<MeasuredRun*> measured;
+  for (auto& run : runs) measured.push_back(&run.measured);
+  judge_conditions(measured);
   auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));
   const auto links = fitted_links(database, study_id, labels);
   for (auto& point : attributions)

@@ -1,6 +1,7 @@
 #include "store/query/compared_runs.hpp"
 
 #include "core/text.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
 #include "store/query/dependences.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace dt::store {
 namespace {
@@ -22,8 +24,8 @@ std::vector<std::string> keys_of(const std::vector<RunRow>& rows)
 
 // Columns of a run that a comparison needs and a RunRow does not have.
 struct Rest {
-  std::string engine_build, data_id, block, value, platform;
-  double modelled_rate = 0;
+  std::string engine_build, data_id, block, value, platform, compute_profile;
+  double modelled_rate = 0, begin_unix_s = not_measured;
   std::int64_t seed = 0;
 };
 
@@ -32,14 +34,22 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
   auto statement = connection.statement("SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " +
                                         std::string(ladder_block) + ", CAST(" + value +
-                                        " AS TEXT), resources_platform, train_seed FROM json_each(?) AS wanted JOIN "
+                                        " AS TEXT), resources_platform, train_seed, train_compute_profile, "
+                                        "runs_results.begin_unix_s FROM json_each(?) AS wanted JOIN "
                                         "runs_results ON runs_results.key = wanted.value LEFT JOIN attempts ON "
                                         "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
   statement.bind(json_list(keys_of(rows)));
   std::map<std::string, Rest> rests;
   while (statement.next())
-    rests[statement.text(0)] = {statement.text(2), statement.text(3), statement.text(4),   statement.text(5),
-                                statement.text(6), statement.real(1), statement.integer(7)};
+    rests[statement.text(0)] = {.engine_build = statement.text(2),
+                                .data_id = statement.text(3),
+                                .block = statement.text(4),
+                                .value = statement.text(5),
+                                .platform = statement.text(6),
+                                .compute_profile = statement.text(8),
+                                .modelled_rate = statement.real(1),
+                                .begin_unix_s = statement.real(9),
+                                .seed = statement.integer(7)};
   return rests;
 }
 
@@ -57,6 +67,8 @@ ComparedRun compared_run(const RunRow& row, const Rest& rest)
           .has_diverged = row.has_diverged(),
           .knows_target = row.knows_target(),
           .block = rest.block,
+          .begin_unix_s = rest.begin_unix_s,
+          .is_exact = !rest.platform.empty() && rest.compute_profile.empty(),
           .model = row.model,
           .data_id = rest.data_id,
           .engine_build = rest.engine_build,
@@ -71,6 +83,25 @@ ComparedRun compared_run(const RunRow& row, const Rest& rest)
           .wall_s = row.figure("wall_s")};
 }
 
+// The runs of one study that are compared: marks outliers, and gives rounds to those that were not measured in a ladder.
+void judge_conditions(std::vector<ComparedRun>& runs, const std::vector<std::size_t>& of_study, const std::string& study)
+{
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
+  std::vector<SpeedRun> speeds;
+  for (const auto i : of_study) {
+    const auto& run = runs[i];
+    const auto point = points.try_emplace({run.series, run.nodes, run.ranks}, points.size()).first->second;
+    speeds.push_back({point, run.repeat, run.begin_unix_s, run.succeeded && !run.is_exact ? run.throughput : not_measured});
+  }
+  const auto outlying = outlying_runs(speeds);
+  const bool in_rounds = are_in_rounds(speeds);
+  for (std::size_t i = 0; i < of_study.size(); ++i) {
+    auto& run = runs[of_study[i]];
+    run.is_outlying = outlying[i];
+    if (in_rounds && run.block.empty()) run.block = round_name(study, run.repeat);
+  }
+}
+
 } // namespace
 
 std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key)
@@ -79,12 +110,15 @@ std::vector<ComparedRun> compared_runs(Database& database, const std::vector<Run
   const auto rests = rests_of(database.impl().connection, rows, column);
   auto dependences = dependences_of(database.impl().connection, keys_of(rows));
   std::vector<ComparedRun> runs;
+  std::map<std::string, std::vector<std::size_t>> of_studies; // without controls
   for (const auto& row : rows) {
     const auto rest = rests.find(row.key);
     if (rest == rests.end()) continue;
     runs.push_back(compared_run(row, rest->second));
     runs.back().depends_on = std::move(dependences[row.key]);
+    if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(runs.size() - 1);
   }
+  for (const auto& [study, of_study] : of_studies) judge_conditions(runs, of_study, study);
   return runs;
 }
 

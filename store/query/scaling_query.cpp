@@ -1,8 +1,12 @@
 #include "store/query/scaling_query.hpp"
 
 #include "core/record/run_record.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
+
+#include <map>
+#include <tuple>
 
 namespace dt::store {
 
@@ -14,7 +18,9 @@ std::string measured_run_columns()
          "communication_share, accuracy, time_to_accuracy_s, (SELECT " +
          std::string(ladder_block) +
          " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
-         "diverged_step IS NOT NULL";
+         "diverged_step IS NOT NULL, repeat, "
+         "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
+         "coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = ''";
 }
 
 std::string measured_run_tables()
@@ -33,12 +39,31 @@ MeasuredRun measured_run_of(Statement& row)
           .workers = row.integer(3),
           .succeeded = row.integer(4) != 0,
           .has_diverged = row.integer(11) != 0,
+          .repeat = row.integer(12),
+          .begin_unix_s = row.real(13),
           .block = row.text(10),
+          .is_exact = row.integer(14) != 0,
           .target_accuracy = row.real(5),
           .throughput = row.real(6),
           .communication_share = row.real(7),
           .accuracy = row.real(8),
           .time_to_accuracy_s = row.real(9)};
+}
+
+void judge_conditions(std::span<MeasuredRun* const> runs)
+{
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
+  std::vector<SpeedRun> speeds;
+  for (const auto* run : runs) {
+    const auto point = points.try_emplace({run->series, run->nodes, run->ranks}, points.size()).first->second;
+    speeds.push_back({point, run->repeat, run->begin_unix_s, run->succeeded && !run->is_exact ? run->throughput : not_measured});
+  }
+  const auto outlying = outlying_runs(speeds);
+  const bool in_rounds = are_in_rounds(speeds);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->is_outlying = outlying[i];
+    if (in_rounds && runs[i]->block.empty()) runs[i]->block = round_name("", runs[i]->repeat);
+  }
 }
 
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
@@ -54,6 +79,9 @@ std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::stri
   auto s = connection.statement("SELECT " + measured_run_columns() + measured_run_tables());
   s.bind(study_key);
   while (s.next()) runs.push_back(measured_run_of(s));
+  std::vector<MeasuredRun*> all;
+  for (auto& run : runs) all.push_back(&run);
+  judge_conditions(all);
   return scaling_of(runs, sizes_of_study(connection, study_key));
 }
 

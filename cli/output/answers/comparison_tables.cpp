@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -78,19 +79,12 @@ Style style_of(Verdict verdict)
 Cell number_cell(double value) { return real_cell(value); }
 Cell count_of(std::size_t count) { return count_cell(static_cast<std::int64_t>(count)); }
 
-std::string_view name_of(store::Method method)
+// "ratio", "paired-ratio", "pooled-difference", "ranks"
+std::string name_of(store::Method method, store::Design design)
 {
-  switch (method) {
-  case store::Method::ratio:
-    return "ratio";
-  case store::Method::paired_ratio:
-    return "paired-ratio";
-  case store::Method::difference:
-    return "difference";
-  case store::Method::ranks:
-    break;
-  }
-  return "ranks";
+  if (method == store::Method::ranks) return "ranks";
+  constexpr std::array prefixes{"", "paired-", "pooled-", "exact-"}; // in the order of Design
+  return prefixes.at(static_cast<std::size_t>(design)) + std::string(method == store::Method::ratio ? "ratio" : "difference");
 }
 
 using Columns = std::vector<TableColumn<Judged>>;
@@ -106,9 +100,11 @@ Columns data_columns()
   };
   return {
       {{"metric", ""}, [](const Judged& j) { return text_cell(std::string(store::metric_row(j.metric).name)); }},
-      {{"method", ""}, [](const Judged& j) { return text_cell(std::string(name_of(j.comparison.method))); }},
+      {{"method", ""}, [](const Judged& j) { return text_cell(name_of(j.comparison.method, j.comparison.design)); }},
       count("runs_a", [](const Judged& j) { return j.comparison.runs_a; }),
       count("runs_b", [](const Judged& j) { return j.comparison.runs_b; }),
+      count("outlying_a", [](const Judged& j) { return j.a.outlying; }),
+      count("outlying_b", [](const Judged& j) { return j.b.outlying; }),
       count("diverged_a", [](const Judged& j) { return j.a.diverged; }),
       count("diverged_b", [](const Judged& j) { return j.b.diverged; }),
       count("reached_a", [](const Judged& j) { return j.a.reached; }),
@@ -135,12 +131,26 @@ struct Place {
   std::string title, title_of_excluder;
 };
 
+std::string_view name_of(store::Rank rank)
+{
+  constexpr std::array names{"best", "equivalent", "open", "behind", "unknown"}; // in the order of Rank
+  return names.at(static_cast<std::size_t>(rank));
+}
+
 Cell best_cell(const Place& place)
 {
   if (place.sample->candidate.values.empty())
     return {false, place.sample->diverged > 0 ? "diverged" : place.sample->succeeded > 0 ? "no data" : "no runs", Style::warning};
-  if (place.ranked->excluded_by.empty()) return {true, "may be the best", Style::good};
-  return {false, "behind " + place.title_of_excluder, Style::plain};
+  switch (place.ranked->rank) {
+  case store::Rank::behind:
+    return {false, "behind " + place.title_of_excluder, Style::plain};
+  case store::Rank::best:
+    return {true, "the best", Style::good};
+  case store::Rank::equivalent:
+    return {true, "equivalent", Style::good};
+  default:
+    return {true, "may be the best", Style::good};
+  }
 }
 
 std::vector<TableColumn<Place>> standing_columns(Metric metric)
@@ -163,7 +173,9 @@ std::vector<TableColumn<Place>> standing_columns(Metric metric)
        [](const Place& p) { return number_cell(p.ranked->with_best ? p.ranked->with_best->interval.high : not_measured); }},
       {{"adjusted_p", "p (Holm)", Align::right, 2}, [](const Place& p) { return real_cell(p.ranked->adjusted_p, 2); }},
       {{"may_be_best", "verdict"}, best_cell},
+      {{"rank", ""}, [](const Place& p) { return text_cell(std::string(name_of(p.ranked->rank))); }},
       {{"excluded_by", ""}, [](const Place& p) { return text_cell(p.ranked->excluded_by); }},
+      {{"outlying", ""}, [](const Place& p) { return count_of(p.sample->outlying); }},
       {{"reached", ""}, [](const Place& p) { return count_of(p.sample->reached); }},
       {{"target_runs", ""}, [](const Place& p) { return count_of(p.sample->with_target); }},
   };

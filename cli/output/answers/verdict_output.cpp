@@ -2,6 +2,7 @@
 
 #include "cli/output/answers/comparison_tables.hpp"
 #include "core/text.hpp"
+#include "store/analysis/verdict/condition_facts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +36,7 @@ StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<st
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
   StudyVerdict verdict{.kind = "candidates", .text = {}, .standings = {}};
-  for (const auto metric : metrics) verdict.standings.push_back(store::standing_of(contest, metric, {}));
+  verdict.standings = store::standings_of({&contest, 1}, metrics, {.margin = store::usual_margin});
   verdict.text = store::verdict_text(verdict.standings, facts);
   return verdict;
 }
@@ -43,8 +44,9 @@ StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<st
 } // namespace
 
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
-                        const std::vector<store::ScalingRow>& points, const std::vector<std::string>& facts)
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts)
 {
+  for (auto& fact : store::condition_facts(compared)) facts.push_back(std::move(fact));
   const auto contests = store::contests_of(compared);
   if (const auto* contest = main_contest(contests)) return contest_verdict(*contest, facts);
   const bool has_one_label =

@@ -19,9 +19,10 @@ struct StudyVerdict {
 };
 
 // `kind`: that of the study (StudyRow::kind); empty if the runs are none. `compared` and `points` are its points, as a comparison
-// and as scaling see them. `facts` bear on all of it (deciding_facts).
+// and as scaling see them. `facts` bear on all of it (deciding_facts); those about the conditions
+// of the runs (condition_facts) are added.
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
-                        const std::vector<store::ScalingRow>& points, const std::vector<std::string>& facts);
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts);
 
 // Prints the text, and for programs the object `verdict`, whose `sentences` begin with the headline.
 void print_verdict(Context& context, const StudyVerdict& verdict);

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "store/analysis/scaling.hpp"
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>

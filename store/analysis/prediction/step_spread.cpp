@@ -1,6 +1,6 @@
 #include "store/analysis/prediction/step_spread.hpp"
 
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "store/analysis/statistics/rank_test.hpp"
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 
 #include <cmath>
 #include <string>
@@ -63,12 +63,12 @@ Pooled pooled(const Moments& a, const Moments& b)
   return {squares / freedom, freedom};
 }
 
-Pooled scatter_of(const Comparison& c) { return c.method == Method::paired_ratio ? pooled(c.a, {}) : pooled(c.a, c.b); }
+bool is_within_rounds(Design design) { return design == Design::paired || design == Design::pooled; }
 
-// The estimate on the scale of the moments: logarithms for ratios.
-Estimate estimate_of(Method method, const Moments& a, const Moments& b)
+// The scatter of a run on the scale of the moments.
+Pooled scatter_of(const Comparison& c)
 {
-  return method == Method::paired_ratio ? mean_of(a) : difference_of_means(a, b);
+  return is_within_rounds(c.design) ? Pooled{c.within.variance, c.within.freedom} : pooled(c.a, c.b);
 }
 
 double from_scale(Method method, double value) { return method == Method::difference ? value : std::exp(value); }
@@ -88,23 +88,29 @@ Verdict verdict_of(Interval interval, Method method, const Rule& rule)
 double resolvable_of(const Comparison& c)
 {
   const auto [variance, freedom] = scatter_of(c);
-  const bool paired = c.method == Method::paired_ratio;
-  const double cv = std::sqrt(paired ? variance / 2 : variance);
-  return resolvable_difference(cv, freedom, c.a.count, paired ? c.a.count : c.b.count, c.rule.level);
+  const double runs_b = is_within_rounds(c.design) ? c.a.count : c.b.count;
+  return resolvable_difference(std::sqrt(variance), freedom, c.a.count, runs_b, c.rule.level);
+}
+
+// Of what has a method, a design, a rule and moments.
+void judge(Comparison& c, const Estimate& estimate)
+{
+  require_rule(c.rule);
+  c.runs_a = static_cast<std::size_t>(c.a.count);
+  c.runs_b = is_within_rounds(c.design) ? c.runs_a : static_cast<std::size_t>(c.b.count);
+  c.effect = from_scale(c.method, estimate.value);
+  c.has_no_scatter = estimate.standard_error < least_scatter; // false if it is NaN
+  if (c.has_no_scatter) return;
+  c.interval = interval_of(estimate, c.method, c.rule.level);
+  c.p = two_sided_p(estimate);
+  c.resolvable = resolvable_of(c);
+  c.verdict = verdict_of(c.interval, c.method, c.rule);
 }
 
 Comparison compare_moments(Method method, const Moments& a, const Moments& b, const Rule& rule)
 {
-  require_rule(rule);
   Comparison result{.method = method, .rule = rule, .a = a, .b = b};
-  result.runs_a = static_cast<std::size_t>(a.count);
-  result.runs_b = method == Method::paired_ratio ? result.runs_a : static_cast<std::size_t>(b.count);
-  const auto estimate = estimate_of(method, a, b);
-  result.effect = from_scale(method, estimate.value);
-  result.interval = interval_of(estimate, method, rule.level);
-  result.p = two_sided_p(estimate);
-  result.resolvable = resolvable_of(result);
-  result.verdict = verdict_of(result.interval, method, rule);
+  judge(result, difference_of_means(a, b));
   return result;
 }
 
@@ -132,6 +138,13 @@ Moments extended(Moments sample, double more, double variance_of_one)
   if (sample.count < 2) sample.variance = variance_of_one;
   sample.count += more;
   return sample;
+}
+
+// The estimate if so many more runs of each side, or rounds, left effect and scatter as they are.
+Estimate extended_estimate(const Comparison& c, double variance_of_one, double more)
+{
+  if (is_within_rounds(c.design)) return difference_within(c.a, c.within, more);
+  return difference_of_means(extended(c.a, more, variance_of_one), extended(c.b, more, variance_of_one));
 }
 
 } // namespace
@@ -164,9 +177,42 @@ Comparison compare_paired(std::span<const double> a, std::span<const double> b, 
       if (!std::isnan(value)) require_positive({&value, 1});
     if (!std::isnan(a[block]) && !std::isnan(b[block])) ratios.push_back(a[block] / b[block]);
   }
-  auto result = compare_moments(Method::paired_ratio, log_moments(ratios), {}, rule);
+  const auto differences = log_moments(ratios);
+  auto result = compare_within(Method::ratio, Design::paired, differences, {differences.variance / 2, differences.count - 1, 1}, rule);
   result.left_out = a.size() - ratios.size();
   return result;
+}
+
+Estimate difference_within(const Moments& differences, const WithinRounds& within, double more_rounds)
+{
+  const double rounds = differences.count + more_rounds, nothing = std::numeric_limits<double>::quiet_NaN();
+  if (rounds < least_runs) return {differences.mean, nothing, nothing};
+  return {differences.mean, std::sqrt(2 * within.variance / rounds), within.freedom + more_rounds * within.freedom_per_round};
+}
+
+Comparison compare_within(Method method, Design design, const Moments& differences, const WithinRounds& within, const Rule& rule)
+{
+  Comparison result{.method = method, .design = design, .rule = rule, .a = differences, .within = within};
+  judge(result, difference_within(differences, within, 0));
+  return result;
+}
+
+Comparison compare_exact(Method method, double a, double b, const Rule& rule)
+{
+  require_rule(rule);
+  Comparison result{.method = method, .design = Design::exact, .rule = rule, .runs_a = 1, .runs_b = 1, .has_no_scatter = true};
+  result.effect = method == Method::difference ? a - b : a / b;
+  result.verdict = verdict_of({result.effect, result.effect}, method, rule);
+  return result;
+}
+
+PairOfP p_values_of(const Estimate& estimate, Method method, double margin)
+{
+  const double reach = method == Method::difference ? margin : std::log1p(margin);
+  if (!(estimate.standard_error >= least_scatter)) return {nan, nan};
+  if (!(margin > 0)) return {two_sided_p(estimate), nan};
+  const double nearest = (reach - std::abs(estimate.value)) / estimate.standard_error; // of the two bounds
+  return {two_sided_p(estimate), std::min(1.0, 2 * student_t_upper_p(nearest, estimate.freedom))};
 }
 
 Comparison compare_means(std::span<const double> a, std::span<const double> b, const Rule& rule)
@@ -199,12 +245,12 @@ MoreRepeats more_repeats(const Comparison& comparison, std::size_t most)
 {
   if (comparison.verdict != Verdict::cannot_tell) return {.known = true, .decides = true};
   const auto scatter = scatter_of(comparison);
-  const bool known = comparison.method != Method::ranks && std::isfinite(comparison.effect) && scatter.freedom > 0;
+  const bool known = comparison.method != Method::ranks && std::isfinite(comparison.effect) && scatter.freedom > 0 &&
+                     std::sqrt(scatter.variance) >= least_scatter;
   if (!known) return {};
   for (std::size_t more = 1; more <= most; ++more) {
-    const auto a = extended(comparison.a, static_cast<double>(more), scatter.variance);
-    const auto b = extended(comparison.b, static_cast<double>(more), scatter.variance);
-    const auto interval = interval_of(estimate_of(comparison.method, a, b), comparison.method, comparison.rule.level);
+    const auto estimate = extended_estimate(comparison, scatter.variance, static_cast<double>(more));
+    const auto interval = interval_of(estimate, comparison.method, comparison.rule.level);
     if (verdict_of(interval, comparison.method, comparison.rule) != Verdict::cannot_tell)
       return {.known = true, .decides = true, .per_side = more};
   }
@@ -213,7 +259,8 @@ MoreRepeats more_repeats(const Comparison& comparison, std::size_t most)
 
 bool is_regression(const Comparison& comparison)
 {
-  const auto& [low, high] = comparison.interval;
+  const bool is_exact = comparison.design == Design::exact;
+  const auto [low, high] = is_exact ? Interval{comparison.effect, comparison.effect} : comparison.interval;
   const double margin = comparison.rule.margin;
   const auto band = comparison.method == Method::difference ? band_of_difference(margin) : band_of_ratio(margin);
   return comparison.rule.better == Better::larger ? high < band.low : low > band.high;

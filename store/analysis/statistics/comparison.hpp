@@ -43,38 +43,80 @@ Verdict verdict_of_ratio(Interval ratio, double margin, Better better);
 Verdict verdict_of_difference(Interval difference, double margin, Better better);
 
 enum class Method {
-  ratio,        // Welch's t on logarithms
-  paired_ratio, // Student's t on the differences of logarithms within blocks
-  difference,   // Welch's t on the values
-  ranks,        // Mann and Whitney's exact test, for times of which some are infinite
+  ratio,      // of geometric means: Student's or Welch's t on logarithms
+  difference, // of means: the same on the values
+  ranks,      // Mann and Whitney's exact test, for times of which some are infinite
 };
+
+// How the runs of A and B were measured, and so where the error of the effect comes from.
+enum class Design {
+  independent, // each run counts for itself
+  paired,      // the differences within rounds count
+  pooled,      // the same, with the scatter of all candidates that were measured in these rounds (round_model.hpp)
+  exact,       // deterministic runs, which have no scatter
+};
+
+// The scatter of a run around its candidate and its round: variance on the scale that is compared, degrees of freedom of its
+// estimate, and degrees of freedom that one more round adds.
+struct WithinRounds {
+  double variance = std::numeric_limits<double>::quiet_NaN(), freedom = 0, freedom_per_round = 0;
+};
+
+// Standard deviations below this are the rounding of floating point numbers: runs that scatter less do not scatter. Logarithms
+// of values near 1e6 are rounded to 2e-15.
+inline constexpr double least_scatter = 1e-10;
+
+// The mean of differences within rounds, if so many more rounds left their mean and the scatter as they are: standard error
+// sqrt(2 variance / rounds).
+Estimate difference_within(const Moments& differences, const WithinRounds& within, double more_rounds);
 
 // The comparison of A with B.
 struct Comparison {
   Method method = Method::ratio;
+  Design design = Design::independent;
   Rule rule;
-  std::size_t runs_a = 0, runs_b = 0; // compared runs; of a paired comparison, both are the number of whole blocks
-  std::size_t left_out = 0;           // blocks without a value of A, of B or of both
+  std::size_t runs_a = 0, runs_b = 0; // compared runs; if rounds are compared, both are the number of common rounds
+  std::size_t left_out = 0;           // rounds without a value of A, of B or of both
   // A/B, the ratio of geometric means; `difference`: A - B of the means; `ranks`: the ratio of medians, which is 0, infinite or
   // NaN if the median of A, B or both is infinite.
   double effect = std::numeric_limits<double>::quiet_NaN();
-  // Of the effect. NaN with fewer than `least_runs` runs of A or B (paired: whole blocks), and always if the method is `ranks`.
+  // Of the effect. NaN with fewer than `least_runs` runs of A or B (or common rounds), if nothing scatters, and always if the
+  // method is `ranks`.
   Interval interval{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
   double p = std::numeric_limits<double>::quiet_NaN(); // two-sided, of no difference; NaN where the interval is, but for `ranks`
   double smallest_p = 0;                               // `ranks`: no outcome with these sizes and ties could have had a smaller p
   // The smallest difference that so many runs with such a scatter could resolve (resolvable_difference); NaN if the method is
   // `ranks`.
   double resolvable = std::numeric_limits<double>::quiet_NaN();
+  // There are enough runs, and all runs of A are equal, and all of B. Unless the design is exact, that is no certainty: the
+  // figures are rounded, or do not measure anything. The verdict is then cannot_tell.
+  bool has_no_scatter = false;
   Verdict verdict = Verdict::cannot_tell;
-  // Moments of what was compared: of logarithms, or of values if the method is `difference`. Paired: `a` are those of the
-  // differences of logarithms, and `b` is not used. `ranks`: neither is used.
+  // Moments of what was compared: of logarithms, or of values if the method is `difference`. Within rounds: `a` are those of the
+  // differences, and `b` is not used. `ranks`: neither is used.
   Moments a{}, b{};
+  WithinRounds within{}; // Design::paired and pooled
 };
 
 // Compares independent samples of positive, finite values (throughputs or times) by the ratio of their geometric means. Its
 // interval is Welch's for the difference of the means of the logarithms (difference_of_means in welch.hpp), raised to the
 // exponential. Throws Error (internal) if a value is not positive and finite.
 Comparison compare_ratio(std::span<const double> a, std::span<const double> b, const Rule& rule);
+
+// Compares by differences within rounds, which have these moments on the scale of the method, and this scatter.
+Comparison compare_within(Method method, Design design, const Moments& differences, const WithinRounds& within, const Rule& rule);
+
+// Compares deterministic values, such as simulated times, by the effect alone: no interval, no p value. `ratio`: both are
+// positive.
+Comparison compare_exact(Method method, double a, double b, const Rule& rule);
+
+// The p values of a comparison: of no difference, and of a difference beyond the margin (the larger one-sided p value of the two
+// bounds, doubled, so that it is at most 1 - level exactly if the interval lies in the band). NaN without a standard error, or,
+// of the second, with a margin of 0.
+struct PairOfP {
+  double difference, beyond_margin;
+};
+PairOfP p_values_of(const Estimate& estimate, Method method, double margin);
 
 // Compares values that were measured in the same blocks (for example, one allocation each): entry i of `a` and of `b` belong to
 // block i, and NaN stands for a missing run. Only whole blocks count. What differs from block to block, such as a drift of the
@@ -109,16 +151,16 @@ Comparison compare_times_to_target(std::span<const double> a, std::span<const do
 // In a Comparison, cv comes from the compared runs themselves: the square root of both samples' pooled variance of logarithms,
 // with n_a + n_b - 2 degrees of freedom (`difference`: of the values). So it assumes, unlike the interval, that both scatter
 // alike. With one run of A and one of B nothing is known about the scatter: NaN. With one run of A alone, cv is the scatter of B.
-// Paired: cv is the standard deviation of the differences divided by sqrt(2), with n - 1 degrees of freedom; NaN with one block.
+// Within rounds: cv is the square root of within.variance, with within.freedom; NaN with one round.
 // A caller that knows the scatter from elsewhere, for example from all repeats of a study, calls this function itself.
 double resolvable_difference(double cv, double freedom, double runs_a, double runs_b, double level);
 
 // How many more runs would decide a comparison that cannot tell.
 struct MoreRepeats {
-  // False: no estimate. There are no two runs of A or B (paired: no two whole blocks), or the method is `ranks`.
+  // False: no estimate. There are no two runs of A or B (or common rounds), nothing scatters, or the method is `ranks`.
   bool known = false;
   bool decides = false;     // false: not even `most` more runs on each side would decide
-  std::size_t per_side = 0; // more runs of A, and as many of B; paired: more blocks
+  std::size_t per_side = 0; // more runs of A, and as many of B; within rounds: more rounds
 };
 
 // The smallest number of more runs on each side with which the verdict would not be cannot_tell, if the effect and the scatter

@@ -1,6 +1,6 @@
 #include "store/analysis/statistics/welch.hpp"
 
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 
 #include <cmath>
 #include <limits>

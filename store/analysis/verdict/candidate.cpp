@@ -4,54 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <utility>
 
 namespace dt::store {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-bool has_miss(const Candidate& candidate)
-{
-  return std::any_of(candidate.values.begin(), candidate.values.end(), [](double value) { return std::isinf(value); });
-}
-
-// The geometric mean of the runs of each block. Nothing if a run is in no block.
-std::optional<std::map<std::string, double>> means_by_block(const Candidate& candidate)
-{
-  std::map<std::string, std::vector<double>> values;
-  for (std::size_t i = 0; i < candidate.values.size(); ++i) {
-    if (i >= candidate.blocks.size() || candidate.blocks[i].empty()) return std::nullopt;
-    values[candidate.blocks[i]].push_back(candidate.values[i]);
-  }
-  std::map<std::string, double> means;
-  for (const auto& [block, of_block] : values) means[block] = std::exp(log_moments(of_block).mean);
-  return means;
-}
-
-// The values of A and B by block, NaN where a block has none.
-struct Pairs {
-  std::vector<double> a, b;
-  std::size_t whole = 0; // blocks with both
-};
-
-std::optional<Pairs> pairs_of(const Candidate& a, const Candidate& b)
-{
-  const auto means_a = means_by_block(a), means_b = means_by_block(b);
-  if (!means_a || !means_b) return std::nullopt;
-  std::map<std::string, std::pair<double, double>> blocks;
-  for (const auto& [block, mean] : *means_a) blocks[block] = {mean, nan};
-  for (const auto& [block, mean] : *means_b) blocks.try_emplace(block, nan, nan).first->second.second = mean;
-  Pairs pairs;
-  for (const auto& [block, both] : blocks) {
-    pairs.a.push_back(both.first);
-    pairs.b.push_back(both.second);
-    if (!std::isnan(both.first) && !std::isnan(both.second)) ++pairs.whole;
-  }
-  return pairs;
-}
 
 // The values, and `more` of them again from the beginning.
 std::vector<double> repeated(const std::vector<double>& values, std::size_t more)
@@ -63,22 +18,14 @@ std::vector<double> repeated(const std::vector<double>& values, std::size_t more
 
 } // namespace
 
-Comparison compare_candidates(const Candidate& a, const Candidate& b, Scale scale, Rule rule)
+bool are_apart(const Candidate& a, const Candidate& b)
 {
-  if (scale == Scale::difference) return compare_means(a.values, b.values, rule);
-  if (scale == Scale::time_to_target) {
-    rule.better = Better::smaller;
-    if (has_miss(a) || has_miss(b)) return compare_times_to_target(a.values, b.values, rule);
-  }
-  const auto pairs = pairs_of(a, b);
-  if (pairs && static_cast<double>(pairs->whole) >= least_runs) return compare_paired(pairs->a, pairs->b, rule);
-  return compare_ratio(a.values, b.values, rule);
+  return a.last_end_s < b.first_begin_s || b.last_end_s < a.first_begin_s;
 }
 
-std::size_t common_blocks(const Candidate& a, const Candidate& b)
+bool has_miss(const Candidate& candidate)
 {
-  const auto pairs = pairs_of(a, b);
-  return pairs ? pairs->whole : 0;
+  return std::any_of(candidate.values.begin(), candidate.values.end(), [](double value) { return std::isinf(value); });
 }
 
 double centre_of(const Candidate& candidate, Scale scale)

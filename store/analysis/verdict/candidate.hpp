@@ -1,44 +1,42 @@
-// Candidate: a sample of runs under a name, and the comparison that fits the scale of its values. Pure functions over numbers.
+// Candidate: a sample of runs under a name. Pure functions over numbers.
 #pragma once
 
 #include "store/analysis/statistics/comparison.hpp"
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace dt::store {
 
+inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
 // A candidate and its runs: one value per run.
 struct Candidate {
   std::string name;
   std::vector<double> values;
-  // One per value: runs with the same text were measured one after the other in one allocation, so that they can be compared as
-  // pairs. Empty, or with an empty text: the run was measured alone.
+  // One per value: the round in which the run was measured. Runs of a round were measured about at the same time, one of each
+  // candidate in random order, or one after the other in one allocation (a ladder). Empty, or with an empty text: the run was
+  // measured alone.
   std::vector<std::string> blocks{};
+  double first_begin_s = not_known, last_end_s = not_known; // UNIX times between which its runs were measured; NaN: not known
+  bool is_exact = false;                                    // its runs are deterministic (simulated): equal values are no chance
 };
 
-// What kind of numbers the values are, which decides how samples of them are compared.
+// What kind of numbers the values are, which decides how samples of them are compared (statistics/candidate_set.hpp).
 enum class Scale {
   ratio,         // positive and finite: throughputs, step times
   difference,    // finite and possibly 0: accuracies
   time_to_target // positive; infinite for a run that missed the target
 };
 
-// Compares A with B:
-//
-//   difference                        compare_means
-//   time_to_target with a miss        the rank test of compare_times_to_target
-//   every run is in a block, and at
-//   least `least_runs` blocks have
-//   runs of both                      compare_paired; a block's value is the geometric mean of its runs
-//   all others                        compare_ratio
-//
-// Of times, smaller ones are better, whatever rule.better says. Throws Error (internal) for a value that the scale does not have.
-Comparison compare_candidates(const Candidate& a, const Candidate& b, Scale scale, Rule rule);
+// Whether all runs of one were measured before those of the other began, so that a change of the machine in between looks like a
+// difference. False if the times are not known.
+bool are_apart(const Candidate& a, const Candidate& b);
 
-// The number of blocks that have runs of both.
-std::size_t common_blocks(const Candidate& a, const Candidate& b);
+// Whether a run missed its target.
+bool has_miss(const Candidate& candidate);
 
 // Where the values lie: the geometric mean, of `difference` the mean, of `time_to_target` with a miss the median with misses as
 // infinite. NaN without values.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace dt::store {
@@ -35,6 +36,11 @@ void add_value(Candidate& candidate, const ComparedRun& run, double value)
   if (std::isnan(value)) return;
   candidate.values.push_back(value);
   candidate.blocks.push_back(run.block);
+  const double end_s = run.begin_unix_s + run.wall_s;
+  const bool is_first = candidate.values.size() == 1;
+  // A run without a time makes them unknown: a comparison with NaN is false, so the NaN stays.
+  candidate.first_begin_s = is_first || !(run.begin_unix_s >= candidate.first_begin_s) ? run.begin_unix_s : candidate.first_begin_s;
+  candidate.last_end_s = is_first || !(end_s <= candidate.last_end_s) ? end_s : candidate.last_end_s;
 }
 
 void count_target(Sample& sample, const ComparedRun& run)
@@ -72,16 +78,21 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
 {
   Sample sample{.candidate = {.name = std::move(name), .values = {}}};
   std::vector<double> node_hours;
+  std::set<std::string_view> keys;
   for (const auto& run : runs) {
-    if (run.is_control) continue;
+    if (run.is_control || (!run.key.empty() && !keys.insert(run.key).second)) continue;
     ++sample.runs;
     if (!run.succeeded) continue;
     ++sample.succeeded;
-    add_value(sample.candidate, run, value_of(run, metric_row(metric)));
+    if (run.is_outlying && !is_of_training(metric))
+      ++sample.outlying;
+    else
+      add_value(sample.candidate, run, value_of(run, metric_row(metric)));
     count_target(sample, run);
     if (run.wall_s > 0) node_hours.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
   }
   sample.node_hours = moments_of(node_hours).mean;
+  sample.candidate.is_exact = !runs.empty() && std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.is_exact; });
   auto& blocks = sample.candidate.blocks;
   if (std::all_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.empty(); })) blocks.clear();
   return sample;

@@ -24,9 +24,11 @@ struct ComparedRun {
   bool is_control = false, succeeded = false;
   bool has_diverged = false; // it has no accuracy and no time to its target, and counts for no target
   bool knows_target = true;  // false: it has a target, but nobody knows when it was reached or whether it was
-  // Runs with the same text were measured one after the other in one allocation: the runs of one repeat of a ladder. Empty:
-  // alone.
+  // The round in which it was measured, as Candidate::blocks. Empty: alone.
   std::string block;
+  double begin_unix_s = not_measured;
+  bool is_outlying = false; // among the runs of its study (run_conditions.hpp): it has no part in throughput and step time
+  bool is_exact = false;    // simulated without a compute profile: its figures are deterministic
   std::string model, data_id, engine_build; // what a fair comparison has in common
   std::int64_t global_batch = 0;
   double target_accuracy = 0; // 0: no target
@@ -43,7 +45,7 @@ inline bool has_trained(const ComparedRun& run) { return run.succeeded && !run.h
 
 enum class Metric { throughput, time_to_target, step_time, accuracy };
 
-// Whether a run that diverged has no value.
+// Whether a run that diverged has no value; a run with an outlying throughput has none of the other metrics.
 inline bool is_of_training(Metric metric) { return metric == Metric::accuracy || metric == Metric::time_to_target; }
 
 struct MetricRow {
@@ -69,11 +71,12 @@ struct Sample {
   std::size_t runs = 0, succeeded = 0;
   // Succeeded runs that diverged; of the others, those that reached their target accuracy, and those that have one.
   std::size_t diverged = 0, reached = 0, with_target = 0;
+  std::size_t outlying = 0; // succeeded runs that do not count, because they are outliers
   double node_hours = not_measured; // mean of nodes times wall_s of the runs that have a time
   std::string title{};              // of the point, as it is shown; empty: the candidate's name
 };
 
-// A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
+// A run counts once, even if two studies have it. A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
 // metric cannot have (a throughput of 0) are left out. Controls of a ladder are no part of a sample.
 Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric);
 

@@ -37,7 +37,11 @@ std::string names_of(const Standing& standing, const std::vector<std::size_t>& p
   return listed(std::move(names));
 }
 
-bool has_enough_runs(const Sample& sample) { return static_cast<double>(sample.candidate.values.size()) >= least_runs; }
+bool has_enough_runs(const Sample& sample)
+{
+  const auto& values = sample.candidate.values;
+  return static_cast<double>(values.size()) >= least_runs || (sample.candidate.is_exact && !values.empty());
+}
 
 // Returns "local-sgd (2 runs), …" for the candidates that have too few runs to be judged.
 std::string too_few(const Standing& standing)
@@ -149,12 +153,12 @@ std::string against_ideal(const ScalingRow& row)
   return row.efficiency_low > 1 ? ", above 100 %" : ", not measurably different from 100 %";
 }
 
-// Whether the efficiency differs from that of the next smaller size.
-std::string against_smaller(const ScalingRow& row, const ScalingRow& smaller, bool in_nodes)
+// Whether the efficiency at points[point] differs from that of the next smaller size.
+std::string against_smaller(std::span<const ScalingRow> points, std::size_t point, std::size_t smaller, bool in_nodes)
 {
-  const auto interval = efficiency_interval(row, smaller);
+  const auto interval = efficiency_interval(points, point, smaller);
   if (!std::isfinite(interval.low)) return "";
-  const auto that = " that at " + size_words(smaller, in_nodes);
+  const auto that = " that at " + size_words(points[smaller], in_nodes);
   if (interval.high < 1) return " and below" + that;
   return interval.low > 1 ? " and above" + that : " and not measurably different from" + that;
 }
@@ -166,9 +170,6 @@ std::string efficiency_text(const ScalingRow& row)
     text += " [" + number_text("%.1f", row.efficiency_low * 100) + ", " + number_text("%.1f", row.efficiency_high * 100) + "]";
   return text;
 }
-
-// A simulated run's label begins so (recipes/expansion). Without a compute profile its times have no scatter.
-bool is_simulated(const ScalingRow& row) { return row.label.starts_with("simulated"); }
 
 // How fast the parts are together, compared with the fewest parts.
 std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
@@ -183,7 +184,8 @@ std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
 // What repeats are missing, if an efficiency has no interval.
 std::string missing_repeats(std::span<const ScalingRow> points)
 {
-  if (std::all_of(points.begin(), points.end(), is_simulated)) return "the times are simulated and lack a machine's scatter";
+  if (std::all_of(points.begin(), points.end(), [](const auto& point) { return point.is_exact; }))
+    return "the times are simulated and lack a machine's scatter";
   std::vector<Candidate> candidates;
   double fewest = least_runs;
   for (const auto& point : points) {
@@ -202,36 +204,73 @@ std::string missing_repeats(std::span<const ScalingRow> points)
 
 } // namespace
 
-Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule)
+namespace {
+
+Standing unranked(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule)
 {
-  const auto& row = metric_row(metric);
-  Standing standing{.contest = std::move(contest), .metric = metric, .ranked = {}, .samples = {}, .scatter = {}, .rule = rule};
-  standing.rule.better = row.better;
-  std::vector<Candidate> candidates;
-  for (const auto& sample : samples) candidates.push_back(sample.candidate);
-  standing.scatter = pooled_scatter(candidates, row.scale);
-  standing.ranked = ranking(candidates, standing.rule, row.scale);
-  for (const auto& ranked : standing.ranked) standing.samples.push_back(std::move(samples[ranked.candidate]));
+  Standing standing{
+      .contest = std::move(contest), .metric = metric, .ranked = {}, .samples = std::move(samples), .scatter = {}, .rule = rule};
+  standing.rule.better = metric_row(metric).better;
   return standing;
 }
 
-Standing standing_of(const Contest& contest, Metric metric, const Rule& rule)
+Standing unranked(const Contest& contest, Metric metric, const Rule& rule)
 {
   std::vector<Sample> samples;
   for (const auto& point : contest.points) {
     samples.push_back(sample_of(point.candidate.empty() ? name_of(point) : point.candidate, point.runs, metric));
     samples.back().title = point.title.empty() && !point.candidate.empty() ? point.candidate : point.title;
   }
-  auto standing = standing_of(contest.name, metric, std::move(samples), rule);
+  auto standing = unranked(contest.name, metric, std::move(samples), rule);
   standing.title = contest.title;
   return standing;
+}
+
+// Ranks all samples, and sorts them by their places.
+void rank(std::span<Standing> standings)
+{
+  std::vector<std::vector<Candidate>> candidates;
+  std::vector<Contestants> contests;
+  for (const auto& standing : standings) {
+    auto& own = candidates.emplace_back();
+    for (const auto& sample : standing.samples) own.push_back(sample.candidate);
+  }
+  for (std::size_t i = 0; i < standings.size(); ++i)
+    contests.push_back({candidates[i], standings[i].rule, metric_row(standings[i].metric).scale});
+  auto ranked = rankings(contests);
+  for (std::size_t i = 0; i < standings.size(); ++i) {
+    auto& standing = standings[i];
+    standing.scatter = pooled_scatter(candidates[i], contests[i].scale);
+    standing.ranked = std::move(ranked[i]);
+    std::vector<Sample> sorted;
+    for (const auto& row : standing.ranked) sorted.push_back(std::move(standing.samples[row.candidate]));
+    standing.samples = std::move(sorted);
+  }
+}
+
+} // namespace
+
+Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule)
+{
+  auto standing = unranked(std::move(contest), metric, std::move(samples), rule);
+  rank({&standing, 1});
+  return standing;
+}
+
+std::vector<Standing> standings_of(std::span<const Contest> contests, std::span<const Metric> metrics, const Rule& rule)
+{
+  std::vector<Standing> standings;
+  for (const auto& contest : contests)
+    for (const auto metric : metrics) standings.push_back(unranked(contest, metric, rule));
+  rank(standings);
+  return standings;
 }
 
 std::vector<std::size_t> may_be_best(const Standing& standing)
 {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < standing.ranked.size(); ++i)
-    if (standing.ranked[i].excluded_by.empty() && !standing.samples[i].candidate.values.empty()) places.push_back(i);
+    if (standing.ranked[i].rank != Rank::behind && standing.ranked[i].rank != Rank::unknown) places.push_back(i);
   return places;
 }
 
@@ -239,14 +278,34 @@ std::string shown_name(const Standing& standing, std::size_t place) { return sho
 
 namespace {
 
-enum class Outcome { one, several, none_reached, too_few_runs, nothing_to_rank };
+enum class Outcome { one, equivalent, several, none_reached, too_few_runs, nothing_to_rank };
 
 Outcome outcome_of(const Standing& standing)
 {
   if (standing.ranked.size() < 2) return Outcome::nothing_to_rank;
   if (none_reached(standing)) return Outcome::none_reached;
   if (std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs) < 2) return Outcome::too_few_runs;
-  return may_be_best(standing).size() == 1 ? Outcome::one : Outcome::several;
+  const auto best = may_be_best(standing);
+  if (best.size() == 1) return Outcome::one;
+  return standing.ranked[best.front()].rank == Rank::equivalent ? Outcome::equivalent : Outcome::several;
+}
+
+// Why more runs of the same kind would not decide between those that may be the best; else empty.
+std::string hindrance(const Standing& standing)
+{
+  const auto best = may_be_best(standing);
+  for (std::size_t later = 1; later < best.size(); ++later) {
+    const auto &first = standing.samples[best[0]], &other = standing.samples[best[later]];
+    if (are_apart(first.candidate, other.candidate))
+      return shown(first) + " and " + shown(other) +
+             " were measured one after the other, so that a change of the machine looks like a difference: measure them in "
+             "rounds (study.order: random)";
+    const auto& comparison = standing.ranked[best[later]].with_best;
+    if (best[0] == 0 && comparison && comparison->has_no_scatter && comparison->design != Design::exact)
+      return "the runs of " + shown(first) + " do not differ among each other, nor those of " + shown(other) +
+             ", as figures that are rounded or constant; nothing is known about their error";
+  }
+  return "";
 }
 
 // "Undecided between 2 of 6 by throughput", "a is the best of 6 by throughput at 2 ranks: +4.5 % …". `metrics`: "by throughput";
@@ -264,9 +323,16 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
   case Outcome::too_few_runs:
     return "Undecided " + metrics + place +
            ": fewer than two candidates have 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
-  case Outcome::several:
+  case Outcome::several: {
+    const auto why = hindrance(standing);
     return "Undecided between " + std::to_string(best.size()) + " of " + of_all +
-           (cannot_decide(standing) ? ", because so few runs cannot decide" : "");
+           (cannot_decide(standing) ? ", because so few runs cannot decide" : "") + (why.empty() ? "" : "; " + why);
+  }
+  case Outcome::equivalent: {
+    const auto names = names_of(standing, best);
+    return names + " are equivalent within " + two_digits(100 * standing.rule.margin) +
+           (metric_row(standing.metric).scale == Scale::difference ? " points" : " %") + " and the best of " + of_all;
+  }
   case Outcome::one:
     break;
   }
@@ -299,7 +365,7 @@ std::string further_text(const Standing& standing, const Standing& first)
     return metric_text(standing) + " too" + (lead.empty() ? "" : ": " + lead);
   }
   auto text = outcome_text(standing, metric_text(standing), "");
-  if (outcome != Outcome::one && !text.empty()) text.replace(0, 1, lower_case(std::string_view(text).substr(0, 1)));
+  if (outcome != Outcome::one && outcome != Outcome::equivalent && !text.empty()) text.replace(0, 1, lower_case(std::string_view(text).substr(0, 1)));
   return text;
 }
 
@@ -324,7 +390,7 @@ std::vector<std::string> contenders(const Standing& standing)
 bool is_ranked(const Standing& standing)
 {
   const auto outcome = outcome_of(standing);
-  return outcome == Outcome::one || outcome == Outcome::several;
+  return outcome == Outcome::one || outcome == Outcome::equivalent || outcome == Outcome::several;
 }
 
 std::string with_facts(std::string headline, std::span<const std::string> facts)
@@ -373,7 +439,8 @@ VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const 
     if (!std::isfinite(measured[i]->efficiency)) continue;
     const auto& row = *measured[i];
     auto text = row.is_part ? part_text(row, *measured.front()) : efficiency_text(row) + against_ideal(row);
-    if (i > 1 && !row.is_part) text += against_smaller(row, *measured[i - 1], in_nodes);
+    const auto index = [&](const ScalingRow* point) { return static_cast<std::size_t>(point - points.data()); };
+    if (i > 1 && !row.is_part) text += against_smaller(points, index(measured[i]), index(measured[i - 1]), in_nodes);
     lines.push_back(size_words(row, in_nodes) + ": " + text);
   }
   if (lines.empty()) return {"The smallest size was not measured, so there is no efficiency to report"};

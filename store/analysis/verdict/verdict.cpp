@@ -25,10 +25,11 @@ double percent_of(double effect, Metric metric)
   return 100 * (metric_row(metric).scale == Scale::difference ? effect : effect - 1);
 }
 
-// Whether the interval, or the p value of the rank test, could be computed.
+// Whether there are enough runs for an interval or the rank test, or the values are deterministic.
 bool is_decidable(const Judged& judged)
 {
-  return judged.comparison.method == Method::ranks || std::isfinite(judged.comparison.interval.low);
+  return judged.comparison.method == Method::ranks || judged.comparison.has_no_scatter ||
+         std::isfinite(judged.comparison.interval.low);
 }
 
 std::size_t fewest(const Judged& judged) { return std::min(judged.a.candidate.values.size(), judged.b.candidate.values.size()); }
@@ -38,7 +39,8 @@ MoreRepeats needed(const Judged& judged)
 {
   auto more = more_repeats(judged.comparison, judged.a.candidate, judged.b.candidate);
   const auto least = static_cast<std::size_t>(least_runs);
-  if (fewest(judged) < least && judged.comparison.method != Method::ranks && (!more.known || more.decides))
+  const bool is_exact = judged.comparison.design == Design::exact;
+  if (fewest(judged) < least && !is_exact && judged.comparison.method != Method::ranks && (!more.known || more.decides))
     more.per_side = std::max(more.per_side, least - fewest(judged));
   return more;
 }
@@ -57,9 +59,8 @@ std::string resolvable_text(const Judged& judged)
 std::string what_would_decide(const Judged& judged)
 {
   const auto& more = judged.more;
-  const bool is_paired = judged.comparison.method == Method::paired_ratio;
-  const auto runs =
-      count_text(more.per_side, is_paired ? "more block" : "more run") + (is_paired ? " of the ladder" : " of each");
+  const bool in_rounds = judged.comparison.design == Design::paired || judged.comparison.design == Design::pooled;
+  const auto runs = count_text(more.per_side, in_rounds ? "more repeat" : "more run") + (in_rounds ? "" : " of each");
   if (more.decides)
     return "; about " + runs + " would decide, if effect and scatter stay" + node_hours_text(judged.more_node_hours);
   if (more.per_side > 0) return "; take at least " + runs + node_hours_text(judged.more_node_hours);
@@ -100,11 +101,16 @@ std::string effect_and_interval(const Judged& judged)
 {
   const auto interval = interval_text(judged.comparison, judged.metric);
   return effect_text(judged.comparison.effect, judged.metric) + (interval.empty() ? "" : " " + interval) + " " +
-         std::string(metric_row(judged.metric).words);
+         std::string(metric_row(judged.metric).words) +
+         (judged.comparison.design == Design::exact ? " (deterministic, so without an interval)" : "");
 }
 
 std::string undecided_text(const Judged& judged)
 {
+  if (judged.comparison.has_no_scatter)
+    return "cannot tell: " + effect_and_interval(judged) +
+           ", but neither the runs of A nor those of B differ among each other, as figures that are rounded or constant; nothing "
+           "is known about their error";
   if (is_decidable(judged)) return "cannot tell: " + effect_and_interval(judged) + what_would_decide(judged);
   return "cannot tell: fewer than 3 runs (" + std::to_string(judged.comparison.runs_a) + " of A, " +
          std::to_string(judged.comparison.runs_b) + " of B)" + resolvable_text(judged) + what_would_decide(judged);

@@ -12,6 +12,9 @@
 
 namespace dt::store {
 
+// The margin of verdicts for which no other one is asked (Rule::margin).
+inline constexpr double usual_margin = 0.02;
+
 // The comparison of the samples A and B by one metric.
 struct Judged {
   std::string name; // of what is compared: a point
@@ -61,10 +64,11 @@ struct Standing {
   std::string title{}; // the contest as it is shown; empty: its name
 };
 Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule);
-// The ranking of a contest's points. A point without a label has the name of its size.
-Standing standing_of(const Contest& contest, Metric metric, const Rule& rule);
+// The rankings of each contest's points by each metric, in this order. Their p values are adjusted together, because one verdict
+// is made of them. A point without a label has the name of its size.
+std::vector<Standing> standings_of(std::span<const Contest> contests, std::span<const Metric> metrics, const Rule& rule);
 
-// The indices of the candidates that may be the best: those that have runs and are excluded by none.
+// The indices of the candidates that may be the best: those that have runs and are not behind another one.
 std::vector<std::size_t> may_be_best(const Standing& standing);
 // The name of the candidate at this place, as it is shown.
 std::string shown_name(const Standing& standing, std::size_t place);

@@ -213,6 +213,62 @@ TEST_CASE("p values of very many candidates are multiplied by the number of all 
   CHECK(ranked[500].excluder == std::size_t{0});
 }
 
+TEST_CASE("p values of both hypotheses of a pair are adjusted together, by hand")
+{
+  // Of three pairs. In ascending order 0.004, 0.01, 0.02, 0.03, 0.4, 0.5; at each the number of pairs that still have a hypothesis.
+  const std::vector<PairOfP> pairs{{0.004, 0.4}, {0.5, 0.01}, {0.02, 0.03}};
+  const auto all = adjusted_pairs(pairs);
+  CHECK(all[0].difference == Approx(3 * 0.004));
+  CHECK(all[1].beyond_margin == Approx(3 * 0.01));
+  CHECK(all[2].difference == Approx(3 * 0.02));
+  CHECK(all[2].beyond_margin == Approx(3 * 0.03)); // then this pair has none any more
+  CHECK(all[0].beyond_margin == Approx(2 * 0.4));
+  CHECK(all[1].difference == Approx(0.8)); // 1 x 0.5 is below the one before it
+}
+
+TEST_CASE("with a margin, candidates are the best, equivalent to it, or behind")
+{
+  const auto ranks_of = [](double margin) {
+    std::vector<Rank> ranks;
+    const std::vector<Candidate> candidates{{"b", {101, 101.2, 101.1, 101.3}}, {"a", {100, 100.2, 100.1, 100.3}}, {"c", {70, 70.2, 70.1, 70.3}}};
+    for (const auto& row : ranking(candidates, {.margin = margin})) ranks.push_back(row.rank);
+    return ranks;
+  };
+  CHECK(ranks_of(0) == std::vector{Rank::best, Rank::behind, Rank::behind});
+  CHECK(ranks_of(0.2) == std::vector{Rank::equivalent, Rank::equivalent, Rank::behind});
+  CHECK(ranks_of(0.9) == std::vector{Rank::equivalent, Rank::equivalent, Rank::equivalent});
+}
+
+TEST_CASE("candidates that may be the best are equivalent only if each pair of them is")
+{
+  const std::vector<Candidate> candidates{{"b", {101, 101.2, 101.1}}, {"a", {100, 100.2, 100.1}}, {"wild", {60, 100, 150}}};
+  const auto ranked = ranking(candidates, {.margin = 0.2});
+  for (const auto& row : ranked) CHECK(row.rank == Rank::open);
+}
+
+TEST_CASE("p values of several contests are adjusted together")
+{
+  const std::vector<Candidate> pair{three[0], three[1]};
+  const auto alone = ranking(pair, {});
+  const std::vector<Contestants> both{{pair, {}, Scale::ratio}, {three, {}, Scale::ratio}};
+  const auto together = rankings(both);
+  REQUIRE(together.size() == 2);
+  CHECK(together[0][1].adjusted_p > 1.5 * alone[1].adjusted_p);
+  CHECK(together[0][1].rank == Rank::behind);
+}
+
+TEST_CASE("deterministic candidates are ranked by their values, without p values")
+{
+  std::vector<Candidate> simulated{{"a", {100}}, {"b", {103, 103}}, {"c", {102.9}}};
+  for (auto& candidate : simulated) candidate.is_exact = true;
+  const auto ranked = ranking(simulated, {});
+  CHECK(names(ranked) == Names{"b", "c", "a"});
+  CHECK(ranked[0].rank == Rank::best);
+  CHECK(ranked[1].rank == Rank::behind);
+  CHECK(std::isnan(ranked[1].adjusted_p));
+  CHECK(ranking(simulated, {.margin = 0.01})[1].rank == Rank::equivalent);
+}
+
 TEST_CASE("one candidate or none is a ranking, too")
 {
   CHECK(ranking({}, {}).empty());

@@ -182,7 +182,7 @@ TEST_CASE("runs of a ladder are compared within their blocks, where a drift of t
   CHECK(judged(a, b, Metric::throughput).comparison.verdict == Verdict::cannot_tell);
   for (std::size_t i = 0; i < 4; ++i) a[i].block = b[i].block = "17 " + std::to_string(i);
   const auto verdict = judged(a, b, Metric::throughput);
-  CHECK(verdict.comparison.method == Method::paired_ratio);
+  CHECK(verdict.comparison.design == Design::paired);
   CHECK(verdict.comparison.verdict == Verdict::slower);
   b[0].block = b[1].block = "other";
   CHECK(judged(a, b, Metric::throughput).comparison.method == Method::ratio);
@@ -326,7 +326,7 @@ TEST_CASE("a partition study says how fast more parts are together")
 TEST_CASE("simulated sizes need no repeats")
 {
   std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
-  for (auto& run : runs) run.series = "simulated";
+  for (auto& run : runs) run.is_exact = true;
   CHECK_THAT(scaling_text(runs), Contains("efficiency 95.0 %; the times are simulated and lack a machine's scatter"));
 }
 

@@ -1,4 +1,4 @@
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 
 #include "core/error.hpp"
 

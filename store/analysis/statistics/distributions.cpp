@@ -1,11 +1,14 @@
 // The only file that includes Boost: its headers are slow to compile.
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 
 #include "core/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 namespace dt::store {
@@ -40,6 +43,30 @@ double student_t_two_sided_p(double t, double freedom)
   require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
   if (std::isinf(t)) return 0;
   return 2 * boost::math::cdf(Distribution(freedom), -std::abs(t));
+}
+
+double student_t_upper_p(double t, double freedom)
+{
+  if (std::isnan(t) || std::isnan(freedom)) return t + freedom;
+  require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
+  if (std::isinf(t)) return t > 0 ? 0 : 1;
+  return boost::math::cdf(Distribution(freedom), -t);
+}
+
+double f_upper_p(double f, double above, double below)
+{
+  if (std::isnan(f) || std::isnan(above) || std::isnan(below)) return f + above + below;
+  require(above > 0 && below > 0, "F: the degrees of freedom must be above 0", std::min(above, below));
+  if (std::isinf(f)) return 0;
+  return boost::math::cdf(boost::math::complement(boost::math::fisher_f_distribution<double, Policy>(above, below), f));
+}
+
+double chi_square_upper_p(double value, double freedom)
+{
+  if (std::isnan(value) || std::isnan(freedom)) return value + freedom;
+  require(freedom > 0, "chi-square: the degrees of freedom must be above 0", freedom);
+  if (std::isinf(value)) return 0;
+  return boost::math::cdf(boost::math::complement(boost::math::chi_squared_distribution<double, Policy>(freedom), value));
 }
 
 } // namespace dt::store

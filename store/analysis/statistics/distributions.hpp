@@ -1,0 +1,21 @@
+// Student's t [Student1908], F and chi-square distributions, for any real degrees of freedom. Computed by Boost.Math.
+#pragma once
+
+namespace dt::store {
+
+// The t below which the share `share` of the distribution lies; 0 < share < 1. Infinite degrees of freedom: the normal
+// distribution. NaN if an argument is NaN; Error (internal) if one is out of its range.
+double student_t_quantile(double share, double freedom);
+
+// The probability of a value at least as far from 0 as t. t may be infinite: 0. NaN and errors as above.
+double student_t_two_sided_p(double t, double freedom);
+
+// The probability that Student's t is above t. NaN and errors as above.
+double student_t_upper_p(double t, double freedom);
+
+// The probability that F, with these degrees of freedom above and below the line, is above f; chi-square likewise. NaN if an
+// argument is NaN. The degrees of freedom are above 0.
+double f_upper_p(double f, double above, double below);
+double chi_square_upper_p(double value, double freedom);
+
+} // namespace dt::store

@@ -1,0 +1,245 @@
+#include "store/analysis/statistics/run_conditions.hpp"
+
+#include "core/random.hpp"
+#include "core/statistics.hpp"
+#include "store/analysis/statistics/distributions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace dt::store {
+namespace {
+
+// A run with a throughput: its index and the logarithm.
+struct Measured {
+  std::size_t run;
+  double log;
+};
+
+// The measured runs of each point.
+std::vector<std::vector<Measured>> by_point(std::span<const SpeedRun> runs, const std::vector<bool>& left_out)
+{
+  std::map<std::size_t, std::vector<Measured>> points;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (runs[i].throughput > 0 && std::isfinite(runs[i].throughput) && (left_out.empty() || !left_out[i]))
+      points[runs[i].point].push_back({i, std::log(runs[i].throughput)});
+  std::vector<std::vector<Measured>> all;
+  for (auto& [point, of_point] : points) all.push_back(std::move(of_point));
+  return all;
+}
+
+// Standard deviation of a run. NaN with fewer than 6 differences.
+double robust_deviation(const std::vector<std::vector<Measured>>& points)
+{
+  constexpr std::size_t least_differences = 6, most_differences = 200000;
+  constexpr double median_of_normal = 0.954;
+  std::vector<double> differences;
+  for (const auto& point : points)
+    for (std::size_t i = 0; i < point.size() && point.size() > 2 && differences.size() < most_differences; ++i)
+      for (std::size_t j = 0; j < i; ++j) differences.push_back(std::abs(point[i].log - point[j].log));
+  return differences.size() < least_differences ? std::nan("") : median(differences) / median_of_normal;
+}
+
+// The position in `point` of a run that is far from the others; nothing if there is none.
+std::optional<std::size_t> outlier_of(const std::vector<Measured>& point, double deviation)
+{
+  constexpr double least_distance = 0.02;
+  std::optional<std::size_t> farthest;
+  double most = 0;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    std::vector<double> others;
+    for (std::size_t j = 0; j < point.size(); ++j)
+      if (j != i) others.push_back(point[j].log);
+    const auto [low, high] = std::minmax_element(others.begin(), others.end());
+    const double distance = std::abs(point[i].log - median(others));
+    if (distance > std::max({6 * deviation, 3 * (*high - *low), least_distance}) && distance > most) farthest = i, most = distance;
+  }
+  return farthest;
+}
+
+// The ranks of values, from 0; equal ones share their mean.
+std::vector<double> ranks_of(const std::vector<double>& values)
+{
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    auto end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (auto i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    begin = end;
+  }
+  return ranks;
+}
+
+// Sums of products of the distances from the means.
+struct Products {
+  double xx = 0, xy = 0, yy = 0;
+};
+
+Products products_of(const std::vector<double>& x, const std::vector<double>& y)
+{
+  const auto count = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count, mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  Products sums;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sums.xx += (x[i] - mean_x) * (x[i] - mean_x);
+    sums.xy += (x[i] - mean_x) * (y[i] - mean_y);
+    sums.yy += (y[i] - mean_y) * (y[i] - mean_y);
+  }
+  return sums;
+}
+
+double squares_of(std::span<const double> values)
+{
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return squares;
+}
+
+// The split of a point's values into a slow and a fast group that leaves the least squares.
+struct Split {
+  double within = 0, total = 0, gap = 0; // sums of squares; difference of the groups' means
+  std::size_t slow = 0;
+};
+
+Split split_of(std::vector<double> values)
+{
+  std::sort(values.begin(), values.end());
+  const std::span<const double> all(values);
+  Split best{.within = std::numeric_limits<double>::infinity(), .total = squares_of(all)};
+  for (std::size_t slow = 1; slow < values.size(); ++slow) {
+    const auto low = all.first(slow), high = all.subspan(slow);
+    const double within = squares_of(low) + squares_of(high);
+    if (within >= best.within) continue;
+    best.within = within;
+    best.slow = slow;
+    best.gap = std::accumulate(high.begin(), high.end(), 0.0) / static_cast<double>(high.size()) -
+               std::accumulate(low.begin(), low.end(), 0.0) / static_cast<double>(low.size());
+  }
+  return best;
+}
+
+double share_within(const std::vector<Split>& splits)
+{
+  double within = 0, total = 0;
+  for (const auto& split : splits) within += split.within, total += split.total;
+  return within / total;
+}
+
+} // namespace
+
+bool are_in_rounds(std::span<const SpeedRun> runs)
+{
+  std::vector<double> begins, repeats;
+  for (const auto& run : runs) {
+    if (!(run.throughput > 0)) continue;
+    if (!(run.begin_unix_s > 0)) return false;
+    begins.push_back(run.begin_unix_s);
+    repeats.push_back(static_cast<double>(run.repeat));
+  }
+  if (begins.empty()) return false;
+  const auto sums = products_of(ranks_of(begins), ranks_of(repeats));
+  constexpr double least_correlation = 0.75;
+  return sums.xx > 0 && sums.yy > 0 && sums.xy >= least_correlation * std::sqrt(sums.xx * sums.yy);
+}
+
+std::string round_name(const std::string& study, std::int64_t repeat) { return study + " round " + std::to_string(repeat + 1); }
+
+std::vector<bool> outlying_runs(std::span<const SpeedRun> runs)
+{
+  auto points = by_point(runs, {});
+  const double deviation = robust_deviation(points);
+  std::vector<bool> outlying(runs.size());
+  if (std::isnan(deviation)) return outlying;
+  std::size_t found = 0, measured = 0;
+  for (auto& point : points) {
+    measured += point.size();
+    for (auto left = point.size() / 3; left > 0; --left) {
+      const auto at = outlier_of(point, deviation);
+      if (!at) break;
+      outlying[point[*at].run] = true;
+      ++found;
+      point.erase(point.begin() + static_cast<std::ptrdiff_t>(*at));
+    }
+  }
+  constexpr std::size_t least_part = 10; // a tenth of the runs
+  if (found > 1 && found * least_part > measured) outlying.assign(runs.size(), false);
+  return outlying;
+}
+
+std::optional<Trend> trend_of(std::span<const SpeedRun> runs, const std::vector<bool>& left_out)
+{
+  constexpr std::size_t least = 6;
+  std::vector<double> begins;
+  for (const auto& run : runs) {
+    if (run.throughput > 0 && !(run.begin_unix_s > 0)) return std::nullopt;
+    begins.push_back(run.begin_unix_s > 0 ? run.begin_unix_s : 0);
+  }
+  const auto places = ranks_of(begins);
+  Products sums;
+  std::size_t used = 0, used_points = 0;
+  for (const auto& point : by_point(runs, left_out)) {
+    if (point.size() < 2) continue;
+    std::vector<double> x, y;
+    for (const auto& [run, log] : point) x.push_back(places[run]), y.push_back(log);
+    const auto own = products_of(x, y);
+    sums = {sums.xx + own.xx, sums.xy + own.xy, sums.yy + own.yy};
+    used += point.size();
+    ++used_points;
+  }
+  const double freedom = static_cast<double>(used) - static_cast<double>(used_points) - 1;
+  if (used < least || freedom < 2 || !(sums.xx > 0)) return std::nullopt;
+  const double slope = sums.xy / sums.xx, residual = std::max(0.0, sums.yy - slope * sums.xy);
+  const double error = std::sqrt(residual / freedom / sums.xx);
+  const Trend trend{.change = std::expm1(slope * static_cast<double>(runs.size() - 1)),
+                    .p = error > 0 ? student_t_two_sided_p(slope / error, freedom) : 1};
+  constexpr double level = 0.01;
+  return trend.p <= level ? std::optional(trend) : std::nullopt;
+}
+
+std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std::vector<bool>& left_out)
+{
+  constexpr std::size_t least = 9, most_points = 100;
+  constexpr int samples = 999;
+  constexpr double level = 0.01, least_ratio = 1.01, least_share = 0.2;
+  std::vector<Split> splits;
+  std::vector<std::size_t> sizes;
+  TwoSpeeds speeds;
+  double gaps = 0;
+  for (const auto& point : by_point(runs, left_out)) {
+    if (point.size() < 3 || splits.size() == most_points) continue;
+    std::vector<double> logs;
+    for (const auto& run : point) logs.push_back(run.log);
+    splits.push_back(split_of(logs));
+    sizes.push_back(point.size());
+    speeds.slow += splits.back().slow;
+    speeds.of += point.size();
+    gaps += splits.back().gap;
+  }
+  const double share = share_within(splits); // NaN if nothing scatters
+  if (speeds.of < least || std::isnan(share)) return std::nullopt;
+  speeds.ratio = std::exp(gaps / static_cast<double>(splits.size()));
+  const auto smaller = static_cast<double>(std::min(speeds.slow, speeds.of - speeds.slow));
+  if (speeds.ratio < least_ratio || smaller < least_share * static_cast<double>(speeds.of)) return std::nullopt;
+  Random random(1);
+  int as_clear = 1;
+  for (int sample = 0; sample < samples; ++sample) {
+    std::vector<Split> normal;
+    for (const auto size : sizes) {
+      std::vector<double> values(size);
+      for (auto& value : values) value = random.normal();
+      normal.push_back(split_of(std::move(values)));
+    }
+    as_clear += share_within(normal) <= share ? 1 : 0;
+    if (as_clear > level * (samples + 1)) return std::nullopt;
+  }
+  speeds.p = as_clear / static_cast<double>(samples + 1);
+  return speeds;
+}
+
+} // namespace dt::store

@@ -1,0 +1,88 @@
+#include "store/analysis/verdict/condition_facts.hpp"
+
+#include "core/text.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace dt::store {
+namespace {
+
+// The runs of the points that were measured, in one list.
+struct Measured {
+  std::vector<SpeedRun> speeds;
+  std::vector<bool> outlying;
+  std::vector<const ComparedRun*> runs;
+  std::vector<const ComparedPoint*> points;
+  bool in_rounds = true;
+};
+
+Measured measured_runs(std::span<const ComparedPoint> points)
+{
+  Measured all;
+  for (std::size_t point = 0; point < points.size(); ++point)
+    for (const auto& run : points[point].runs) {
+      if (!run.succeeded || run.is_control || run.is_exact || !(run.throughput > 0)) continue;
+      all.speeds.push_back({point, run.repeat, run.begin_unix_s, run.throughput});
+      all.outlying.push_back(run.is_outlying);
+      all.runs.push_back(&run);
+      all.points.push_back(&points[point]);
+      all.in_rounds = all.in_rounds && !run.block.empty();
+    }
+  return all;
+}
+
+// "ring, 2 ranks #3 (-29 %)"
+std::string outlier_text(const Measured& all, std::size_t at)
+{
+  std::vector<double> others;
+  for (std::size_t i = 0; i < all.runs.size(); ++i)
+    if (all.points[i] == all.points[at] && !all.outlying[i]) others.push_back(all.runs[i]->throughput);
+  const double ratio = all.runs[at]->throughput / std::exp(log_moments(others).mean);
+  return fmt::format("{} #{} ({:+.0f} %)", printable(title_of(*all.points[at])), all.runs[at]->repeat + 1, 100 * (ratio - 1));
+}
+
+std::string outliers_text(const Measured& all)
+{
+  constexpr std::size_t most = 3;
+  const auto count = static_cast<std::size_t>(std::count(all.outlying.begin(), all.outlying.end(), true));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.runs.size() && names.size() < most; ++i)
+    if (all.outlying[i]) names.push_back(outlier_text(all, i));
+  if (count > most) names.push_back(fmt::format("{} more", count - most));
+  return fmt::format("{} of {} runs {} in throughput and {} not count: {}", count, all.runs.size(),
+                     count == 1 ? "is an outlier" : "are outliers", count == 1 ? "does" : "do", join(names, ", "));
+}
+
+std::string trend_text(const Trend& trend, bool in_rounds)
+{
+  return fmt::format("the throughput changed by {:+.1f} % from the first run to the last (p = {:.1g}){}", 100 * trend.change,
+                     trend.p,
+                     in_rounds ? ", which rounds keep out of the comparison"
+                               : ", and the runs were not measured in rounds, so a difference may be that change");
+}
+
+std::string speeds_text(const TwoSpeeds& speeds)
+{
+  return fmt::format("the runs fall into two groups {:.1f} % apart ({} of {} are slow), as on a machine with two speeds",
+                     100 * (speeds.ratio - 1), speeds.slow, speeds.of);
+}
+
+} // namespace
+
+std::vector<std::string> condition_facts(std::span<const ComparedPoint> points)
+{
+  const auto all = measured_runs(points);
+  std::vector<std::string> facts;
+  if (std::find(all.outlying.begin(), all.outlying.end(), true) != all.outlying.end()) facts.push_back(outliers_text(all));
+  const auto trend = trend_of(all.speeds, all.outlying);
+  if (trend) facts.push_back(trend_text(*trend, all.in_rounds));
+  const auto speeds = trend ? std::nullopt : two_speeds_of(all.speeds, all.outlying);
+  if (speeds) facts.push_back(speeds_text(*speeds));
+  return facts;
+}
+
+} // namespace dt::store

@@ -1,0 +1,178 @@
+#include "store/analysis/statistics/candidate_set.hpp"
+
+#include "store/analysis/statistics/round_model.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace dt::store;
+
+namespace {
+
+using Values = std::vector<double>;
+
+// The first runs of rounds 1, 2, …
+Candidate in_rounds(std::string name, Values values)
+{
+  Candidate candidate{std::move(name), std::move(values)};
+  for (std::size_t i = 0; i < candidate.values.size(); ++i) candidate.blocks.push_back("round " + std::to_string(i + 1));
+  return candidate;
+}
+
+// Candidates with these scatters, measured in rounds that scatter, too. The first is ahead by `lead`.
+std::vector<Candidate> drawn(std::mt19937_64& random, const Values& deviations, std::size_t rounds, double of_rounds, double lead)
+{
+  std::normal_distribution<double> normal;
+  Values effects;
+  for (std::size_t round = 0; round < rounds; ++round) effects.push_back(of_rounds * normal(random));
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < deviations.size(); ++i) {
+    Values values;
+    for (const double effect : effects) values.push_back(100 * std::exp((i == 0 ? lead : 0) + effect + deviations[i] * normal(random)));
+    candidates.push_back(in_rounds(std::to_string(i), std::move(values)));
+  }
+  return candidates;
+}
+
+// Share of 2,000 draws in which the interval of the first two candidates holds the truth.
+double coverage(const Values& deviations, std::size_t rounds, double of_rounds)
+{
+  std::mt19937_64 random(7);
+  int covered = 0;
+  constexpr int draws = 2000;
+  for (int draw = 0; draw < draws; ++draw) {
+    const auto candidates = drawn(random, deviations, rounds, of_rounds, 0.05);
+    const auto interval = CandidateSet(candidates, Scale::ratio).compare(0, 1, {}).interval;
+    covered += interval.low <= std::exp(0.05) && std::exp(0.05) <= interval.high;
+  }
+  return covered / static_cast<double>(draws);
+}
+
+const std::vector<Candidate> four{in_rounds("a", {100, 90, 80, 70}), in_rounds("b", {102, 91, 82, 71}),
+                                  in_rounds("c", {97, 88.5, 77, 68.5}), in_rounds("d", {99, 88, 79, 70})};
+
+} // namespace
+
+TEST_CASE("three or more candidates in common rounds share the variance of the two-way residuals")
+{
+  const auto test = RoundModel(four, Scale::ratio).test(1, 0);
+  CHECK(test.design == Design::pooled);
+  CHECK(test.within.freedom == 9); // (4 - 1)(4 - 1)
+  CHECK(test.within.freedom_per_round == 3);
+  // By hand: value less the candidate's and the round's mean, plus the mean of all.
+  double squares = 0;
+  Values of_candidate(4), of_round(4);
+  double mean = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t r = 0; r < 4; ++r) {
+      const double log = std::log(four[i].values[r]);
+      of_candidate[i] += log / 4;
+      of_round[r] += log / 4;
+      mean += log / 16;
+    }
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t r = 0; r < 4; ++r) {
+      const double residual = std::log(four[i].values[r]) - of_candidate[i] - of_round[r] + mean;
+      squares += residual * residual;
+    }
+  CHECK(test.within.variance == Approx(squares / 9));
+  CHECK(test.estimate.value == Approx(of_candidate[1] - of_candidate[0]));
+  CHECK(test.estimate.standard_error == Approx(std::sqrt(2 * squares / 9 / 4)));
+}
+
+TEST_CASE("a missing run leaves its round to the others")
+{
+  auto candidates = four;
+  candidates[1].values.erase(candidates[1].values.begin());
+  candidates[1].blocks.erase(candidates[1].blocks.begin());
+  const auto test = RoundModel(candidates, Scale::ratio).test(1, 0);
+  CHECK(test.design == Design::pooled);
+  CHECK(test.within.freedom == 8);
+  CHECK(test.left_out == 1);
+  CHECK(test.differences.count == 3);
+}
+
+TEST_CASE("rounds of candidates that have none in common are not joined")
+{
+  auto candidates = four;
+  for (std::size_t i = 2; i < 4; ++i)
+    for (auto& block : candidates[i].blocks) block = "other " + block;
+  // Two separate designs of 2 candidates and 4 rounds: 3 degrees of freedom each.
+  CHECK(RoundModel(candidates, Scale::ratio).test(1, 0).within.freedom == 6);
+  CHECK(RoundModel(candidates, Scale::ratio).test(2, 0).design == Design::independent);
+}
+
+TEST_CASE("candidates that scatter differently do not share a variance")
+{
+  std::mt19937_64 random(1);
+  CHECK_FALSE(RoundModel(drawn(random, {0.2, 0.02, 0.02, 0.02}, 6, 0.01, 0), Scale::ratio).is_pooled());
+  CHECK(RoundModel(drawn(random, {0.02, 0.02, 0.02, 0.02}, 6, 0.01, 0), Scale::ratio).is_pooled());
+}
+
+TEST_CASE("two candidates are compared within rounds only if the rounds differ")
+{
+  const std::vector<Candidate> drifting{in_rounds("a", {100, 80, 60, 40}), in_rounds("b", {105, 84.2, 63.1, 42})};
+  CHECK(RoundModel(drifting, Scale::ratio).test(0, 1).design == Design::paired);
+  const std::vector<Candidate> steady{in_rounds("a", {100, 102, 99, 101}), in_rounds("b", {105, 103, 106, 104})};
+  CHECK(RoundModel(steady, Scale::ratio).test(0, 1).design == Design::independent);
+}
+
+TEST_CASE("intervals within rounds hold the truth in 95 of 100 studies, with a drift and without")
+{
+  for (const double of_rounds : {0.0, 0.01, 0.05}) {
+    CHECK(coverage({0.02, 0.02}, 3, of_rounds) > 0.935);
+    CHECK(coverage({0.02, 0.02, 0.02, 0.02, 0.02, 0.02}, 3, of_rounds) == Approx(0.95).margin(0.016));
+    CHECK(coverage({0.04, 0.02, 0.04, 0.02, 0.04, 0.02}, 5, of_rounds) > 0.93);
+  }
+}
+
+TEST_CASE("rounds find a difference that a drift would hide")
+{
+  std::mt19937_64 random(3);
+  int found = 0, found_without = 0;
+  for (int draw = 0; draw < 500; ++draw) {
+    auto candidates = drawn(random, Values(6, 0.02), 3, 0.05, 0.05);
+    found += CandidateSet(candidates, Scale::ratio).compare(0, 1, {}).verdict == Verdict::faster;
+    for (auto& candidate : candidates) candidate.blocks.clear();
+    found_without += CandidateSet(candidates, Scale::ratio).compare(0, 1, {}).verdict == Verdict::faster;
+  }
+  CHECK(found > 270); // two of three
+  CHECK(found_without < 60);
+}
+
+TEST_CASE("deterministic values are compared by their difference alone")
+{
+  const std::vector<Candidate> simulated{{.name = "a", .values = {100}, .is_exact = true},
+                                         {.name = "b", .values = {103, 103}, .is_exact = true}};
+  const CandidateSet set(simulated, Scale::ratio);
+  const auto comparison = set.compare(1, 0, {});
+  CHECK(comparison.design == Design::exact);
+  CHECK(comparison.verdict == Verdict::faster);
+  CHECK(std::isnan(comparison.p));
+  CHECK(std::isnan(comparison.interval.low));
+  CHECK(set.compare(1, 0, {.margin = 0.05}).verdict == Verdict::equivalent);
+  CHECK(set.test(1, 0, {}).a_is_better);
+  CHECK(more_repeats(comparison).per_side == 0);
+}
+
+TEST_CASE("measured runs that do not scatter are no certainty")
+{
+  const std::vector<Candidate> rounded{{"a", {100, 100, 100}}, {"b", {101, 101, 101}}};
+  const auto comparison = CandidateSet(rounded, Scale::ratio).compare(1, 0, {});
+  CHECK(comparison.has_no_scatter);
+  CHECK(comparison.verdict == Verdict::cannot_tell);
+  CHECK(std::isnan(comparison.p));
+  CHECK_FALSE(more_repeats(comparison).known);
+}
+
+TEST_CASE("candidates that were measured one after the other have no p value")
+{
+  std::vector<Candidate> candidates{{"a", {100, 101, 102}}, {"b", {120, 121, 122}}};
+  candidates[0].first_begin_s = 1000, candidates[0].last_end_s = 1060;
+  candidates[1].first_begin_s = 1030, candidates[1].last_end_s = 1100;
+  CHECK(CandidateSet(candidates, Scale::ratio).test(1, 0, {}).p.difference < 0.001);
+  candidates[1].first_begin_s = 1061;
+  CHECK(std::isnan(CandidateSet(candidates, Scale::ratio).test(1, 0, {}).p.difference));
+}
