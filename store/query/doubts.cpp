@@ -140,6 +140,24 @@ std::vector<NotFiniteRun> not_finite_runs(const Chosen& chosen)
   return runs;
 }
 
+// The time that was measured; of a program that reports none, the time of its job.
+ShortRuns short_runs(const Chosen& chosen)
+{
+  ShortRuns found;
+  auto s = chosen.ask(
+      "SELECT chosen.key, coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s) AS length FROM chosen JOIN "
+      "runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id LEFT JOIN attempts ON attempts.run_id = runs.id "
+      "AND attempts.attempt = chosen.attempt WHERE coalesce(resources_platform, '') = '' AND state = 'succeeded' AND length > 0 "
+      "AND length < " +
+      std::to_string(least_measured_s));
+  while (s.next()) {
+    if (!chosen.is_asked(s.text(0))) continue;
+    found.shortest_s = found.runs == 0 ? s.real(1) : std::min(found.shortest_s, s.real(1));
+    ++found.runs;
+  }
+  return found;
+}
+
 std::size_t count_modelled_runs(const Chosen& chosen)
 {
   std::size_t count = 0;
@@ -244,6 +262,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.measured_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
   doubts.not_finite = not_finite_runs(chosen);
+  doubts.too_short = short_runs(chosen);
   doubts.modelled_runs = count_modelled_runs(chosen);
   doubts.simulated_runs = count_simulated_runs(chosen);
   const auto measured = asked_keys(runs);

@@ -26,6 +26,13 @@ struct MixedDependence {
   std::map<std::string, std::size_t> runs; // number of runs by text
 };
 
+// Measured runs that were too short for a machine with other processes: a pause of 20 ms is one per cent of two seconds.
+struct ShortRuns {
+  std::size_t runs = 0;
+  double shortest_s = 0;
+};
+inline constexpr double least_measured_s = 2;
+
 struct Doubts {
   // Drift of the machine during a study. Nothing if fewer than two of the asked controls succeeded in the same allocation.
   std::optional<Drift> drift;
@@ -33,6 +40,7 @@ struct Doubts {
   std::vector<BusyRun> busy;
   std::vector<NotFiniteRun> not_finite;
   std::vector<ThrottledRun> throttled; // a CPU quota held them back; nobody else was to blame for it
+  ShortRuns too_short;                 // measured for less than least_measured_s; not simulated
   std::size_t measured_runs = 0;       // asked runs that have a result
   std::size_t modelled_runs = 0;       // of these, executed runs whose computation was modelled (train.modelled_rate)
   // The machines on which runs were simulated, each with the number of these runs.

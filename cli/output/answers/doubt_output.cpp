@@ -154,6 +154,11 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
   if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
     lines.push_back({"cpu quota", text});
+  if (doubts.too_short.runs > 0)
+    lines.push_back({"short", fmt::format("{} of {} runs measured less than {} s (the shortest {}): pauses of the operating system are "
+                                          "a large part of so short a time; train for more steps",
+                                          doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
+                                          seconds_cell(doubts.too_short.shortest_s).text)});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
   for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});
@@ -187,6 +192,8 @@ void print_doubts(Context& context, const store::Doubts& doubts)
   context.out.data("not_finite", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.not_finite)}});
   context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
   if (!doubts.throttled.empty()) context.out.data("throttled", list_of(doubts.throttled));
+  if (doubts.too_short.runs > 0)
+    context.out.data("short_runs", {{"runs", doubts.too_short.runs}, {"shortest_s", doubts.too_short.shortest_s}});
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
   if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
   if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
