@@ -17,6 +17,7 @@
 #include "store/query/compared_runs.hpp"
 #include "store/query/queries.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -222,7 +223,7 @@ void ingest(std::int64_t runs, std::int64_t steps)
 void rank_study(Database& database, const std::vector<RunRow>& rows)
 {
   for (const auto& contest : contests_of(points_of(compared_runs(database, rows, ""))))
-    standing_of(contest, Metric::throughput, {});
+    standings_of({&contest, 1}, std::array{Metric::throughput}, {});
 }
 
 void time_study(const fs::path& file, int times)

@@ -37,7 +37,7 @@ struct PairTest {
 // scripts/benchmark-statistics).
 class RoundModel {
  public:
-  static constexpr double alike_level = 0.05, most_own = 1.5, round_level = 0.1;
+  static constexpr double alike_level = 0.05, most_own = 1.25, round_level = 0.1;
 
   // All values must be finite; `ratio` and `time_to_target`: positive, too.
   RoundModel(std::span<const Candidate> candidates, Scale scale);
