@@ -4,6 +4,7 @@
 #include "store/analysis/statistics/rank_test.hpp"
 #include "store/analysis/statistics/distributions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -85,11 +86,16 @@ Verdict verdict_of(Interval interval, Method method, const Rule& rule)
                                       : verdict_of_ratio(interval, rule.margin, rule.better);
 }
 
+// A NaN stays.
+double at_most_1(double p) { return p > 1 ? 1 : p; }
+
+double level_of(const Comparison& c) { return 1 - (1 - c.rule.level) / c.within.price; }
+
 double resolvable_of(const Comparison& c)
 {
   const auto [variance, freedom] = scatter_of(c);
   const double runs_b = is_within_rounds(c.design) ? c.a.count : c.b.count;
-  return resolvable_difference(std::sqrt(variance), freedom, c.a.count, runs_b, c.rule.level);
+  return resolvable_difference(std::sqrt(variance), freedom, c.a.count, runs_b, level_of(c));
 }
 
 // Of what has a method, a design, a rule and moments.
@@ -101,8 +107,8 @@ void judge(Comparison& c, const Estimate& estimate)
   c.effect = from_scale(c.method, estimate.value);
   c.has_no_scatter = estimate.standard_error < least_scatter; // false if it is NaN
   if (c.has_no_scatter) return;
-  c.interval = interval_of(estimate, c.method, c.rule.level);
-  c.p = two_sided_p(estimate);
+  c.interval = interval_of(estimate, c.method, level_of(c));
+  c.p = at_most_1(c.within.price * two_sided_p(estimate));
   c.resolvable = resolvable_of(c);
   c.verdict = verdict_of(c.interval, c.method, c.rule);
 }
@@ -206,13 +212,14 @@ Comparison compare_exact(Method method, double a, double b, const Rule& rule)
   return result;
 }
 
-PairOfP p_values_of(const Estimate& estimate, Method method, double margin)
+PairOfP p_values_of(const Estimate& estimate, Method method, double margin, double price)
 {
   const double reach = method == Method::difference ? margin : std::log1p(margin);
   if (!(estimate.standard_error >= least_scatter)) return {nan, nan};
-  if (!(margin > 0)) return {two_sided_p(estimate), nan};
+  const double p = at_most_1(price * two_sided_p(estimate));
+  if (!(margin > 0)) return {p, nan};
   const double nearest = (reach - std::abs(estimate.value)) / estimate.standard_error; // of the two bounds
-  return {two_sided_p(estimate), std::min(1.0, 2 * student_t_upper_p(nearest, estimate.freedom))};
+  return {p, at_most_1(2 * price * student_t_upper_p(nearest, estimate.freedom))};
 }
 
 Comparison compare_means(std::span<const double> a, std::span<const double> b, const Rule& rule)
@@ -250,7 +257,7 @@ MoreRepeats more_repeats(const Comparison& comparison, std::size_t most)
   if (!known) return {};
   for (std::size_t more = 1; more <= most; ++more) {
     const auto estimate = extended_estimate(comparison, scatter.variance, static_cast<double>(more));
-    const auto interval = interval_of(estimate, comparison.method, comparison.rule.level);
+    const auto interval = interval_of(estimate, comparison.method, level_of(comparison));
     if (verdict_of(interval, comparison.method, comparison.rule) != Verdict::cannot_tell)
       return {.known = true, .decides = true, .per_side = more};
   }

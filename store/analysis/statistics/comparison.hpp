@@ -60,6 +60,7 @@ enum class Design {
 // estimate, and degrees of freedom that one more round adds.
 struct WithinRounds {
   double variance = std::numeric_limits<double>::quiet_NaN(), freedom = 0, freedom_per_round = 0;
+  double price = 1; // p values are multiplied by it, and an interval of a level has the error (1 - level) / price
 };
 
 // Standard deviations below this are the rounding of floating point numbers: runs that scatter less do not scatter. Logarithms
@@ -116,7 +117,7 @@ Comparison compare_exact(Method method, double a, double b, const Rule& rule);
 struct PairOfP {
   double difference, beyond_margin;
 };
-PairOfP p_values_of(const Estimate& estimate, Method method, double margin);
+PairOfP p_values_of(const Estimate& estimate, Method method, double margin, double price = 1);
 
 // Compares values that were measured in the same blocks (for example, one allocation each): entry i of `a` and of `b` belong to
 // block i, and NaN stands for a missing run. Only whole blocks count. What differs from block to block, such as a drift of the

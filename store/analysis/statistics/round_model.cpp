@@ -89,7 +89,28 @@ class Additive {
       fit_effects();
     }
   }
-  double freedom() const { return freedom_; }
+  // Sums of squares, with their degrees of freedom.
+  struct Scatter {
+    double squares, freedom;
+  };
+  Scatter residual() const
+  {
+    double squares = 0;
+    for (const auto& own : residuals()) squares += own.squares;
+    return {squares, freedom_};
+  }
+  Scatter residual_without_rounds() const
+  {
+    Scatter scatter{0, 0};
+    for (const auto& cells : candidates_) {
+      std::vector<double> values;
+      for (const auto& [round, value] : cells) values.push_back(value);
+      const auto moments = moments_of(values);
+      scatter.squares += moments.variance * (moments.count - 1);
+      scatter.freedom += moments.count - 1;
+    }
+    return scatter;
+  }
   std::vector<Residuals> residuals() const
   {
     std::vector<Residuals> all(candidates_.size());
@@ -139,18 +160,13 @@ class Additive {
   double freedom_ = 0;
 };
 
-// Common rounds of two candidates: the differences, and the means of both.
-struct Common {
-  std::vector<double> differences, means;
-};
-
-Common common_rounds(const Cells& a, const Cells& b)
+// The differences within the common rounds of two candidates.
+std::vector<double> common_differences(const Cells& a, const Cells& b)
 {
-  Common common;
+  std::vector<double> differences;
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
     if (i->first == j->first) {
-      common.differences.push_back(i->second - j->second);
-      common.means.push_back((i->second + j->second) / 2);
+      differences.push_back(i->second - j->second);
       ++i, ++j;
     } else if (i->first < j->first) {
       ++i;
@@ -158,16 +174,19 @@ Common common_rounds(const Cells& a, const Cells& b)
       ++j;
     }
   }
-  return common;
+  return differences;
 }
 
-// Whether the means of rounds scatter more than the residuals of a pair explain: twice the variance of the means and half the
-// variance of the differences both estimate the variance of a run, if rounds do not differ.
-bool do_rounds_differ(const Common& common, const Moments& differences)
+// Whether rounds explain more of the scatter than chance does.
+bool explain_scatter(const Additive& model)
 {
-  const double of_rounds = 2 * moments_of(common.means).variance, of_residuals = differences.variance / 2;
-  if (std::sqrt(of_residuals) < least_scatter) return true;
-  return f_upper_p(of_rounds / of_residuals, differences.count - 1, differences.count - 1) < RoundModel::round_level;
+  const auto with = model.residual(), without = model.residual_without_rounds();
+  const double of_rounds = without.freedom - with.freedom;
+  if (!(of_rounds > 0) || !(with.freedom > 0) || !(without.squares > with.squares)) return false;
+  const double variance = with.squares / with.freedom;
+  if (std::sqrt(variance) < least_scatter) return true;
+  const double f = (without.squares - with.squares) / of_rounds / variance;
+  return f_upper_p(f, of_rounds, with.freedom) < RoundModel::round_level;
 }
 
 } // namespace
@@ -196,36 +215,37 @@ void RoundModel::take_cells(std::span<const Candidate> candidates)
 
 void RoundModel::fit()
 {
-  constexpr std::size_t least_candidates = 3;
   std::vector<Cells> fitted; // of candidates with enough rounds
   for (const auto& cells : cells_)
     if (static_cast<double>(cells.size()) >= least_runs) fitted.push_back(cells);
-  if (fitted.size() < least_candidates) return;
+  if (fitted.size() < 2) return;
   const Additive model(fitted, rounds_);
-  const auto residuals = model.residuals();
-  double squares = 0;
-  for (const auto& own : residuals) squares += own.squares;
-  if (model.freedom() < 2 || std::sqrt(squares / model.freedom()) < least_scatter) return;
-  if (are_alike(residuals, model.freedom()))
-    pooled_ = {.variance = squares / model.freedom(),
-               .freedom = model.freedom(),
-               .freedom_per_round = static_cast<double>(fitted.size()) - 1};
+  rounds_differ_ = explain_scatter(model);
+  const auto [squares, freedom] = model.residual();
+  constexpr std::size_t least_candidates = 3;
+  if (fitted.size() < least_candidates || freedom < 2 || std::sqrt(squares / freedom) < least_scatter) return;
+  if (are_alike(model.residuals(), freedom))
+    pooled_ = {.variance = squares / freedom,
+               .freedom = freedom,
+               .freedom_per_round = static_cast<double>(fitted.size()) - 1,
+               .price = price};
 }
 
 PairTest RoundModel::test(std::size_t a, std::size_t b) const
 {
-  const auto common = common_rounds(cells_[a], cells_[b]);
-  const auto differences = moments_of(common.differences);
-  const auto left_out = cells_[a].size() + cells_[b].size() - 2 * common.differences.size();
-  if (differences.count >= least_runs) {
-    if (pooled_ && differences.variance / 2 <= most_own * pooled_->variance)
-      return {Design::pooled, difference_within(differences, *pooled_, 0), differences, *pooled_, left_out};
-    if (do_rounds_differ(common, differences)) {
-      const WithinRounds own{differences.variance / 2, differences.count - 1, 1};
-      return {Design::paired, difference_within(differences, own, 0), differences, own, left_out};
-    }
-  }
-  return {Design::independent, difference_of_means(moments_[a], moments_[b])};
+  const PairTest independent{Design::independent, difference_of_means(moments_[a], moments_[b])};
+  const auto differences = moments_of(common_differences(cells_[a], cells_[b]));
+  if (differences.count < least_runs) return independent;
+  const auto left_out = cells_[a].size() + cells_[b].size() - 2 * static_cast<std::size_t>(differences.count);
+  const auto within = [&](Design design, const WithinRounds& scatter) {
+    return PairTest{design, difference_within(differences, scatter, 0), differences, scatter, left_out};
+  };
+  const WithinRounds own{differences.variance / 2, differences.count - 1, 1};
+  const auto alone = rounds_differ_ ? within(Design::paired, own) : independent;
+  if (!pooled_ || own.variance > most_own * pooled_->variance) return alone;
+  const auto pooled = within(Design::pooled, *pooled_);
+  if (alone.estimate.standard_error < least_scatter) return pooled;
+  return price * two_sided_p(pooled.estimate) < two_sided_p(alone.estimate) ? pooled : alone;
 }
 
 } // namespace dt::store
