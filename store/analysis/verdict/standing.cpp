@@ -329,9 +329,9 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
            (cannot_decide(standing) ? ", because so few runs cannot decide" : "") + (why.empty() ? "" : "; " + why);
   }
   case Outcome::equivalent: {
-    const auto names = names_of(standing, best);
-    return names + " are equivalent within " + two_digits(100 * standing.rule.margin) +
-           (metric_row(standing.metric).scale == Scale::difference ? " points" : " %") + " and the best of " + of_all;
+    const auto equivalent = names_of(standing, best) + " are equivalent within " + two_digits(100 * standing.rule.margin) +
+                            (metric_row(standing.metric).scale == Scale::difference ? " points" : " %");
+    return best.size() == standing.ranked.size() ? equivalent + " " + metrics + place : equivalent + " and the best of " + of_all;
   }
   case Outcome::one:
     break;
