@@ -135,9 +135,34 @@ void print_backtests(Context& context, const std::vector<Answer>& answers, bool 
   context.out.heading("Backtests: measured sizes, predicted from the smaller ones");
   context.out.table(without_empty_columns(backtest_table(collect<store::Backtest>(answers, [&](const Answer& answer) {
     auto tests = answer.forecast.backtests;
-    if (!all && tests.size() > 1) tests.erase(tests.begin(), tests.end() - 1); // the largest measured size
+    const auto largest = answer.measured.sizes.back().at.size;
+    if (!all) std::erase_if(tests, [&](const auto& test) { return test.size != largest; });
     return tests;
   }))));
+}
+
+// What changes on the way to each predicted size, or may, and what the measured sizes leave open there.
+void print_changes(Context& context, const std::vector<Answer>& answers)
+{
+  Json list = Json::array();
+  for (const auto& [measured, forecast] : answers)
+    for (const auto& prediction : forecast.predictions) {
+      auto size = store::in_units(measured.traits, prediction.at.size);
+      if (!measured.series.empty()) size = measured.series + ", " + size;
+      for (const auto& change : prediction.changes) {
+        list.push_back({{"series", measured.series},
+                        {"size", prediction.at.size},
+                        {"change", store::name_of(change.kind)},
+                        {"certain", change.is_certain},
+                        {"text", change.text}});
+        context.out.field("", size, text_cell(change.text));
+      }
+      for (const auto parameter : prediction.open)
+        context.out.field("", size,
+                          text_cell(fmt::format("the measured sizes leave open {}; {} would tell it", store::in_words(parameter),
+                                                store::in_units(measured.traits, prediction.measure))));
+    }
+  context.out.data("changes", std::move(list));
 }
 
 void print_assumptions(Context& context, const std::vector<Answer>& answers)
@@ -158,9 +183,17 @@ void print_assumptions(Context& context, const std::vector<Answer>& answers)
   context.out.data("assumptions", std::move(list));
 }
 
+std::string names_of(const std::vector<store::SizeChange>& changes)
+{
+  std::vector<std::string> names;
+  for (const auto& change : changes) names.emplace_back(store::name_of(change.kind));
+  return join(names, ",");
+}
+
 PredictionRecord record_of(const store::StudyRow& study, const Answer& answer, const store::Prediction& prediction)
 {
   const auto& traits = answer.measured.traits;
+  const auto if_identified = [&](double figure) { return prediction.is_identified ? figure : not_measured; };
   PredictionRecord record{.study = study.id,
                           .recipe = study.name,
                           .series = answer.measured.series,
@@ -173,15 +206,18 @@ PredictionRecord record_of(const store::StudyRow& study, const Answer& answer, c
                           .largest_size = answer.measured.sizes.back().at.size,
                           .backtests = static_cast<std::int64_t>(answer.forecast.backtests.size()),
                           .level = store::forecast_level,
-                          .throughput = prediction.throughput,
+                          .throughput = if_identified(prediction.throughput),
                           .throughput_low = prediction.throughput_interval.low,
                           .throughput_high = prediction.throughput_interval.high,
-                          .efficiency = prediction.efficiency,
+                          .efficiency = if_identified(prediction.efficiency),
                           .efficiency_low = prediction.efficiency_interval.low,
                           .efficiency_high = prediction.efficiency_interval.high,
-                          .time_s = prediction.time_s,
-                          .node_hours = prediction.node_hours,
-                          .extrapolation = prediction.is_extrapolation};
+                          .time_s = if_identified(prediction.time_s),
+                          .node_hours = if_identified(prediction.node_hours),
+                          .extrapolation = store::is_extrapolation(prediction.changes),
+                          .changes = names_of(prediction.changes),
+                          .unidentified = !prediction.is_identified,
+                          .measure = prediction.measure};
   record.id = prediction_id(record);
   return record;
 }
@@ -206,6 +242,7 @@ void print_answers(Context& context, const std::vector<Answer>& answers, const Q
   if (!question.sizes.empty())
     context.out.table(without_empty_columns(
         prediction_table(collect<store::Prediction>(answers, [](const Answer& answer) { return answer.forecast.predictions; }))));
+  print_changes(context, answers);
   print_backtests(context, answers, all_backtests);
   print_what_if(context, answers, question);
   print_laws(context, answers);
@@ -242,9 +279,13 @@ void add_predict(Commands& commands)
        "a queue. Computation, scatter and network are fitted to the study's runs; the network may come from the `network:`\n"
        "block of a machine profile instead, which dtbench comm prints.\n"
        "The intervals should contain the measured value in 80% of all cases: they hold the scatter of the runs and the errors\n"
-       "of the backtests, in which the largest measured size is left out and predicted from the smaller ones. A size beyond\n"
-       "four times the largest measured one is marked as an extrapolation. With five or more sizes, Amdahl's law, the\n"
-       "universal scalability law and a power law are printed for comparison.\n"
+       "of the backtests, in which the largest measured size is left out and predicted from the smaller ones, and they contain\n"
+       "the predictions of all values of latency, bandwidth and the servers' times that agree with the runs. Where these differ\n"
+       "much, the answer is \"not identifiable from these sizes\", with the size to measure. Each prediction is printed with "
+       "what\n"
+       "changes since the largest measured size: a server or a link saturates, a trunk is crossed, it is more than four times "
+       "as\n"
+       "large. With five or more sizes, Amdahl's law, the universal scalability law and a power law are printed for comparison.\n"
        "Predictions are stored; dtctl results --predictions compares them with the sizes that have run since.\n\n"
        "Example:\n  dtctl predict quickstart --ranks 4,8\n  dtctl predict study --nodes 16,64 --what-if all --profile cluster"},
       [options](Context& context) { return predict(context, *options); });

@@ -374,7 +374,13 @@ Fields<PredictionRecord> prediction_fields()
       {"efficiency_high", DT_AT(R, efficiency_high), "0..1", "upper end of its interval"},
       {"time_s", DT_AT(R, time_s), "s", "predicted time of the training without evaluations"},
       {"node_hours", DT_AT(R, node_hours), "h", "that time on all nodes"},
-      {"extrapolation", DT_AT(R, extrapolation), "", "whether the size is more than four times largest_size"},
+      {"extrapolation", DT_AT(R, extrapolation), "", "whether something changes for certain since largest_size"},
+      {"changes", DT_AT(R, changes), "", "what changes since largest_size, or may: names, with commas between", Presence::later},
+      {"unidentified", DT_AT(R, unidentified), "",
+       "whether the measured sizes do not determine throughput and efficiency, so that only the intervals count",
+       Presence::later},
+      {"measure", DT_AT(R, measure), "", "the size whose measurement would narrow the intervals; 0: none is needed",
+       Presence::later},
   };
   return fields;
 }

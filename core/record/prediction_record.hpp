@@ -29,6 +29,10 @@ struct PredictionRecord {
   double efficiency = not_measured, efficiency_low = not_measured, efficiency_high = not_measured;
   double time_s = not_measured, node_hours = not_measured;
   bool extrapolation = false;
+  std::string changes{}; // what changes since the largest measured size, or may: "server_saturates,distance"
+  // Then throughput, efficiency, time and node-hours are not_measured, and only the intervals say something.
+  bool unidentified = false;
+  std::int64_t measure = 0; // the size whose measurement would narrow the interval; 0: none is needed
 };
 
 // A hash of study, series and size: a later prediction of the same from the same replaces the earlier one.

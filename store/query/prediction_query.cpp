@@ -57,6 +57,7 @@ SeriesTraits traits_of(const Statement& s, int at)
   traits.is_own_program = strategy.empty(); // the columns of keys that only dtengine reads are NULL
   traits.is_served = row.has_servers;
   traits.is_in_turn = strategy == "easgd"; // the one strategy whose servers answer the workers in their order
+  traits.answers_first = row.has_servers && row.is_elastic && !row.is_lock_free;
   traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer(at + 4)) : 1;
   traits.is_beside = exchanges_beside_computation({.strategy = strategy, .overlap = s.integer(at + 5)});
   traits.period = reads(strategy, "sync.period") ? std::max<std::int64_t>(1, s.integer(at + 2)) : 1;
@@ -64,6 +65,7 @@ SeriesTraits traits_of(const Statement& s, int at)
   traits.nodes_per_supernode = s.integer(at + 6);
   traits.exchange_bytes = exchange_bytes(s.real(at + 7), s.text(at + 8));
   traits.model = s.text(at + 9);
+  traits.trunk_share = s.text(at + 10).empty() ? not_measured : s.real(at + 11); // only a simulated machine's trunks are known
   return traits;
 }
 
@@ -77,7 +79,8 @@ Runs read_runs(Connection& connection, const Choice& choice)
                "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
                "chosen.kind = 'weak', throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
                "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
-               "parameters, sync_wire, model_name FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
+               "parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM chosen JOIN runs ON runs.id = "
+               "run_id JOIN results USING (run_id) "
                "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
     Run run{.series = s.text(1), .at = {}, .ranks_per_node = s.integer(6), .traits = traits_of(s, 13), .times = {}};
@@ -150,6 +153,21 @@ void read_probes(Connection& connection, const Choice& choice, Runs& runs)
     }
 }
 
+// A server's step answers every worker once in `period` steps, so its mean update is that of workers / period exchanges. Servers
+// work at the same time, each on its part of the weights: the slowest one counts.
+void read_servers(Connection& connection, const Choice& choice, Runs& runs)
+{
+  auto s = ask(connection, choice,
+               "SELECT chosen.run_id, max(mean_s) FROM chosen JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
+               "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank "
+               "WHERE role = 'server' AND phase = 'optimizer' GROUP BY chosen.run_id");
+  while (s.next())
+    if (const auto found = runs.find(s.integer(0)); found != runs.end()) {
+      auto& run = found->second;
+      run.times.server_update_s = s.real(1) * static_cast<double>(run.traits.period) / static_cast<double>(run.at.workers);
+    }
+}
+
 template<class Figure> bool varies(const Runs& runs, Figure figure)
 {
   std::set<std::int64_t> values;
@@ -187,6 +205,7 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   read_phases(connection, choice, runs);
   read_buckets(connection, choice, runs);
   read_probes(connection, choice, runs);
+  read_servers(connection, choice, runs);
   // The forecast refuses runs of the user's programs, with or without phases.
   std::erase_if(runs,
                 [](const auto& entry) { return entry.second.times.workers.empty() && !entry.second.traits.is_own_program; });

@@ -1,8 +1,10 @@
 #include "cli/output/answers/prediction_tables.hpp"
 
 #include "cli/output/table_column.hpp"
+#include "core/text.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -29,22 +31,61 @@ template<class Value> TableColumn<OfSeries<Value>> column(Column column, std::fu
   return {std::move(column), [cell](const OfSeries<Value>& row) { return cell(row.value); }};
 }
 
-// "5120 [4800, 5430]".
+// "5120 [4800, 5430]"; "[2100, 5430]" without a value.
 Cell throughput_cell(double value, const store::Interval& interval)
 {
   auto cell = real_cell(value);
-  if (std::isfinite(interval.low))
-    cell.text += fmt::format(" [{}, {}]", real_cell(interval.low).text, real_cell(interval.high).text);
+  if (!std::isfinite(interval.low)) return cell;
+  const auto ends = fmt::format("[{}, {}]", real_cell(interval.low).text, real_cell(interval.high).text);
+  cell.text = std::isfinite(value) ? cell.text + " " + ends : ends;
   return cell;
 }
 
-// "91.5% [88.0, 95.1]".
+// "91.5% [88.0, 95.1]"; the interval alone if the measured sizes do not identify it.
 Cell efficiency_cell(const store::Prediction& prediction)
 {
+  const auto ends =
+      fmt::format("[{:.1f}, {:.1f}]", prediction.efficiency_interval.low * 100, prediction.efficiency_interval.high * 100);
+  if (!prediction.is_identified) return {nullptr, ends};
   auto cell = percent_cell(prediction.efficiency);
-  cell.text +=
-      fmt::format(" [{:.1f}, {:.1f}]", prediction.efficiency_interval.low * 100, prediction.efficiency_interval.high * 100);
+  cell.text += " " + ends;
   return cell;
+}
+
+// A figure of the best fit, which says nothing if the measured sizes do not identify the prediction.
+double if_identified(const store::Prediction& prediction, double figure)
+{
+  return prediction.is_identified ? figure : not_measured;
+}
+
+// "extrapolation", "not identifiable from these sizes; measure 17".
+Cell note_cell(const store::Prediction& prediction)
+{
+  std::vector<std::string> words;
+  if (store::is_extrapolation(prediction.changes)) words.emplace_back("extrapolation");
+  if (!prediction.is_identified)
+    words.push_back(fmt::format("not identifiable from these sizes; measure {}", prediction.measure));
+  else if (prediction.measure > 0)
+    words.push_back(prediction.measure < prediction.at.size ? fmt::format("wide; measure {}", prediction.measure) : "wide");
+  return text_cell(join(words, "; "), Style::warning);
+}
+
+std::string note_of(const store::Backtest& test)
+{
+  std::vector<std::string> words;
+  if (test.is_from_before_knee)
+    words.emplace_back("all sizes past the knee left out");
+  else if (test.is_past_knee)
+    words.emplace_back("past a knee");
+  if (!test.is_identified) words.emplace_back("not identifiable");
+  return join(words, "; ");
+}
+
+template<class Value, class NameOf> Json names_of(const std::vector<Value>& values, NameOf name_of)
+{
+  auto names = Json::array();
+  for (const auto& value : values) names.push_back(name_of(value));
+  return names;
 }
 
 Cell error_cell(double error, bool is_inside)
@@ -67,23 +108,30 @@ Table prediction_table(const std::vector<OfSeries<store::Prediction>>& predictio
       column<P>({"workers", ""}, [](const P& p) { return count_cell(p.at.workers); }),
       column<P>({"batch_per_rank", ""}, [](const P& p) { return real_cell(p.at.batch); }),
       column<P>({"throughput", interval_title("samples/s"), Align::right},
-                [](const P& p) { return throughput_cell(p.throughput, p.throughput_interval); }),
+                [](const P& p) { return throughput_cell(if_identified(p, p.throughput), p.throughput_interval); }),
       column<P>({"throughput_low", ""}, [](const P& p) { return real_cell(p.throughput_interval.low); }),
       column<P>({"throughput_high", ""}, [](const P& p) { return real_cell(p.throughput_interval.high); }),
       column<P>({"efficiency", interval_title("efficiency"), Align::right}, efficiency_cell),
       column<P>({"efficiency_low", ""}, [](const P& p) { return percent_cell(p.efficiency_interval.low); }),
       column<P>({"efficiency_high", ""}, [](const P& p) { return percent_cell(p.efficiency_interval.high); }),
-      column<P>({"communication", "comm.", Align::right, 2}, [](const P& p) { return percent_cell(p.step.communication); }),
-      column<P>({"stragglers", "stragglers", Align::right, 2}, [](const P& p) { return percent_cell(p.step.stragglers); }),
-      column<P>({"time_s", "time", Align::right}, [](const P& p) { return seconds_cell(p.time_s); }),
-      column<P>({"node_hours", "node-h", Align::right, 1}, [](const P& p) { return real_cell(p.node_hours, 3); }),
-      column<P>({"extrapolation", ""}, [](const P& p) { return data_cell(p.is_extrapolation); }),
-      column<P>({"note", ""},
-                [](const P& p) { return p.is_extrapolation ? text_cell("extrapolation", Style::warning) : text_cell(""); }),
+      column<P>({"communication", "comm.", Align::right, 2},
+                [](const P& p) { return percent_cell(if_identified(p, p.step.communication)); }),
+      column<P>({"stragglers", "stragglers", Align::right, 2},
+                [](const P& p) { return percent_cell(if_identified(p, p.step.stragglers)); }),
+      column<P>({"time_s", "time", Align::right}, [](const P& p) { return seconds_cell(if_identified(p, p.time_s)); }),
+      column<P>({"node_hours", "node-h", Align::right, 1},
+                [](const P& p) { return real_cell(if_identified(p, p.node_hours), 3); }),
+      column<P>({"extrapolation", ""}, [](const P& p) { return data_cell(store::is_extrapolation(p.changes)); }),
+      column<P>({"changes", ""},
+                [](const P& p) { return data_cell(names_of(p.changes, [](const auto& c) { return store::name_of(c.kind); })); }),
+      column<P>({"identified", ""}, [](const P& p) { return data_cell(p.is_identified); }),
+      column<P>({"open", ""}, [](const P& p) { return data_cell(names_of(p.open, [](auto o) { return store::name_of(o); })); }),
+      column<P>({"measure", ""}, [](const P& p) { return data_cell(p.measure > 0 ? Json(p.measure) : Json()); }),
+      column<P>({"note", ""}, note_cell),
   };
   auto table = table_of("predictions", columns, predictions, std::identity(), "no sizes were asked for");
-  for (const auto& row : predictions)
-    if (row.value.is_extrapolation) table.columns.back().title = "note";
+  const auto has_note = [](const auto& row) { return !note_cell(row.value).text.empty(); };
+  if (std::any_of(predictions.begin(), predictions.end(), has_note)) table.columns.back().title = "note";
   return table;
 }
 
@@ -102,6 +150,10 @@ Table backtest_table(const std::vector<OfSeries<store::Backtest>>& backtests)
       column<B>({"error", "error", Align::right}, [](const B& b) { return error_cell(b.error, b.covered()); }),
       column<B>({"inside", ""}, [](const B& b) { return data_cell(b.covered()); }),
       column<B>({"borrowed_link", ""}, [](const B& b) { return data_cell(b.borrowed_link); }),
+      column<B>({"past_knee", ""}, [](const B& b) { return data_cell(b.is_past_knee); }),
+      column<B>({"from_before_knee", ""}, [](const B& b) { return data_cell(b.is_from_before_knee); }),
+      column<B>({"identified", ""}, [](const B& b) { return data_cell(b.is_identified); }),
+      column<B>({"note", "note"}, [](const B& b) { return text_cell(note_of(b)); }),
   };
   return table_of("backtests", columns, backtests, std::identity(),
                   "none: no smaller size was measured, so how far these predictions are off is not known");

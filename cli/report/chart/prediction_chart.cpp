@@ -1,6 +1,7 @@
 // Measured throughput, the band predicted for larger sizes, and what was predicted earlier.
 #include "cli/report/chart/charts.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "store/analysis/prediction/forecast.hpp"
 #include "store/query/prediction_query.hpp"
 
@@ -33,6 +34,17 @@ Series measured_series(const ChartSource& source, const store::SeriesMeasurement
   return series;
 }
 
+// What is certain to change since the largest measured size, and what these sizes cannot tell.
+std::string note_of(const store::Prediction& prediction)
+{
+  std::vector<std::string> words;
+  if (!prediction.is_identified)
+    words.push_back(fmt::format("not identifiable from these sizes; measure {}", prediction.measure));
+  for (const auto& change : prediction.changes)
+    if (change.is_certain) words.push_back(change.text);
+  return join(words, "; ");
+}
+
 // The band begins at the largest measured size, so that it joins the measured line.
 Series predicted_series(const store::SeriesMeasurements& measured, const store::Forecast& forecast)
 {
@@ -41,8 +53,9 @@ Series predicted_series(const store::SeriesMeasurements& measured, const store::
   const double largest = store::throughput_of(last);
   series.points.push_back({static_cast<double>(last.at.size), largest, largest, largest, "largest measured size"});
   for (const auto& prediction : forecast.predictions)
-    series.points.push_back({static_cast<double>(prediction.at.size), prediction.throughput, prediction.throughput_interval.low,
-                             prediction.throughput_interval.high, prediction.is_extrapolation ? "extrapolation" : ""});
+    series.points.push_back({static_cast<double>(prediction.at.size),
+                             prediction.is_identified ? prediction.throughput : not_measured, prediction.throughput_interval.low,
+                             prediction.throughput_interval.high, note_of(prediction)});
   return series;
 }
 
@@ -54,7 +67,8 @@ Series earlier_series(const ChartSource& source, const store::SeriesMeasurements
     const auto& prediction = scored.prediction;
     if (prediction.series != measured.series) continue;
     const auto size = measured.traits.by_nodes ? prediction.nodes : prediction.ranks;
-    const auto note = scored.runs == 0 ? std::string("not measured yet") : fmt::format("error {:+.1f} %", scored.error * 100);
+    auto note = scored.runs == 0 ? std::string("not measured yet") : fmt::format("error {:+.1f} %", scored.error * 100);
+    if (prediction.unidentified) note = scored.runs == 0 ? "not identifiable" : scored.is_inside() ? "inside" : "outside";
     series.points.push_back(
         {static_cast<double>(size), prediction.throughput, prediction.throughput_low, prediction.throughput_high, note});
   }

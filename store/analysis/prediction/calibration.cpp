@@ -2,11 +2,14 @@
 
 #include "core/nonnegative_fit.hpp"
 #include "core/statistics.hpp"
+#include "core/text.hpp"
 #include "store/analysis/prediction/link_fit.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -74,11 +77,9 @@ void fit_compute(Calibration& calibration, std::span<const MeasuredSize> sizes)
 {
   std::vector<FitSample> samples;
   std::set<double> batches;
-  for (const auto& size : sizes) {
-    const double compute_s = compute_s_of(size);
-    if (!(compute_s > 0)) continue;
-    samples.push_back({{1, size.at.batch, 0}, compute_s});
-    batches.insert(size.at.batch);
+  for (const auto& [batch, seconds] : compute_samples(sizes)) {
+    samples.push_back({{1, batch, 0}, seconds});
+    batches.insert(batch);
   }
   if (samples.empty()) return;
   const bool has_one = batches.size() == 1;
@@ -102,18 +103,110 @@ double update_s_of(const MeasuredSize& size)
   return phases_s > 0 ? update_s + std::max(0.0, step_s_of(size) - phases_s) : 0;
 }
 
+double median_update_of_server(const MeasuredSize& size)
+{
+  std::vector<double> times;
+  for (const auto& run : size.runs)
+    if (run.server_update_s > 0) times.push_back(run.server_update_s);
+  return times.empty() ? 0 : median(std::move(times));
+}
+
 // The service time follows from the measured step: what the workers wait beyond their own work is the queue. The time of the
 // bytes on the link is the part that a faster link shortens.
 void fit_service(Calibration& calibration, const MeasuredSize& largest)
 {
-  const auto step = served_at(calibration, largest.at);
-  calibration.service_s = service_that_gives(step, step_s_of(largest));
+  const double after_s = calibration.traits.answers_first ? median_update_of_server(largest) : 0;
+  calibration = with_service(std::move(calibration), largest, after_s);
   if (calibration.link.beta_s > 0)
     calibration.service_link_s = std::min(calibration.service_s, 2 * calibration.traits.exchange_bytes * calibration.link.beta_s);
   calibration.assumptions.push_back(fmt::format("The servers are one queue; an exchange takes them {:.3g} ms, so that the replay "
-                                                "agrees with the measured step at the largest "
-                                                "size, and as long at every other size.",
+                                                "agrees with the measured step at the largest size, and as long at every other "
+                                                "size.",
                                                 1e3 * calibration.service_s));
+  if (after_s > 0)
+    calibration.assumptions.push_back(
+        fmt::format("Of that, the servers update the centre for {:.3g} ms after the worker has its answer.", 1e3 * after_s));
+}
+
+// Without a known share, that with which the times of the sizes that crossed trunks fit best; 1 if no size did.
+double fit_trunk(const Calibration& calibration, std::span<const MeasuredSize> sizes, const LinkSource& links)
+{
+  const auto& traits = calibration.traits;
+  if (std::isfinite(traits.trunk_share)) return traits.trunk_share;
+  double best = 1, least = std::numeric_limits<double>::infinity();
+  for (const double share : possible_trunk_shares(traits)) {
+    const auto fit = fit_link(traits, calibration.buckets, sizes, links, share);
+    const double left = fit.samples.empty() ? 0 : fit.deviation;
+    if (left < least) best = share, least = left;
+  }
+  return best;
+}
+
+void fit_network(Calibration& calibration, std::span<const MeasuredSize> sizes, const LinkSource& links)
+{
+  calibration.trunk_share = fit_trunk(calibration, sizes, links);
+  calibration.link_fit = fit_link(calibration.traits, calibration.buckets, sizes, links, calibration.trunk_share);
+  calibration.link = calibration.link_fit.link;
+  for (auto& sentence : calibration.link_fit.assumptions) calibration.assumptions.push_back(std::move(sentence));
+}
+
+// "the measured sizes stay inside one" and the like, for a study of several nodes.
+std::string measured_crossings(const SeriesTraits& traits, std::span<const MeasuredSize> sizes)
+{
+  std::vector<std::string> inside, across;
+  for (const auto& size : sizes)
+    (shape_of(traits, size.at).supernodes > 1 ? across : inside).push_back(std::to_string(size.at.size));
+  if (across.empty()) return "no measured size crosses a trunk between them";
+  return fmt::format("of the measured sizes, {} crossed trunks{}", join(across, ", "),
+                     inside.empty() ? "" : " and " + join(inside, ", ") + " did not");
+}
+
+void describe_topology(Calibration& calibration, std::span<const MeasuredSize> sizes)
+{
+  const auto& traits = calibration.traits;
+  if (traits.ranks_per_node == any_number_of_ranks) return;
+  auto& words = calibration.assumptions;
+  if (traits.nodes_per_supernode == 0) {
+    words.push_back("Predicted as if all nodes were on one switch that limits nothing, because no topology is known; "
+                    "resources.nodes_per_supernode tells it.");
+    return;
+  }
+  words.push_back(fmt::format(
+      "Supernodes of {} nodes: {}. {}", traits.nodes_per_supernode, measured_crossings(traits, sizes),
+      calibration.trunk_share < 1
+          ? fmt::format("A trunk has {:.3g} % of the bandwidth of its nodes' links together.", 100 * calibration.trunk_share)
+          : "Predicted as if the trunks limited nothing."));
+}
+
+CostTerms terms_at(const Calibration& calibration, const StudySize& size)
+{
+  const auto shape = shape_of(calibration.traits, size);
+  auto terms = cost_terms(calibration.traits.allreduce, shape);
+  terms.link *= trunk_stretch(calibration.traits.allreduce, shape, calibration.trunk_share);
+  return terms;
+}
+
+PredictedStep served_step_at(const Calibration& calibration, const StudySize& size)
+{
+  const auto replayed = replay(served_at(calibration, size));
+  return {replayed.step_s * calibration.correction, replayed.waiting_s / replayed.step_s, 0, replayed.busy};
+}
+
+// The sums' share of the step; the replay is of the computation at this size.
+PredictedStep synchronous_step_at(const Calibration& calibration, const StudySize& size, const StepReplay& replay)
+{
+  auto step = synchronous_at(calibration, size);
+  const auto replayed = replay.over(step.terms, step.link);
+  const double sums_s = isolated_s(step) / static_cast<double>(step.period);
+  return {replayed.step_s * calibration.correction, replayed.communication_s / replayed.step_s,
+          replayed.straggler_s / replayed.step_s, std::min(1.0, sums_s / replayed.step_s)};
+}
+
+// Whether both compute alike, so that one replay of the computation serves both.
+bool compute_alike(const Calibration& a, const Calibration& b)
+{
+  return a.fixed_s == b.fixed_s && a.sample_s == b.sample_s && a.input_s == b.input_s && a.update_s == b.update_s &&
+         a.spread == b.spread && a.buckets == b.buckets;
 }
 
 void describe_model(Calibration& calibration)
@@ -133,6 +226,14 @@ void describe_model(Calibration& calibration)
 
 } // namespace
 
+std::vector<ComputeSample> compute_samples(std::span<const MeasuredSize> sizes)
+{
+  std::vector<ComputeSample> samples;
+  for (const auto& size : sizes)
+    if (const double compute_s = compute_s_of(size); compute_s > 0) samples.push_back({size.at.batch, compute_s});
+  return samples;
+}
+
 SynchronousStep synchronous_at(const Calibration& calibration, const StudySize& size)
 {
   return {.workers = size.workers,
@@ -142,7 +243,7 @@ SynchronousStep synchronous_at(const Calibration& calibration, const StudySize& 
           .spread = calibration.spread,
           .buckets = calibration.buckets,
           .period = calibration.traits.period,
-          .terms = cost_terms(calibration.traits.allreduce, shape_of(calibration.traits, size)),
+          .terms = terms_at(calibration, size),
           .link = calibration.link};
 }
 
@@ -156,19 +257,46 @@ ServedStep served_at(const Calibration& calibration, const StudySize& size)
           .period = calibration.traits.period,
           .service_s = calibration.service_s,
           .service_link_s = calibration.service_link_s,
+          .after_answer_s = calibration.after_answer_s,
           .threads = calibration.traits.service_threads,
           .in_turn = calibration.traits.is_in_turn};
 }
 
 PredictedStep step_at(const Calibration& calibration, const StudySize& size)
 {
-  if (calibration.traits.is_served) {
-    const auto replayed = replay(served_at(calibration, size));
-    return {replayed.step_s * calibration.correction, replayed.waiting_s / replayed.step_s, 0};
+  if (calibration.traits.is_served) return served_step_at(calibration, size);
+  return synchronous_step_at(calibration, size, StepReplay(synchronous_at(calibration, size)));
+}
+
+std::vector<PredictedStep> steps_at(std::span<const Calibration> calibrations, const StudySize& size)
+{
+  std::vector<PredictedStep> steps;
+  std::optional<StepReplay> replay;
+  const Calibration* replayed = nullptr;
+  for (const auto& calibration : calibrations) {
+    if (calibration.traits.is_served) {
+      steps.push_back(served_step_at(calibration, size));
+      continue;
+    }
+    if (replayed == nullptr || !compute_alike(*replayed, calibration)) replay.emplace(synchronous_at(calibration, size));
+    replayed = &calibration;
+    steps.push_back(synchronous_step_at(calibration, size, *replay));
   }
-  const auto replayed = replay(synchronous_at(calibration, size));
-  return {replayed.step_s * calibration.correction, replayed.communication_s / replayed.step_s,
-          replayed.straggler_s / replayed.step_s};
+  return steps;
+}
+
+Calibration corrected(Calibration calibration, const MeasuredSize& size)
+{
+  calibration.correction = 1;
+  calibration.correction = step_s_of(size) / step_at(calibration, size.at).step_s;
+  return calibration;
+}
+
+Calibration with_service(Calibration calibration, const MeasuredSize& size, double after_answer_s)
+{
+  calibration.after_answer_s = after_answer_s;
+  calibration.service_s = service_that_gives(served_at(calibration, size.at), step_s_of(size));
+  return calibration;
 }
 
 Calibration calibrate(const SeriesTraits& traits, std::span<const MeasuredSize> sizes, const LinkSource& links)
@@ -181,13 +309,10 @@ Calibration calibrate(const SeriesTraits& traits, std::span<const MeasuredSize> 
   calibration.input_s = mean_of_workers(largest, [](const WorkerTimes& worker) { return worker.input_s; });
   calibration.update_s = update_s_of(largest);
   calibration.spread = spread_of(largest);
-  if (!traits.is_served || links.network) {
-    auto fit = fit_link(traits, calibration.buckets, sizes, links);
-    calibration.link = fit.link;
-    for (auto& sentence : fit.assumptions) calibration.assumptions.push_back(std::move(sentence));
-  }
+  if (!traits.is_served || links.network) fit_network(calibration, sizes, links);
   if (traits.is_served) fit_service(calibration, largest);
-  calibration.correction = step_s_of(largest) / step_at(calibration, largest.at).step_s;
+  describe_topology(calibration, sizes);
+  calibration = corrected(std::move(calibration), largest);
   calibration.assumptions.push_back(
       fmt::format("At the largest measured size a step takes {:.2f} times as long as replayed; predictions are scaled by that.",
                   calibration.correction));

@@ -45,13 +45,17 @@ struct ModelError {
   double variance = usual_error * usual_error, freedom = 1;
 };
 
-ModelError error_of_model(std::span<const Backtest> backtests, Sizes sizes)
+// A backtest from one size counts only if there are no others, and one of a size that its measurements do not identify never
+// counts, because its error is not the model's. `past_knee`: of a prediction that is past a knee.
+ModelError error_of_model(std::span<const Backtest> backtests, Sizes sizes, bool past_knee)
 {
-  const bool has_several = std::any_of(backtests.begin(), backtests.end(), [](const auto& test) { return test.from_sizes > 1; });
+  const auto counts = [&](const Backtest& test) { return test.is_identified && (past_knee || !test.is_from_before_knee); };
+  const bool has_several =
+      std::any_of(backtests.begin(), backtests.end(), [&](const auto& test) { return counts(test) && test.from_sizes > 1; });
   ModelError error;
   double squares = error.variance;
   for (const auto& test : backtests) {
-    if (has_several && test.from_sizes < 2) continue;
+    if (!counts(test) || (has_several && test.from_sizes < 2)) continue;
     const auto& before = sizes[static_cast<std::size_t>(test.from_sizes) - 1];
     const double log_error = std::log1p(test.error);
     squares += log_error * log_error / doublings(static_cast<double>(test.size), static_cast<double>(before.at.size));
@@ -61,45 +65,131 @@ ModelError error_of_model(std::span<const Backtest> backtests, Sizes sizes)
   return error;
 }
 
-Interval around(double value, double deviation, double freedom)
+// A predicted logarithm of a throughput, and how much worse its fit agrees with the measurements.
+struct Outcome {
+  double log_throughput = 0, misfit = 0;
+};
+
+// The union of the intervals around all outcomes.
+Interval union_around(const std::vector<Outcome>& outcomes, double deviation, double freedom)
 {
   const double half = student_t_quantile((1 + forecast_level) / 2, freedom) * deviation;
-  return {value * std::exp(-half), value * std::exp(half)};
+  Interval logs{outcomes.front().log_throughput - half, outcomes.front().log_throughput + half};
+  for (const auto& [log_throughput, misfit] : outcomes) {
+    const double reach = half * std::sqrt(std::max(0.0, 1 - misfit / most_misfit));
+    logs.low = std::min(logs.low, log_throughput - reach);
+    logs.high = std::max(logs.high, log_throughput + reach);
+  }
+  return {std::exp(logs.low), std::exp(logs.high)};
+}
+
+// By how much the logarithms of the outcomes differ.
+double spread_of(const std::vector<Outcome>& outcomes)
+{
+  const auto [least, most] = std::minmax_element(
+      outcomes.begin(), outcomes.end(), [](const auto& a, const auto& b) { return a.log_throughput < b.log_throughput; });
+  return most->log_throughput - least->log_throughput;
 }
 
 // Predicts one size from `sizes`, which the calibration was made of.
 class Predictor {
  public:
   Predictor(const Calibration& calibration, Sizes sizes, std::span<const Backtest> backtests)
-      : calibration_(calibration), sizes_(sizes), error_(error_of_model(backtests, sizes)), run_variance_(variance_of_runs(sizes))
+      : calibration_(calibration), sizes_(sizes), fits_(possible_fits(calibration, sizes)),
+        error_(error_of_model(backtests, sizes, false)), error_past_knee_(error_of_model(backtests, sizes, true)),
+        run_variance_(variance_of_runs(sizes)), step_at_largest_(step_at(calibration, sizes.back().at))
   {
+    models_.push_back(calibration);
+    for (const auto& fit : fits_) models_.push_back(fit.calibration);
   }
+
+  const std::vector<PossibleFit>& fits() const { return fits_; }
 
   Prediction at(std::int64_t n) const
   {
     const auto& largest = sizes_.back();
     Prediction prediction{.at = size_of(calibration_.traits, n)};
-    prediction.step = step_at(calibration_, prediction.at);
+    const auto steps = steps_at(models_, prediction.at);
+    prediction.step = steps.front();
     const auto samples = static_cast<double>(prediction.at.workers) * prediction.at.batch;
     prediction.throughput = samples / prediction.step.step_s;
-    const double beyond = doublings(static_cast<double>(n), static_cast<double>(largest.at.size));
-    const double runs = static_cast<double>(largest.runs.size());
-    const double variance = 2 * run_variance_ / runs + error_.variance * beyond;
-    prediction.throughput_interval = around(prediction.throughput, std::sqrt(variance), error_.freedom);
-    add_efficiency(prediction, variance);
+    prediction.changes = changes_between(
+        calibration_, {largest.at, prediction.at, step_at_largest_, prediction.step, std::span(steps).subspan(1)});
+    add_intervals(prediction, outcomes_of(steps, prediction.at));
     add_cost(prediction, samples);
-    prediction.is_extrapolation = static_cast<double>(n) > extrapolation_beyond * static_cast<double>(largest.at.size);
     return prediction;
   }
 
  private:
-  void add_efficiency(Prediction& prediction, double variance) const
+  // The best fit's first.
+  std::vector<Outcome> outcomes_of(const std::vector<PredictedStep>& steps, const StudySize& size) const
   {
+    const double samples = static_cast<double>(size.workers) * size.batch;
+    std::vector<Outcome> outcomes;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      outcomes.push_back({std::log(samples / steps[i].step_s), i == 0 ? 0 : fits_[i - 1].misfit});
+    return outcomes;
+  }
+
+  void add_intervals(Prediction& prediction, const std::vector<Outcome>& outcomes) const
+  {
+    const auto& largest = sizes_.back();
+    const auto& error = is_past_knee(prediction.changes) ? error_past_knee_ : error_;
+    const double beyond = doublings(static_cast<double>(prediction.at.size), static_cast<double>(largest.at.size));
+    const double variance = 2 * run_variance_ / static_cast<double>(largest.runs.size()) + error.variance * beyond;
+    prediction.throughput_interval = union_around(outcomes, std::sqrt(variance), error.freedom);
     const auto& base = sizes_.front();
     const auto workers = static_cast<double>(prediction.at.workers), base_workers = static_cast<double>(base.at.workers);
     prediction.efficiency = efficiency({.mean = std::log(prediction.throughput)}, workers, logs_of(base), base_workers);
     const double of_base = run_variance_ / static_cast<double>(base.runs.size());
-    prediction.efficiency_interval = around(prediction.efficiency, std::sqrt(variance + of_base), error_.freedom);
+    const auto of_efficiency = union_around(outcomes, std::sqrt(variance + of_base), error.freedom);
+    const double per_throughput = prediction.efficiency / prediction.throughput;
+    prediction.efficiency_interval = {of_efficiency.low * per_throughput, of_efficiency.high * per_throughput};
+    add_what_is_open(prediction, outcomes, std::sqrt(variance));
+  }
+
+  // A parameter is open if it alone moves the prediction by more than the interval would be wide without it.
+  void add_what_is_open(Prediction& prediction, const std::vector<Outcome>& outcomes, double deviation) const
+  {
+    prediction.is_identified = spread_of(outcomes) <= std::log(most_open);
+    for (std::size_t i = 1; i < outcomes.size(); ++i) {
+      const double moved = std::abs(outcomes[i].log_throughput - outcomes.front().log_throughput);
+      const bool is_known =
+          std::find(prediction.open.begin(), prediction.open.end(), fits_[i - 1].parameter) != prediction.open.end();
+      if (moved > deviation && !is_known) prediction.open.push_back(fits_[i - 1].parameter);
+    }
+    if (!prediction.is_identified || !prediction.open.empty()) prediction.measure = size_that_tells(prediction.at);
+  }
+
+  // The smallest size beyond the measured ones at which the fits differ by more than measurements and the model are off;
+  // otherwise the asked one.
+  std::int64_t size_that_tells(const StudySize& asked) const
+  {
+    constexpr double least_difference = 0.1;
+    for (const auto size : sizes_on_the_way(asked.size)) {
+      const auto at = size_of(calibration_.traits, size);
+      if (spread_of(outcomes_of(steps_at(models_, at), at)) >= std::max(least_difference, 4 * std::sqrt(run_variance_)))
+        return size;
+    }
+    return asked.size;
+  }
+
+  // Twice, four times, … as many workers as at the largest measured size, and the first size that crosses a trunk.
+  std::vector<std::int64_t> sizes_on_the_way(std::int64_t asked) const
+  {
+    const auto& traits = calibration_.traits;
+    const auto& largest = sizes_.back().at;
+    std::vector<std::int64_t> sizes;
+    for (auto workers = 2 * largest.workers; workers < most_workers; workers *= 2) {
+      const auto ranks = workers + traits.servers;
+      sizes.push_back(traits.by_nodes ? (ranks + traits.ranks_per_node - 1) / traits.ranks_per_node : ranks);
+      if (sizes.back() >= asked) break;
+    }
+    if (const auto two = 2 * traits.nodes_per_supernode; two > 0)
+      sizes.push_back(traits.by_nodes ? two : two * traits.ranks_per_node);
+    std::erase_if(sizes, [&](auto size) { return size <= largest.size || size > asked; });
+    std::sort(sizes.begin(), sizes.end());
+    return sizes;
   }
 
   // Studies by steps do as many steps at every size; studies by epochs see as many samples.
@@ -116,32 +206,46 @@ class Predictor {
 
   const Calibration& calibration_;
   Sizes sizes_;
-  ModelError error_;
+  std::vector<PossibleFit> fits_;
+  std::vector<Calibration> models_{}; // the best fit, then those of fits_
+  ModelError error_, error_past_knee_;
   double run_variance_;
+  PredictedStep step_at_largest_;
 };
 
-Backtest backtest(const SeriesMeasurements& series, std::size_t left_out, std::span<const Backtest> earlier,
+// Predicts series.sizes[tested] from the first `from` sizes.
+Backtest backtest(const SeriesMeasurements& series, std::size_t from, std::size_t tested, std::span<const Backtest> earlier,
                   const std::optional<CostModel>& network)
 {
-  const auto smaller = Sizes(series.sizes).first(left_out);
-  const auto& size = series.sizes[left_out];
-  const auto borrowed = Sizes(series.sizes).subspan(left_out, 1);
+  const auto smaller = Sizes(series.sizes).first(from);
+  const auto& size = series.sizes[tested];
+  const auto borrowed = Sizes(series.sizes).subspan(tested, 1);
   const auto calibration = calibrate(series.traits, smaller, {.network = network, .borrowed = borrowed});
   const auto prediction = Predictor(calibration, smaller, earlier).at(size.at.size);
   const double measured = throughput_of(size);
   return {.size = size.at.size,
-          .from_sizes = static_cast<std::int64_t>(left_out),
+          .from_sizes = static_cast<std::int64_t>(from),
           .predicted = prediction.throughput,
           .measured = measured,
           .interval = prediction.throughput_interval,
           .error = error_of(prediction.throughput, measured),
-          .borrowed_link = !series.traits.is_served && !network && !has_link_times(smaller, series.traits)};
+          .borrowed_link = !series.traits.is_served && !network && !has_link_times(smaller, series.traits),
+          .is_past_knee = is_past_knee(prediction.changes),
+          .is_identified = prediction.is_identified};
 }
 
-// "1 node", "16 ranks".
-std::string in_units(const SeriesTraits& traits, std::int64_t n)
+// The number of sizes before the first one that lies past a knee, by a calibration with all sizes; two at least, because one says
+// too little. All sizes without a knee.
+std::size_t sizes_before_knee(const SeriesMeasurements& series, const std::optional<CostModel>& network)
 {
-  return fmt::format("{} {}{}", n, traits.by_nodes ? "node" : "rank", n == 1 ? "" : "s");
+  if (series.sizes.size() < 3) return series.sizes.size();
+  const auto calibration = calibrate(series.traits, series.sizes, {.network = network});
+  for (std::size_t k = 2; k < series.sizes.size(); ++k) {
+    const auto &from = series.sizes[k - 1].at, &to = series.sizes[k].at;
+    if (is_past_knee(changes_between(calibration, {from, to, step_at(calibration, from), step_at(calibration, to), {}})))
+      return k;
+  }
+  return series.sizes.size();
 }
 
 void refuse_own_program(const SeriesMeasurements& series)
@@ -189,7 +293,14 @@ double error_of(double predicted, double measured) { return predicted / measured
 std::vector<Backtest> backtests_of(const SeriesMeasurements& series, const std::optional<CostModel>& network)
 {
   std::vector<Backtest> backtests;
-  for (std::size_t k = 1; k < series.sizes.size(); ++k) backtests.push_back(backtest(series, k, backtests, network));
+  for (std::size_t k = 1; k < series.sizes.size(); ++k) backtests.push_back(backtest(series, k, k, backtests, network));
+  const auto before = sizes_before_knee(series, network);
+  for (std::size_t tested = before + 1; tested < series.sizes.size(); ++tested) {
+    const auto earlier = std::span(backtests).first(before - 1);
+    auto beyond = backtest(series, before, tested, earlier, network);
+    beyond.is_from_before_knee = true;
+    backtests.push_back(beyond);
+  }
   return backtests;
 }
 
@@ -201,6 +312,8 @@ Forecast forecast(const SeriesMeasurements& series, std::span<const std::int64_t
   Forecast forecast{.calibration = calibrate(series.traits, series.sizes, {.network = network}),
                     .backtests = backtests_of(series, network)};
   const Predictor predictor(forecast.calibration, series.sizes, forecast.backtests);
+  auto& assumptions = forecast.calibration.assumptions;
+  for (auto& sentence : ranges_in_words(forecast.calibration, predictor.fits())) assumptions.push_back(std::move(sentence));
   for (const auto n : sizes) forecast.predictions.push_back(predictor.at(n));
   return forecast;
 }
@@ -214,7 +327,8 @@ std::int64_t most_informative_size(const SeriesMeasurements& series, const std::
   double widest = 0;
   for (const auto& prediction : predicted) {
     const double width = std::log(prediction.throughput_interval.high / prediction.throughput_interval.low);
-    if (prediction.is_extrapolation || width <= widest) continue;
+    const bool is_far = static_cast<double>(prediction.at.size) > far_beyond * static_cast<double>(series.sizes.back().at.size);
+    if (is_far || width <= widest) continue;
     widest = width;
     best = prediction.at.size;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::store {
@@ -19,11 +20,28 @@ struct LinkSource {
 struct LinkFit {
   CostModel link{};
   std::vector<std::string> assumptions{}; // full sentences, for people
+  std::vector<CostSample> samples{};      // that α, β and γ are fitted to
+  double deviation = 0;                   // of one sample from the fit, relative: its scatter, and how exact the formulas are
 };
 
 // Uses the times of the exchange alone and of the probe, an allreduce of plain MPI. Without any, communication takes no time.
+// `trunk_share`: of the trunks between supernodes, for the sizes that cross them; 1: they limit nothing.
 LinkFit fit_link(const SeriesTraits& traits, const std::vector<Bucket>& buckets, std::span<const MeasuredSize> sizes,
-                 const LinkSource& links);
+                 const LinkSource& links, double trunk_share = 1);
+
+// How badly a link disagrees with the samples of the fit: the sum of squares of their relative errors, each divided by the fit's
+// deviation.
+double misfit(const LinkFit& fit, const CostModel& link);
+
+// How much longer the bytes of a sum take because they cross trunks between supernodes: 1 if none does or the trunks limit
+// nothing. A trunk has this share of the bandwidth of its supernode's links together. Halving-doubling, and plain MPI in the
+// worst case, exchange the largest messages between all nodes of two supernodes at once; topology-aware keeps these messages
+// inside; of a ring and of a tree, one stream crosses each trunk.
+double trunk_stretch(std::string_view allreduce, const CostShape& shape, double trunk_share);
+
+// Shares that a trunk may have: from 1, with which it limits nothing, down to the bandwidth of one node's link. Only 1 if no
+// supernodes are known.
+std::vector<double> possible_trunk_shares(const SeriesTraits& traits);
 
 // Whether the sizes have times of communication alone, from which a link can be fitted.
 bool has_link_times(std::span<const MeasuredSize> sizes, const SeriesTraits& traits);

@@ -17,6 +17,7 @@ struct SeriesTraits {
   bool is_own_program = false;      // the user's, of which nobody knows how it exchanges; then strategy and allreduce are empty
   bool is_served = false;           // with parameter servers, on ranks of their own or in shared memory
   bool is_in_turn = false;          // the servers answer the workers in a fixed order
+  bool answers_first = false;       // the servers update the centre after they have answered the worker
   std::int64_t service_threads = 1; // exchanges that the servers work on at the same time
   bool is_beside = false;           // the exchange runs while the gradients are computed
   std::int64_t period = 1;          // steps from one exchange to the next
@@ -24,6 +25,8 @@ struct SeriesTraits {
   bool is_weak = false;             // the batch per worker stays while the workers grow; otherwise the global batch stays
   bool by_nodes = false;            // sizes are numbers of nodes; otherwise of ranks
   std::int64_t ranks_per_node = 1, nodes_per_supernode = 0, servers = 0;
+  // Bandwidth of the trunk of a supernode, as a share of the links of its nodes together. NaN: unknown.
+  double trunk_share = not_measured;
   double batch = 0, global_batch = 0; // samples of a worker and of all workers in one step, at the smallest size
 };
 
@@ -51,6 +54,7 @@ struct MeasuredTimes {
   double isolated_s = not_measured; // communication of a step, alone
   double probe_s = not_measured;    // of an allreduce of plain MPI
   double probe_bytes = 0;
+  double server_update_s = not_measured; // in which a server updates the centre after or before one exchange
   double steps = 0, measured_steps = 0;
   std::vector<WorkerTimes> workers{};
   std::vector<Bucket> buckets{}; // empty: not recorded

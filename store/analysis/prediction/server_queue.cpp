@@ -11,7 +11,8 @@
 namespace dt::store {
 namespace {
 
-constexpr std::size_t exchanges_a_worker = 64;
+constexpr std::size_t exchanges_a_worker = 64; // that count
+constexpr std::size_t warm_up = 8;             // before them: at the start all workers come at the same time
 constexpr std::uint64_t seed = 0x7365727665727300;
 constexpr int bisections = 30;
 
@@ -32,12 +33,12 @@ class Replay {
   {
     step_.in_turn ? serve_in_turn() : serve_as_they_come();
     const auto workers = static_cast<double>(own_.size());
-    const double steps = workers * static_cast<double>(exchanges_a_worker) * static_cast<double>(step_.period);
-    const double end_s = ended_s_ / workers; // mean over workers
-    return {.step_s = end_s * workers / steps,
+    const double exchanges = workers * static_cast<double>(exchanges_a_worker);
+    const double steps = exchanges * static_cast<double>(step_.period);
+    const double mean_s = (ended_s_ - began_s_) / workers;
+    return {.step_s = mean_s * workers / steps,
             .waiting_s = waited_s_ / steps,
-            .busy = std::min(1.0, workers * static_cast<double>(exchanges_a_worker) * step_.service_s /
-                                      (static_cast<double>(free_.size()) * std::max(end_s, 1e-300)))};
+            .busy = std::min(1.0, exchanges * step_.service_s / (static_cast<double>(free_.size()) * std::max(mean_s, 1e-300)))};
   }
 
  private:
@@ -50,46 +51,45 @@ class Replay {
     return seconds;
   }
 
-  // Serves an exchange and returns when its answer is there.
-  double serve(double arrival_s)
+  // Serves a worker's exchange number `exchange`, from 0, and returns when its answer is there.
+  double serve(double arrival_s, std::size_t exchange)
   {
-    const double begin_s = std::max(arrival_s, free_.top()), end_s = begin_s + step_.service_s;
+    const double begin_s = std::max(arrival_s, free_.top());
     free_.pop();
-    free_.push(end_s);
-    waited_s_ += end_s - arrival_s;
-    return end_s;
+    free_.push(begin_s + step_.service_s);
+    const double answer_s = begin_s + std::max(0.0, step_.service_s - step_.after_answer_s);
+    if (exchange >= warm_up) waited_s_ += answer_s - arrival_s;
+    if (exchange + 1 == warm_up) began_s_ += answer_s;
+    if (exchange + 1 == warm_up + exchanges_a_worker) ended_s_ += answer_s;
+    return answer_s;
   }
 
   void serve_as_they_come()
   {
     Earliest<Arrival> arrivals;
-    std::vector<std::size_t> left(own_.size(), exchanges_a_worker);
+    std::vector<std::size_t> served(own_.size(), 0);
     for (std::size_t w = 0; w < own_.size(); ++w) arrivals.emplace(round_s(w), w);
     while (!arrivals.empty()) {
       const auto [arrival_s, worker] = arrivals.top();
       arrivals.pop();
-      const double answer_s = serve(arrival_s);
-      if (--left[worker] > 0)
-        arrivals.emplace(answer_s + round_s(worker), worker);
-      else
-        ended_s_ += answer_s;
+      const double answer_s = serve(arrival_s, served[worker]);
+      if (++served[worker] < warm_up + exchanges_a_worker) arrivals.emplace(answer_s + round_s(worker), worker);
     }
   }
 
   void serve_in_turn()
   {
     std::vector<double> now_s(own_.size(), 0);
-    for (std::size_t e = 0; e < exchanges_a_worker; ++e)
-      for (std::size_t w = 0; w < own_.size(); ++w) now_s[w] = serve(now_s[w] + round_s(w));
-    for (const double end_s : now_s) ended_s_ += end_s;
+    for (std::size_t e = 0; e < warm_up + exchanges_a_worker; ++e)
+      for (std::size_t w = 0; w < own_.size(); ++w) now_s[w] = serve(now_s[w] + round_s(w), e);
   }
 
   const ServedStep& step_;
   std::vector<double> own_, factors_;
   Random random_;
-  Earliest<double> free_{}; // when each of the servers' threads is free again
-  double ended_s_ = 0;      // sum over workers
-  double waited_s_ = 0;     // sum over exchanges
+  Earliest<double> free_{};          // when each of the servers' threads is free again
+  double began_s_ = 0, ended_s_ = 0; // of the exchanges that count: sums over workers
+  double waited_s_ = 0;              // sum over exchanges
 };
 
 } // namespace
@@ -98,7 +98,8 @@ ReplayedService replay(const ServedStep& step) { return Replay(step).run(); }
 
 double service_that_gives(ServedStep step, double step_s)
 {
-  double low = 0, high = step_s * static_cast<double>(step.period * std::max<std::int64_t>(1, step.threads));
+  double low = std::max(0.0, step.after_answer_s);
+  double high = low + step_s * static_cast<double>(step.period * std::max<std::int64_t>(1, step.threads));
   for (int i = 0; i < bisections; ++i) {
     step.service_s = (low + high) / 2;
     (replay(step).step_s < step_s ? low : high) = step.service_s;

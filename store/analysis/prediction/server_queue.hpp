@@ -16,10 +16,13 @@ struct ServedStep {
   double input_s = 0, compute_s = 0, update_s = 0; // of a worker and a step
   StepSpread spread{};                             // of the compute times
   std::int64_t period = 1;                         // steps from one exchange of a worker to its next
-  double service_s = 0;                            // of one exchange, of which
+  double service_s = 0;                            // in which one exchange keeps the servers busy, of which
   double service_link_s = 0;                       // is the time of its bytes on the servers' link; 0 if that is not known
-  std::int64_t threads = 1;                        // exchanges that the servers work on at the same time: lock-free servers
-  bool in_turn = false;                            // easgd: the servers answer the workers one after another in a fixed order
+  // How much longer the servers are busy with an exchange than its worker waits for the answer: easgd's servers update the centre
+  // after they have answered. Negative: the answer is still on its way when the servers take the next exchange.
+  double after_answer_s = 0;
+  std::int64_t threads = 1; // exchanges that the servers work on at the same time: lock-free servers
+  bool in_turn = false;     // easgd: the servers answer the workers one after another in a fixed order
 };
 
 struct ReplayedService {
@@ -30,7 +33,8 @@ struct ReplayedService {
 
 ReplayedService replay(const ServedStep& step);
 
-// The service time with which the replay's mean step takes `step_s`, by bisection. 0 if the workers alone take longer.
+// The service time with which the replay's mean step takes `step_s`, by bisection. As short as after_answer_s allows (0 or above)
+// if the workers alone take longer.
 double service_that_gives(ServedStep step, double step_s);
 
 } // namespace dt::store

@@ -5,6 +5,10 @@
 
 #include "store/analysis/prediction/forecast.hpp"
 
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
@@ -81,6 +85,42 @@ TEST_CASE("a study over ranks of one node is one series with its sizes, batches,
   CHECK(size_of(all[0].traits, 16).batch == 4);
 }
 
+TEST_CASE("of servers the update of one exchange is read, and a simulated machine's trunks are known")
+{
+  const Site site;
+  auto database = site.open();
+  auto spec = sample_spec(3, 0);
+  spec.sync.strategy = "easgd";
+  spec.sync.period = 4;
+  spec.sync.servers = 1;
+  spec.resources.platform = "fat-tree";
+  spec.platform.trunk_share = 0.5;
+  auto result = sample_result(spec, 100);
+  result.ranks.back().role = "server";
+  result.ranks.back().phases[static_cast<std::size_t>(Phase::optimizer)].mean_s = 0.01; // of a step with 2 / 4 exchanges
+  const auto planned = site.plan(spec);
+  put_file(site.begin(planned, 1).result(), to_json(result));
+  const std::vector<PlannedRun> runs{planned};
+  const auto record = site.study(runs);
+  ingest_study(database, record);
+  site.ingest(database, runs);
+  const auto all = measurements_of_study(database, record.id, {});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].traits.answers_first);
+  CHECK(all[0].traits.trunk_share == 0.5);
+  CHECK(all[0].sizes[0].runs[0].workers.size() == 2);
+  CHECK(all[0].sizes[0].runs[0].server_update_s == Approx(0.02));
+}
+
+TEST_CASE("what a machine that is not simulated has as trunks is not known")
+{
+  RankStudy study;
+  const auto all = measurements_of_study(study.database, study.record.id, {});
+  CHECK(std::isnan(all[0].traits.trunk_share));
+  CHECK(std::isnan(all[0].sizes[0].runs[0].server_update_s));
+  CHECK_FALSE(all[0].traits.answers_first);
+}
+
 TEST_CASE("nodes are refused as sizes of a study that varies the ranks of a node")
 {
   RankStudy study;
@@ -142,6 +182,28 @@ TEST_CASE("predictions survive a rebuild of the database, and a damaged file is 
   const auto scored = scored_predictions(study.database, "");
   REQUIRE(scored.size() == 1);
   CHECK(to_json(scored[0].prediction) == to_json(prediction));
+}
+
+TEST_CASE("a stored prediction keeps what changes and whether it is identified, and files of earlier versions are")
+{
+  RankStudy study;
+  auto prediction = prediction_of(study.record, 8);
+  prediction.changes = "server_saturates,distance";
+  prediction.unidentified = true;
+  prediction.measure = 6;
+  prediction.throughput = not_measured;
+  write_prediction(study.home, prediction);
+  auto json = nlohmann::json::parse(to_json(prediction_of(study.record, 4)));
+  for (const auto* later : {"changes", "unidentified", "measure"}) json.erase(later);
+  put_file(study.home.predictions() / "earlier.json", json.dump());
+  ingest_predictions(study.database, study.home);
+  const auto scored = scored_predictions(study.database, "");
+  REQUIRE(scored.size() == 2);
+  CHECK_FALSE(scored[0].prediction.unidentified);
+  CHECK(scored[0].prediction.measure == 0);
+  CHECK(scored[0].is_inside());
+  CHECK(to_json(scored[1].prediction) == to_json(prediction));
+  CHECK(std::isnan(scored[1].prediction.throughput));
 }
 
 TEST_CASE("a later prediction of the same size from the same study replaces the earlier one")

@@ -61,15 +61,18 @@ TEST_CASE("twice the largest size is predicted within 10 % and four times within
   }
 }
 
-TEST_CASE("80 % intervals contain at least 70 % and at most 98.5 % of the measured values")
+// The truths follow the model exactly and real machines do not, so the allowance for the model's own error covers more than 80 %.
+TEST_CASE("80 % intervals contain at least 80 % of the measured values, and from three sizes or more the ends differ by a "
+          "quarter at most")
 {
   Random random(17);
   int covered = 0, tests = 0;
-  std::vector<double> errors;
+  std::vector<double> errors, widths;
   for (int i = 0; i < 120; ++i) {
     const auto series = measure(arbitrary_truth(random), {1, 2, 4, 8, 16}, random.word());
     for (const auto& test : backtests_of(series, {})) {
-      if (test.from_sizes < 2) continue; // one size knows nothing of fixed costs, see below
+      if (test.from_sizes < 2 || test.is_from_before_knee) continue; // one size knows nothing of fixed costs, see below
+      if (test.from_sizes > 2) widths.push_back(test.interval.high / test.interval.low);
       ++tests;
       covered += test.covered() ? 1 : 0;
       errors.push_back(std::abs(test.error));
@@ -79,8 +82,8 @@ TEST_CASE("80 % intervals contain at least 70 % and at most 98.5 % of the measur
   REQUIRE(tests >= 200);
   const double share = static_cast<double>(covered) / tests;
   CAPTURE(share);
-  CHECK(share > 0.7);
-  CHECK(share < 0.985);
+  CHECK(share >= 0.8);
+  CHECK(median(widths) < 1.25);
 }
 
 TEST_CASE("a backtest sees nothing of the size that is left out but its communication alone, and says so")
@@ -127,8 +130,8 @@ TEST_CASE("intervals grow with the distance, and beyond four times the largest s
     const auto& [now, before] = std::pair(predicted[i].throughput_interval, predicted[i - 1].throughput_interval);
     CHECK(now.high / now.low > before.high / before.low);
   }
-  CHECK_FALSE(predicted[1].is_extrapolation);
-  CHECK(predicted[2].is_extrapolation);
+  CHECK_FALSE(is_extrapolation(predicted[1].changes));
+  CHECK(is_extrapolation(predicted[2].changes));
 }
 
 TEST_CASE("one size is refused unless a network is given, and then there is no backtest")
@@ -180,7 +183,7 @@ TEST_CASE("servers leave a size without workers, which is refused")
                     Catch::Contains("2 nodes: no worker, because the strategy has 2 parameter servers"));
 }
 
-TEST_CASE("the most informative next size is the largest that is no extrapolation")
+TEST_CASE("the most informative next size is the largest within four times the measured ones")
 {
   const auto series = measure({}, {1, 2, 4}, 9);
   CHECK(most_informative_size(series, {}, 1024) == 16);

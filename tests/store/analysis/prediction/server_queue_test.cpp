@@ -58,3 +58,30 @@ TEST_CASE("the service time is found again in the steps that it gave")
     CHECK(service_that_gives(step, replay(step).step_s) == Approx(service_s).epsilon(0.05));
   }
 }
+
+TEST_CASE("what servers do after the answer costs no time before they are full, and then all of it")
+{
+  auto step = served(4, 0.02);
+  const double without_s = replay(step).step_s;
+  step.service_s = 0.025;
+  step.after_answer_s = 0.005;
+  CHECK(replay(step).step_s == Approx(without_s).epsilon(0.005));
+  step.workers = 20;
+  CHECK(replay(step).step_s == Approx(20 * 0.025).epsilon(0.01));
+}
+
+TEST_CASE("answers that are still on their way let the servers take the next exchange sooner")
+{
+  auto step = served(20, 0.01);
+  step.after_answer_s = -0.01; // a worker has its answer after 20 ms
+  CHECK(replay(step).step_s == Approx(20 * 0.01).epsilon(0.01));
+  step.workers = 1;
+  CHECK(replay(step).step_s == Approx(0.121));
+}
+
+TEST_CASE("workers that all begin at the same time do not count: a step takes as long as later ones")
+{
+  auto step = served(8, 0.01); // at the start the last worker waits for seven others, later nobody waits
+  step.in_turn = true;
+  CHECK(replay(step).step_s == Approx(0.111).epsilon(1e-9));
+}

@@ -20,7 +20,12 @@ struct Truth {
   double bytes = 4e6; // of all gradients, in four buckets
   double step_deviation = 0.05, worker_deviation = 0.02, run_deviation = 0.02;
   double global_batch = 512, service_s = 0;
+  double after_answer_s = 0, server_update_s = not_measured; // the first as it is, the second as it is recorded
+  bool is_in_turn = false, answers_first = false;
   std::int64_t servers = 0, period = 1;
+  std::int64_t nodes_per_supernode = 0;
+  double trunk_share = 1;      // as it is
+  bool is_trunk_known = false; // whether the study knows it
   bool is_weak = false;
   int repeats = 3;
 };
@@ -30,11 +35,15 @@ inline SeriesTraits traits_of(const Truth& truth)
   return {.strategy = truth.strategy,
           .allreduce = truth.allreduce,
           .is_served = truth.service_s > 0,
+          .is_in_turn = truth.is_in_turn,
+          .answers_first = truth.answers_first,
           .period = truth.period,
           .exchange_bytes = truth.bytes,
           .is_weak = truth.is_weak,
           .by_nodes = true,
+          .nodes_per_supernode = truth.nodes_per_supernode,
           .servers = truth.servers,
+          .trunk_share = truth.is_trunk_known ? truth.trunk_share : not_measured,
           .batch = truth.is_weak ? truth.global_batch : truth.global_batch,
           .global_batch = truth.global_batch};
 }
@@ -66,7 +75,9 @@ inline Calibration true_model(const Truth& truth)
           .spread = true_spread(truth),
           .buckets = true_buckets(truth),
           .link = truth.link,
-          .service_s = truth.service_s};
+          .trunk_share = truth.trunk_share,
+          .service_s = truth.service_s,
+          .after_answer_s = truth.after_answer_s};
 }
 
 // Throughput without noise.
@@ -84,9 +95,10 @@ inline MeasuredTimes run_of(const Truth& truth, const StudySize& size, Random& r
   const auto model = true_model(truth);
   const double slower = noise(random, truth.run_deviation);
   const auto step = step_at(model, size);
-  MeasuredTimes run{.steps = 300, .measured_steps = 200};
+  MeasuredTimes run{.server_update_s = truth.server_update_s, .steps = 300, .measured_steps = 200};
   run.throughput = static_cast<double>(size.workers) * size.batch / (step.step_s * slower);
-  run.isolated_s = noise(random, 0.02) * isolated_s(synchronous_at(model, size)) / static_cast<double>(truth.period);
+  const double alone_s = truth.service_s > 0 ? truth.service_s - truth.after_answer_s : isolated_s(synchronous_at(model, size));
+  run.isolated_s = noise(random, 0.02) * alone_s / static_cast<double>(truth.period);
   run.buckets = true_buckets(truth);
   const auto spread = model.spread;
   for (const double own : worker_factors(spread, static_cast<std::size_t>(size.workers))) {
