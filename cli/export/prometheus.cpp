@@ -10,7 +10,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace dt::cli {
@@ -77,9 +76,9 @@ struct Gauges {
         "Efficiency of the point relative to the smallest size of its label; 1 is ideal scaling."},
        [](const store::ScalingRow& row) { return row.efficiency; }},
       {{"dtctl_point_communication_share_ratio",
-        "Median share of the step time in which a rank only waits for communication, from 0 to 1."},
+        "Mean share of the step time in which a rank only waits for communication, from 0 to 1."},
        [](const store::ScalingRow& row) { return row.communication_share; }},
-      {{"dtctl_point_accuracy_ratio", "Median share of correct answers on the held-out set after the last step, from 0 to 1."},
+      {{"dtctl_point_accuracy_ratio", "Mean share of correct answers on the held-out set after the last step, from 0 to 1."},
        [](const store::ScalingRow& row) { return row.accuracy; }},
       {{"dtctl_point_time_to_accuracy_seconds",
         "Training time until the target accuracy was reached first, evaluations included, in seconds: the geometric mean of the "
@@ -90,33 +89,15 @@ struct Gauges {
 
 Labels labels_of(const store::StudyRow& study) { return {{"study", study.name}, {"study_id", study.id}}; }
 
-using PointKey = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>; // label, nodes, ranks, workers
-
-// The points of a study that were simulated.
-std::set<PointKey> simulated_points(const FlatRows& rows)
+void add_points(Gauges& gauges, const Labels& study, const std::vector<store::ScalingRow>& points)
 {
-  std::set<PointKey> simulated;
-  const auto count = [&](std::size_t row, const char* column) {
-    const double value = rows.number(row, column);
-    return std::isnan(value) ? 0 : static_cast<std::int64_t>(value);
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!rows.text(i, "resources_platform").empty())
-      simulated.insert({rows.text(i, "series"), count(i, "nodes"), count(i, "ranks"), count(i, "workers")});
-  return simulated;
-}
-
-void add_points(Gauges& gauges, const Labels& study, const std::vector<store::ScalingRow>& points, const FlatRows& rows)
-{
-  const auto simulated = simulated_points(rows);
   for (const auto& point : points) {
     auto labels = study;
-    const bool is_simulated = simulated.contains({point.label, point.nodes, point.ranks, point.workers});
     labels.insert(labels.end(), {{"label", point.label},
                                  {"nodes", std::to_string(point.nodes)},
                                  {"ranks", std::to_string(point.ranks)},
                                  {"workers", std::to_string(point.workers)},
-                                 {"simulated", is_simulated ? "true" : "false"}});
+                                 {"simulated", point.platform.empty() ? "false" : "true"}});
     for (auto& [gauge, figure] : gauges.points) gauge.samples.emplace_back(labels, figure(point));
   }
 }
@@ -149,7 +130,7 @@ void add_study(Gauges& gauges, ResultsStore& results, const store::StudyRow& stu
   const auto labels = labels_of(study);
   add_states(gauges.runs, labels, rows);
   gauges.last_result.samples.emplace_back(labels, last_result_unix_s(rows));
-  add_points(gauges, labels, store::scaling_of_study(results.database(), study.id), rows);
+  add_points(gauges, labels, store::scaling_of_study(results.database(), study.id));
 }
 
 // The studies of the selected runs, each once, in the runs' order.

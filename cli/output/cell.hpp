@@ -36,6 +36,8 @@ struct Column {
   std::string title; // empty: only for programs
   Align align = Align::left;
   int drop = 0; // narrow terminals: columns with the largest number are dropped first; 0: never
+
+  bool is_called(const std::string& word) const { return !word.empty() && (name == word || title == word); }
 };
 
 struct Table {

@@ -4,6 +4,7 @@
 #include "cli/output/table_column.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,14 +28,17 @@ std::vector<TableColumn<Row>> label_columns(const store::PointLabels& labels, st
                        }});
   if (is_one) return columns;
   for (const auto& [key, is_implied] : labels.keys())
-    columns.push_back({{"", key.empty() ? "point" : key, Align::left, is_implied ? 6 : 0},
+    columns.push_back({{"", key.empty() ? "mark" : key, Align::left, is_implied ? 6 : 0},
                        [all, label_of, key](const Row& row) { return text_cell(all->value(label_of(row), key)); }});
   return columns;
 }
 
-// Puts these columns before the others.
+// Puts these columns before the others. A swept key with the name of another column, such as `ranks`, gets a name of its own.
 template<class Row> std::vector<TableColumn<Row>> before(std::vector<TableColumn<Row>> first, std::vector<TableColumn<Row>> rest)
 {
+  for (auto& [column, cell] : first)
+    if (std::any_of(rest.begin(), rest.end(), [&](const auto& other) { return other.column.is_called(column.title); }))
+      column.title += " (swept)";
   for (auto& column : rest) first.push_back(std::move(column));
   return first;
 }

@@ -51,7 +51,7 @@ bool has_progress(const RunView& run) { return run.live && run.live->heartbeat &
 // NaN for a simulated run, because its samples in a second of real time say nothing about the simulated machine.
 double samples_per_s(const RunView& run)
 {
-  if (run.row.label.starts_with("simulated")) return not_measured;
+  if (!run.row.platform.empty()) return not_measured;
   return run.row.global_batch > 0 ? steps_per_s(run) * static_cast<double>(run.row.global_batch) : not_measured;
 }
 

@@ -33,8 +33,8 @@ std::string notes_on(const std::vector<store::ScalingRow>& points)
 {
   const bool has_repeats = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.runs > 1; });
   std::vector<std::string> notes;
-  if (has_repeats) notes.emplace_back("Geometric means over repeats; comm. and accuracy: medians.");
-  if (points.size() > 1) notes.emplace_back("Efficiency is relative to the smallest size.");
+  if (has_repeats) notes.emplace_back("Geometric means over repeats; comm. and accuracy: means.");
+  if (points.size() > 1) notes.emplace_back("Speed-up and efficiency are relative to the smallest size.");
   if (std::any_of(points.begin(), points.end(), [](const auto& point) { return point.paired_blocks > 0; }))
     notes.emplace_back("Its intervals compare the sizes within the rounds of the study.");
   if (has_repeats) notes.emplace_back("Use --runs for one row per run.");
@@ -96,8 +96,9 @@ void add_results(Commands& commands)
        "fraction of\n"
        "that at the smallest size of the same label (the baseline). Parameter servers are not workers; with servers, the\n"
        "column \"efficiency/process\" counts all ranks. It is a ratio of\n"
-       "geometric means over repeats. Speed-up is efficiency times the size. A baseline above the study's smallest size\n"
-       "has none: \"-\". The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes. In a ladder the\n"
+       "geometric means over repeats. Speed-up is the throughput divided by that at the smallest size of the same label, where\n"
+       "it is 1. A label with one measured size, and a baseline above the study's smallest size, have neither: \"-\".\n"
+       "The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes. In a ladder the\n"
        "sizes are compared in pairs within their repeat, so that a drift of the machine does not widen the interval.\n"
        "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
        "To target: the time until the target accuracy was reached, the geometric mean over repeats. If a run missed it:\n"

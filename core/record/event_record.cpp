@@ -13,7 +13,7 @@ using namespace record;
 
 void put_figure(std::string& text, double value, bool is_time)
 {
-  if (std::isnan(value)) return put_word(text, not_reported); // times and counts cannot be NaN
+  if (std::isnan(value)) return put_word(text, not_reported); // a time cannot be NaN
   is_time ? put_seconds(text, value) : put(text, value);
 }
 
@@ -22,6 +22,8 @@ void put_figure(std::string& text, const Reported& value)
   if (is_not_finite(value)) return put_word(text, word_of(*value));
   put_figure(text, or_not_measured(value), false);
 }
+
+void put_count(std::string& text, std::int64_t value) { value == not_counted ? put_word(text, not_reported) : put(text, value); }
 
 // A line of events.log: its tag, then the figures in the order of their fields.
 template<class Record> void append_event(std::string& text, std::string_view tag, const Record& event, Fields<Record> fields)
@@ -36,10 +38,20 @@ template<class Record> void append_event(std::string& text, std::string_view tag
           else if constexpr (std::is_same_v<Value, Reported>)
             put_figure(text, value);
           else if constexpr (std::is_same_v<Value, std::int64_t>)
-            put(text, value);
+            put_count(text, value);
         },
         value_of(field, event));
   text += '\n';
+}
+
+// A count that was not reported is "-". The number of a step always is one.
+bool take_count(std::string_view& text, std::int64_t& count, bool is_step)
+{
+  const bool is_missing = text.starts_with(" -") && (text.size() == 2 || text[2] == ' ');
+  if (is_step || !is_missing) return take(text, count);
+  text.remove_prefix(2);
+  count = not_counted;
+  return true;
 }
 
 // The event in a line without its tag; monostate if the line does not have exactly the figures of the fields.
@@ -54,7 +66,8 @@ template<class Record> Event event_of(std::string_view figures, Fields<Record> f
       (*real)(event) = or_not_measured(figure);
     }
     if (const auto* reported = std::get_if<Reported& (*)(Record&)>(&field.place)) taken = take(figures, (*reported)(event));
-    if (const auto* whole = std::get_if<std::int64_t& (*)(Record&)>(&field.place)) taken = take(figures, (*whole)(event));
+    if (const auto* whole = std::get_if<std::int64_t& (*)(Record&)>(&field.place))
+      taken = take_count(figures, (*whole)(event), field.name == "step");
     if (!taken) return {};
   }
   return figures.empty() ? Event(event) : Event();

@@ -1,7 +1,7 @@
 #include "store/analysis/attribution.hpp"
 
-#include "core/statistics.hpp"
 #include "store/analysis/doubts/busy_machine.hpp"
+#include "store/analysis/verdict/candidate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -154,35 +154,40 @@ void take_factors(Attribution& point, const FactorArray& relative)
   point.has_split = !std::isnan(relative[index_of(Factor::batch)]);
 }
 
-template<class Figure> double median_of(const std::vector<Member>& members, Figure figure)
+template<class Figure> double centre_of_figure(const std::vector<Member>& members, Scale scale, Figure figure)
 {
-  std::vector<double> values;
+  Candidate candidate;
   for (const auto& member : members)
-    if (const double value = figure(*member.run); !std::isnan(value)) values.push_back(value);
-  return median(values);
+    if (const double value = figure(*member.run); !std::isnan(value)) candidate.values.push_back(value);
+  return centre_of(candidate, scale);
+}
+
+// Exposed times may be 0.
+template<class Figure> double mean_of_figure(const std::vector<Member>& members, Figure figure)
+{
+  return centre_of_figure(members, Scale::difference, figure);
 }
 
 CommunicationFigures communication_of(const std::vector<Member>& members)
 {
-  CommunicationFigures figures{.isolated_s = median_of(members, [](const auto& run) { return run.isolated_s; }),
-                               .exposed_s = median_of(members, [](const auto& run) { return run.exposed_s; }),
-                               .bytes = median_of(members, [](const auto& run) { return run.bytes; }),
-                               .messages = median_of(members, [](const auto& run) { return run.messages; })};
+  CommunicationFigures figures{.isolated_s = mean_of_figure(members, [](const auto& run) { return run.isolated_s; }),
+                               .exposed_s = mean_of_figure(members, [](const auto& run) { return run.exposed_s; }),
+                               .bytes = mean_of_figure(members, [](const auto& run) { return run.bytes; }),
+                               .messages = mean_of_figure(members, [](const auto& run) { return run.messages; })};
   figures.hidden_s = std::isnan(figures.isolated_s) ? not_measured : std::max(0.0, figures.isolated_s - figures.exposed_s);
   figures.bandwidth = figures.isolated_s > 0 ? figures.bytes / figures.isolated_s : not_measured;
   return figures;
 }
 
-// The median number of samples to the target; a run that missed it counts as infinite. NaN if no run has a target or the median
-// is infinite.
+// The samples to the target; a run that missed it counts as infinite. NaN if no run has a target or most runs missed it.
 double samples_to_target(const std::vector<Member>& members)
 {
-  const double median_samples = median_of(members, [](const AttributedRun& run) {
+  const double samples = centre_of_figure(members, Scale::time_to_target, [](const AttributedRun& run) {
     if (run.measured.has_diverged) return not_measured;
     if (run.samples_to_accuracy > 0) return static_cast<double>(run.samples_to_accuracy);
     return run.measured.target_accuracy > 0 ? std::numeric_limits<double>::infinity() : not_measured;
   });
-  return std::isinf(median_samples) ? not_measured : median_samples;
+  return std::isinf(samples) ? not_measured : samples;
 }
 
 void take_latest_host(Attribution& point, const std::vector<Member>& members)

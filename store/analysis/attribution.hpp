@@ -83,7 +83,7 @@ struct AttributedRun {
 // measured step, or no work sums although it is dtengine's (an older version recorded it).
 std::optional<FactorArray> log_factors(const AttributedRun& run);
 
-// Times and amounts of one step's communication, medians over runs.
+// Times and amounts of one step's communication, means over runs.
 struct CommunicationFigures {
   double isolated_s = not_measured; // with nothing else running
   double exposed_s = not_measured;  // a worker waits for it and does nothing else
@@ -116,7 +116,7 @@ struct Attribution {
   MissingPhases missing{};           // of its runs and of those that it is compared with
   std::string latest_host{};         // the host that the others waited for in most runs
   std::int64_t latest_host_runs = 0; // in so many of `runs`
-  double statistical_efficiency = not_measured; // median samples to the target, at the baseline divided by here
+  double statistical_efficiency = not_measured; // samples to the target (centre_of), at the baseline divided by here
   double time_efficiency = not_measured;        // efficiency · statistical_efficiency: the efficiency in time to accuracy
   CommunicationFigures communication{};
   // The largest share of the time for which a CPU quota held back a run of this size or of its baseline. A rank that is held back

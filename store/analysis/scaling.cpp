@@ -18,7 +18,6 @@ struct Point {
   ScalingRow row;
   std::vector<double> shares, accuracies;
   std::vector<double> times; // time to the target; infinite if the run missed it
-  Moments logs;              // logarithms of the throughputs
 };
 
 void add_measured(std::vector<double>& values, double value)
@@ -63,6 +62,7 @@ std::vector<Point> points_of(std::span<const MeasuredRun> runs)
   for (const auto& run : runs) {
     auto& point = sorted[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
     point.row.label = run.series;
+    point.row.platform = run.platform;
     point.row.nodes = run.nodes;
     point.row.ranks = run.ranks;
     point.row.workers = point.row.size = run.workers;
@@ -74,24 +74,24 @@ std::vector<Point> points_of(std::span<const MeasuredRun> runs)
   return points;
 }
 
-// NaN if most runs missed the target.
-double finite_centre(const std::vector<double>& times)
+Candidate candidate_of(const ScalingRow& row)
 {
-  const double centre = centre_of({.name = {}, .values = times}, Scale::time_to_target);
-  return std::isinf(centre) ? not_measured : centre;
+  return {.name = row.label, .values = row.throughputs, .blocks = row.blocks, .is_exact = row.is_exact};
 }
+
+double centre(const std::vector<double>& values, Scale scale) { return centre_of({.name = {}, .values = values}, scale); }
 
 void summarise(Point& point)
 {
   auto& row = point.row;
-  point.logs = log_moments(row.throughputs);
-  row.throughput = std::exp(point.logs.mean);
+  row.throughput = centre_of(candidate_of(row), Scale::ratio);
   row.throughput_median = median(row.throughputs);
   row.throughput_min = quantile(row.throughputs, 0);
   row.throughput_max = quantile(row.throughputs, 1);
-  row.communication_share = median(point.shares);
-  row.accuracy = median(point.accuracies);
-  row.time_to_accuracy_s = finite_centre(point.times);
+  row.communication_share = centre(point.shares, Scale::difference);
+  row.accuracy = centre(point.accuracies, Scale::difference);
+  const double time_s = centre(point.times, Scale::time_to_target);
+  row.time_to_accuracy_s = std::isinf(time_s) ? not_measured : time_s; // most runs missed the target
 }
 
 // Whether the size is counted in nodes: the number of nodes varies at a fixed number of workers per node. Otherwise it is
@@ -109,11 +109,6 @@ struct SmallestSizes {
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max(), workers = nodes;
 };
 
-Candidate candidate_of(const ScalingRow& row)
-{
-  return {.name = row.label, .values = row.throughputs, .blocks = row.blocks, .is_exact = row.is_exact};
-}
-
 // NaN if one of the candidates has too few runs, or if nothing scatters.
 Interval interval_of(const Comparison& ratio, const ScalingRow& row, const ScalingRow& base)
 {
@@ -121,8 +116,11 @@ Interval interval_of(const Comparison& ratio, const ScalingRow& row, const Scali
   return {ratio.interval.low / ideal, ratio.interval.high / ideal};
 }
 
-// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point. `series` is sorted by
-// size; all.compare knows its points from index `first` on. A baseline larger than the study's smallest size gets no values itself.
+bool is_measured(const Point& point) { return !std::isnan(point.row.throughput); }
+
+// Computes speed-up and efficiency of the points of one label, relative to the smallest measured point, if another one was
+// measured. `series` is sorted by size; `all` knows its points from index `first` on. A baseline larger than the study's smallest
+// size gets no values itself.
 void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes sizes, const CandidateSet& all, std::size_t first)
 {
   const bool nodes = sizes != StudySizes::parts && counts_nodes(series);
@@ -130,19 +128,18 @@ void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes s
     point.row.is_part = sizes == StudySizes::parts;
     point.row.size = point.row.is_part ? point.row.ranks / point.row.nodes : nodes ? point.row.nodes : point.row.workers;
   }
-  const auto base = std::find_if(series.begin(), series.end(), [](const Point& p) { return !std::isnan(p.row.throughput); });
-  if (base == series.end()) return;
+  if (std::count_if(series.begin(), series.end(), is_measured) < 2) return;
+  const auto base = std::find_if(series.begin(), series.end(), is_measured);
   for (auto& point : series) {
     auto& row = point.row;
     const bool is_base = &point == &*base;
-    if (std::isnan(row.throughput)) continue;
+    if (!is_measured(point)) continue;
     if (is_base && (nodes ? row.nodes > smallest.nodes : row.workers > smallest.workers)) continue;
     row.baseline_size = base->row.size;
-    row.efficiency = efficiency(point.logs, ideal_ratio(row, base->row), base->logs, 1);
-    row.speedup = row.is_part ? row.efficiency : row.efficiency * static_cast<double>(row.size);
+    row.speedup = row.throughput / base->row.throughput;
+    row.efficiency = row.speedup / ideal_ratio(row, base->row);
     if (!row.is_part)
-      row.efficiency_per_process =
-          efficiency(point.logs, static_cast<double>(row.ranks), base->logs, static_cast<double>(base->row.ranks));
+      row.efficiency_per_process = row.speedup * static_cast<double>(base->row.ranks) / static_cast<double>(row.ranks);
     if (is_base) continue; // the baseline is its own reference
     const auto index = [&](const Point& own) { return first + static_cast<std::size_t>(&own - series.data()); };
     const auto ratio = all.compare(index(point), index(*base), {});
@@ -191,6 +188,7 @@ Fields<ScalingRow> scaling_fields()
 #define DT_AT(member) &member_of<R, &R::member>
   static const Field<R> fields[]{
       {"label", DT_AT(label), "", "the sweep's values, without the size"},
+      {"platform", DT_AT(platform), "", "the machine on which the runs were simulated; empty: they were measured"},
       {"nodes", DT_AT(nodes), "", "nodes of each run"},
       {"ranks", DT_AT(ranks), "", "ranks of each run"},
       {"workers", DT_AT(workers), "", "ranks that train; the others serve parameters"},
@@ -207,20 +205,19 @@ Fields<ScalingRow> scaling_fields()
       {"throughput_median", DT_AT(throughput_median), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},
       {"throughput_max", DT_AT(throughput_max), "samples/s", "largest"},
-      {"speedup", DT_AT(speedup), "", "efficiency * N; in a partition study the efficiency"},
-      {"efficiency", DT_AT(efficiency), "0..1",
-       "G(N) / G(N0) * N0 / N, in a partition study G(N) / G(N0); `NULL` for a baseline above the study's smallest size, which "
-       "was compared with nothing"},
+      {"speedup", DT_AT(speedup), "",
+       "G(N) / G(N0), so 1 at N0 and N / N0 if nothing is lost; `NULL` for a label with one measured size, and for a baseline "
+       "above the study's smallest size, because these were compared with nothing"},
+      {"efficiency", DT_AT(efficiency), "0..1", "speedup * N0 / N, in a partition study speedup; `NULL` where that is"},
       {"efficiency_low", DT_AT(efficiency_low), "0..1",
        "lower end of the 95 % confidence interval of the efficiency; `NULL` for a baseline and with fewer than 3 runs of either "
        "size"},
       {"efficiency_high", DT_AT(efficiency_high), "0..1", "upper end of that interval"},
       {"efficiency_per_process", DT_AT(efficiency_per_process), "0..1",
-       "the same per rank: G(N) / G(N0) times the ranks of the baseline / the ranks of the point, so parameter servers count "
-       "too"},
+       "the same per rank: speedup times the ranks of the baseline / the ranks of the point, so parameter servers count too"},
       {"baseline_size", DT_AT(baseline_size), "", "N0, the smallest measured size of the same label; `NULL`: not compared"},
-      {"communication_share", DT_AT(communication_share), "0..1", "median"},
-      {"accuracy", DT_AT(accuracy), "0..1", "median"},
+      {"communication_share", DT_AT(communication_share), "0..1", "mean"},
+      {"accuracy", DT_AT(accuracy), "0..1", "mean"},
       {"time_to_accuracy_s", DT_AT(time_to_accuracy_s), "s",
        "geometric mean; if a run missed its target the median, in which misses are infinite, so `NULL` if half of the runs or "
        "more missed it"},
@@ -245,8 +242,7 @@ std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes
   const CandidateSet all(candidates, Scale::ratio);
   for (auto begin = points.begin(); begin != points.end();) {
     const auto end = std::find_if(begin, points.end(), [&](const Point& p) { return p.row.label != begin->row.label; });
-    const auto first = static_cast<std::size_t>(begin - points.begin());
-    if (sizes != StudySizes::labels || end - begin > 1) relate({begin, end}, smallest, sizes, all, first);
+    relate({begin, end}, smallest, sizes, all, static_cast<std::size_t>(begin - points.begin()));
     begin = end;
   }
   std::vector<ScalingRow> rows;

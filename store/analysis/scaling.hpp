@@ -12,12 +12,13 @@
 
 namespace dt::store {
 
-// E(N) = (G(N) / G(N0)) (N0 / N), where G is the geometric mean of the throughputs. The speed-up S(N) is E(N) N. `sample` and
-// `base` are log_moments of the throughputs.
+// E(N) = S(N) (N0 / N) with the speed-up S(N) = G(N) / G(N0), where G is the geometric mean of the throughputs and N0 the
+// smallest measured size, whose speed-up is 1. `sample` and `base` are log_moments of the throughputs.
 double efficiency(const Moments& sample, double size, const Moments& base, double base_size);
 
-// The 95 % confidence interval of the efficiency as Welch's t gives it for the difference of two means [Welch1947], applied to the
-// logarithms because throughputs scatter by factors. With the sample variance s², the number of runs n, a = s²/n and a0 = s0²/n0:
+// The 95 % confidence interval of the efficiency as Welch's t gives it for the difference of two means [Welch1947], applied to
+// the logarithms because throughputs scatter by factors. With the sample variance s², the number of runs n, a = s²/n and a0 =
+// s0²/n0:
 //
 //   E exp(± t(0.975, f) sqrt(a + a0)),  f = (a + a0)² / (a²/(n - 1) + a0²/(n0 - 1))     [Satterthwaite1946]
 //
@@ -28,7 +29,7 @@ Interval efficiency_interval(const Moments& sample, double size, const Moments& 
 enum class StudySizes {
   labels, // the study is no scaling study; a label with several sizes is compared with its smallest all the same
   grow,   // strong or weak scaling: the resources grow with the size
-  parts,  // partition: the same cores, divided into more or fewer ranks, so E = G(p) / G(p0) and S = E
+  parts,  // partition: the same cores, divided into more or fewer ranks, so E = S = G(p) / G(p0)
 };
 
 // Of StudyRecord::kind.
@@ -38,14 +39,15 @@ StudySizes sizes_of_kind(std::string_view kind);
 struct MeasuredRun {
   std::string series; // label without the size
   std::int64_t nodes = 0, ranks = 0;
-  std::int64_t workers = 0;   // ranks that train
-  bool succeeded = false;     // the figures of any other run do not count
-  bool has_diverged = false;  // its accuracy and its time to the target do not count either
-  std::int64_t repeat = 0;    // from 0
+  std::int64_t workers = 0;  // ranks that train
+  bool succeeded = false;    // the figures of any other run do not count
+  bool has_diverged = false; // its accuracy and its time to the target do not count either
+  std::int64_t repeat = 0;   // from 0
   double begin_unix_s = not_measured;
   std::string block{};        // the round in which it ran, as Candidate::blocks; empty: alone
   bool is_outlying = false;   // its throughput does not count (statistics/run_conditions.hpp)
   bool is_exact = false;      // simulated without a compute profile: deterministic
+  std::string platform{};     // machine on which the run was simulated; empty: it was measured
   double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
@@ -53,10 +55,10 @@ struct MeasuredRun {
 
 // One point of a study: the runs that differ only in their repeat. scaling_fields() defines the figures.
 struct ScalingRow {
-  std::string label;
+  std::string label, platform{}; // platform: of its runs
   std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
   std::int64_t runs = 0, succeeded = 0, diverged = 0, outlying = 0;
-  double throughput = not_measured; // the geometric mean, of which the ratios are made
+  double throughput = not_measured; // centre_of its runs, of which the ratios are made
   double throughput_median = not_measured;
   double throughput_min = not_measured, throughput_max = not_measured;
   double speedup = not_measured, efficiency = not_measured;
@@ -66,8 +68,8 @@ struct ScalingRow {
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
   std::int64_t reached = 0, target_runs = 0;
-  // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and the
-  // number of rounds within which the point was compared with its baseline (0: as independent runs).
+  // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and
+  // the number of rounds within which the point was compared with its baseline (0: as independent runs).
   std::vector<double> throughputs;
   std::vector<std::string> blocks{};
   bool is_exact = false;
@@ -78,14 +80,14 @@ struct ScalingRow {
 Fields<ScalingRow> scaling_fields();
 
 // The points of a study, sorted by label in natural order (period=4 before period=16), then by size. `runs` holds every stored
-// run of the study except its A/A controls. With StudySizes::labels, a label with a single size has no baseline.
+// run of the study except its A/A controls. A label of which only one size was measured has no baseline.
 std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes sizes);
 
 // G(N) / G(N0) of a point that loses nothing: the ratio of the sizes, or 1 between parts of the same cores.
 double ideal_ratio(const ScalingRow& point, const ScalingRow& base);
 
-// The 95 % confidence interval of the efficiency of points[point] relative to points[base], by CandidateSet of all `points`: within
-// common rounds, or as above. NaN if nothing scatters. Both points have a `size`.
+// The 95 % confidence interval of the efficiency of points[point] relative to points[base], by CandidateSet of all `points`:
+// within common rounds, or as above. NaN if nothing scatters. Both points have a `size`.
 Interval efficiency_interval(std::span<const ScalingRow> points, std::size_t point, std::size_t base);
 
 } // namespace dt::store

@@ -173,8 +173,17 @@ SELECT
   runs.resources_ranks_per_node AS ranks_per_node,
   runs.resources_threads_per_rank AS threads,
   runs.cores AS cores,
+  coalesce(runs.resources_platform, '') AS platform,
   runs.global_batch AS global_batch,
   runs.batch_per_rank AS batch_per_rank)sql";
+
+// 1: the run reached its target, 0: it missed it. NULL: it has none, has not succeeded or diverged, or nobody knows
+// (measured_run_columns).
+constexpr std::string_view reached_target_column = R"sql(,
+  CASE WHEN runs.state <> 'succeeded' OR results.diverged_step IS NOT NULL THEN NULL
+    WHEN results.time_to_accuracy_s IS NOT NULL THEN 1
+    WHEN results.samples_to_accuracy = 0 AND runs.train_target_accuracy > 0 THEN 0
+  END AS reached_target)sql";
 
 constexpr std::string_view attempt_columns = R"sql(,
   attempts.submitted_unix_s AS submitted_unix_s,
@@ -246,6 +255,7 @@ SELECT
   runs.resources_nodes AS nodes,
   runs.ranks AS ranks,
   runs.resources_threads_per_rank AS threads,
+  coalesce(runs.resources_platform, '') AS platform,
   runs.global_batch AS global_batch,
   runs.repeat AS repeat,
   rank_phases.rank AS rank,
@@ -262,6 +272,17 @@ FROM rank_phases
 JOIN runs ON runs.id = rank_phases.run_id
 LEFT JOIN ranks ON ranks.run_id = rank_phases.run_id AND ranks.rank = rank_phases.rank
 LEFT JOIN rank_phases AS whole ON whole.run_id = rank_phases.run_id AND whole.rank = rank_phases.rank AND whole.phase = 'step';
+)sql";
+
+// The points whose runs have a target, the fastest first. Infinity sorts a point that most of its runs missed last, where NULL
+// would be first.
+constexpr std::string_view times_to_target_view = R"sql(
+CREATE VIEW times_to_target AS
+SELECT
+  study, study_key, study_newest, kind, label, platform, nodes, ranks, workers, size, runs, succeeded, diverged, reached, target_runs,
+  coalesce(time_to_accuracy_s, 9e999) AS time_to_target_s
+FROM scaling WHERE target_runs > 0
+ORDER BY study, study_key, time_to_target_s;
 )sql";
 
 std::string scaling_view()
@@ -282,7 +303,7 @@ std::string run_views()
   std::string sql(run_columns);
   for (const auto& field : result_fields()) sql += ",\n  results." + field.column() + " AS " + field.column();
   sql += ",\n  results." + std::string(not_finite_column) + " AS " + std::string(not_finite_column);
-  sql += attempt_columns;
+  sql.append(reached_target_column).append(attempt_columns);
   for (const auto* key : column_keys())
     if (!has_short_name(*key)) sql += ",\n  runs." + column_of(*key) + " AS " + column_of(*key);
   return sql.append(runs_results_end).append(study_newest).append(runs_flat_rest);
@@ -335,7 +356,7 @@ std::string schema()
                        "rank, phase") +
          table_of_runs("buckets", "  bucket INTEGER NOT NULL,\n" + columns_of(bucket_fields()), "bucket") +
          table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(indexes) +
-         run_views() + std::string(phases_view) + scaling_view();
+         run_views() + std::string(phases_view) + scaling_view() + std::string(times_to_target_view);
 }
 
 } // namespace dt::store

@@ -1,13 +1,12 @@
 #include "store/database/sqlite.hpp"
 
-#include "core/natural_key.hpp"
 #include "core/text.hpp"
 #include "store/database/lock_holder.hpp"
+#include "store/database/sql_functions.hpp"
 
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -28,19 +27,6 @@ std::string uri_of(const std::filesystem::path& file, std::string_view parameter
     }
   }
   return uri.append(parameters);
-}
-
-// The SQL function natural_key(TEXT), for ORDER BY natural_key(label).
-void natural_key_function(sqlite3_context* context, int, sqlite3_value** values)
-{
-  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
-  if (text == nullptr) return sqlite3_result_null(context);
-  try {
-    const auto key = natural_key({text, static_cast<std::size_t>(sqlite3_value_bytes(values[0]))});
-    sqlite3_result_text64(context, key.data(), key.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  } catch (const std::bad_alloc&) {
-    sqlite3_result_error_nomem(context);
-  }
 }
 
 Error stays_locked(const std::filesystem::path& database, double waited_s)
@@ -156,8 +142,7 @@ void Connection::open(const std::string& name, int flags)
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, static_cast<int>(lock_timeout_s_ * 1000));
-  sqlite3_create_function_v2(handle_, "natural_key", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, natural_key_function,
-                             nullptr, nullptr, nullptr);
+  add_sql_functions(handle_);
 }
 
 void Connection::close()

@@ -51,6 +51,7 @@ constexpr RunColumn run_columns[]{
     {"data", "data_name", text<&RunRow::data>},
     {"strategy", "sync_strategy", text<&RunRow::strategy>},
     {"allreduce", "sync_allreduce", text<&RunRow::allreduce>},
+    {"platform", "resources_platform", text<&RunRow::platform>},
     {"nodes", "resources_nodes", integer<&RunRow::nodes>},
     {"ranks", "ranks", integer<&RunRow::ranks>},
     {"workers", "workers", integer<&RunRow::workers>},

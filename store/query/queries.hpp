@@ -31,6 +31,7 @@ struct RunRow {
   RunState state = RunState::planned;
   std::string cause;
   std::string model, data, strategy, allreduce;
+  std::string platform; // machine on which it is simulated; empty: it is measured
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
   int attempt = 0;
   std::string job_id;          // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none

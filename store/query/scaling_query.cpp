@@ -20,7 +20,7 @@ std::string measured_run_columns()
          " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
          "diverged_step IS NOT NULL, repeat, "
          "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
-         "coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = ''";
+         "coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '', resources_platform";
 }
 
 std::string measured_run_tables()
@@ -43,6 +43,7 @@ MeasuredRun measured_run_of(Statement& row)
           .begin_unix_s = row.real(13),
           .block = row.text(10),
           .is_exact = row.integer(14) != 0,
+          .platform = row.text(15),
           .target_accuracy = row.real(5),
           .throughput = row.real(6),
           .communication_share = row.real(7),

@@ -24,7 +24,7 @@ std::string measured_run_columns();
 // Its parameters: the study's id, and a label_list (key_list.hpp) or nothing for all labels.
 std::string measured_run_tables();
 // Number of measured_run_columns.
-inline constexpr int measured_run_width = 15;
+inline constexpr int measured_run_width = 16;
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 

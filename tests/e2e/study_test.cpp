@@ -80,8 +80,8 @@ TEST_CASE("a strong-scaling study over 1 and 2 ranks yields efficiencies with in
   CHECK(study.outcome.at("counts") == Json{{"submitted", 6}});
   CHECK(study.outcome.at("states") == Json{{"succeeded", 6}});
 
-  CHECK(study.dtctl.run({"results"}).err == "dtctl: Geometric means over repeats; comm. and accuracy: medians. Efficiency is "
-                                            "relative to the smallest size. Use --runs for one row per run.\n");
+  CHECK(study.dtctl.run({"results"}).err == "dtctl: Geometric means over repeats; comm. and accuracy: means. Speed-up and "
+                                            "efficiency are relative to the smallest size. Use --runs for one row per run.\n");
   CHECK(study.dtctl.run({"results", "--runs"}).err == "");
   const auto rows = study.dtctl.json({"results"}).at("scaling");
   REQUIRE(rows.size() == 2);

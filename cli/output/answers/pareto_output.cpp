@@ -44,7 +44,10 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
                                                    return Cell{p.is_in_set, p.is_in_set ? "*" : "", Style::good};
                                                  }},
                                                 {{"point", ""}, [](const PricedPoint& p) { return text_cell(p.name); }}};
-  columns = before(columns, label_columns<PricedPoint>(labels, "", [](const auto& p) { return p.label; }));
+  auto of_labels = label_columns<PricedPoint>(labels, "", [](const auto& p) { return p.label; });
+  for (auto& [column, cell] : of_labels)
+    if (column.title == "point") column.title = "label"; // `point` is the member for programs
+  columns = before(columns, of_labels);
   columns.push_back({{"", "size"}, [](const PricedPoint& p) { return text_cell(p.size); }});
   return columns;
 }

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -47,34 +44,17 @@ bool has_servers(const std::vector<store::ScalingRow>& rows)
   return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.workers != row.ranks; });
 }
 
+// "3", or "2/3" if one of three runs did not succeed.
 Cell runs_cell(const store::ScalingRow& row)
 {
-  const auto text = row.succeeded == row.runs ? std::to_string(row.runs) : fmt::format("{}/{}", row.succeeded, row.runs);
-  return {row.succeeded, text, row.succeeded == row.runs ? Style::plain : Style::warning};
+  if (row.succeeded == row.runs) return count_cell(row.runs);
+  return {row.runs, fmt::format("{}/{}", row.succeeded, row.runs), Style::warning};
 }
 
 Cell factor_cell(double value)
 {
   auto cell = real_cell(value, 3);
   if (std::isfinite(value)) cell.text = fmt::format("{:.2f}x", value);
-  return cell;
-}
-
-// The labels that have results of one size only. They are their own baseline, so their speed-up of 1 says nothing.
-std::set<std::string> labels_of_one_size(const std::vector<store::ScalingRow>& rows)
-{
-  std::map<std::string, std::set<std::int64_t>> sizes;
-  for (const auto& row : rows) sizes[row.label].insert(row.size);
-  std::set<std::string> labels;
-  for (const auto& [label, all] : sizes)
-    if (all.size() == 1) labels.insert(label);
-  return labels;
-}
-
-// "-" for a label of one size; the value stays in the data.
-Cell compared(Cell cell, const store::ScalingRow& row, const std::set<std::string>& alone)
-{
-  if (alone.contains(row.label)) cell.text = "-";
   return cell;
 }
 
@@ -97,8 +77,7 @@ template<auto member> ScalingColumn real_column(std::string name, std::string ti
 
 Cell plain(double value) { return real_cell(value); }
 
-std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, bool has_diverged,
-                                           const std::set<std::string>& alone)
+std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals, bool has_diverged)
 {
   using Row = store::ScalingRow;
   return {
@@ -106,20 +85,21 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
       count_column<&Row::ranks>("ranks", "ranks"),
       count_column<&Row::workers>("workers", has_servers ? "workers" : ""),
       count_column<&Row::size>("size"),
-      {{"runs_succeeded", "runs", Align::right, 3}, runs_cell},
-      count_column<&Row::runs>("runs"),
+      {{"platform", ""}, [](const Row& row) { return text_cell(row.platform); }},
+      {{"runs", "runs", Align::right, 3}, runs_cell},
+      count_column<&Row::succeeded>("runs_succeeded"),
       count_column<&Row::diverged>("diverged", has_diverged ? "diverged" : ""),
       real_column<&Row::throughput>("throughput", "samples/s", plain),
       real_column<&Row::throughput_median>("throughput_median", "", plain),
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
-      {{"speedup", "speed-up", Align::right}, [alone](const Row& row) { return compared(factor_cell(row.speedup), row, alone); }},
+      real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
       {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
-       [has_intervals, alone](const Row& row) { return compared(efficiency_cell(row, has_intervals), row, alone); }},
+       [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
       real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
       real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),
-      {{"efficiency_per_process", has_servers ? "efficiency/process" : "", Align::right, 2},
-       [alone](const Row& row) { return compared(percent_cell(row.efficiency_per_process), row, alone); }},
+      real_column<&Row::efficiency_per_process>("efficiency_per_process", has_servers ? "efficiency/process" : "", percent_cell,
+                                                2),
       {{"baseline_size", ""}, baseline_cell},
       count_column<&Row::paired_blocks>("paired_blocks"),
       real_column<&Row::communication_share>("communication_share", "comm.", percent_cell, 1),
@@ -137,7 +117,7 @@ Table scaling_table(const std::vector<store::ScalingRow>& rows, const store::Poi
   const bool has_intervals = std::any_of(rows.begin(), rows.end(), has_interval);
   const bool has_diverged = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.diverged > 0; });
   const auto columns = label_columns<store::ScalingRow>(labels, "label", [](const auto& row) { return row.label; });
-  const auto figures = scaling_columns(has_servers(rows), has_intervals, has_diverged, labels_of_one_size(rows));
+  const auto figures = scaling_columns(has_servers(rows), has_intervals, has_diverged);
   return table_of("scaling", before(columns, figures), rows, std::identity(), "no results yet");
 }
 

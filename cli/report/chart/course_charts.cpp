@@ -1,11 +1,11 @@
 // Charts of loss and accuracy during the training.
 #include "cli/report/chart/charts.hpp"
-#include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "store/query/pictures/curves.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ double value_at(const Curve& curve, Over over, double x)
   return before->value + part * (after->value - before->value);
 }
 
-// Median, smallest and largest value of the repeats at the points of the first one, as far as all of them went.
+// Mean, smallest and largest value of the repeats at the points of the first one, as far as all of them went.
 std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over over)
 {
   double first = -INFINITY, last = INFINITY;
@@ -57,7 +57,8 @@ std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over 
     for (const auto* curve : curves) values.push_back(value_at(*curve, over, x));
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     const double lowest = *low, highest = *high;
-    ChartPoint shown{x, median(values), not_measured, not_measured,
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    ChartPoint shown{x, mean, not_measured, not_measured,
                      runs_text(static_cast<std::int64_t>(curves.size()), static_cast<std::int64_t>(curves.size()))};
     if (curves.size() > 1) shown.low = lowest, shown.high = highest;
     points.push_back(std::move(shown));
@@ -127,7 +128,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
 {
   Chart chart{.id = shown.id,
               .title = shown.title,
-              .caption = "The largest size of each label. Line: median of the repeats. Band: from the smallest to the largest "
+              .caption = "The largest size of each label. Line: mean of the repeats. Band: from the smallest to the largest "
                          "repeat, and ends where the shortest repeat ends." +
                          drawn_note(source) + diverged_note(source),
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},

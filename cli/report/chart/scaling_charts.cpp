@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
+
+#include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
@@ -42,7 +45,44 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
   return series;
 }
 
-Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_point, const std::function<double(double)>& ideal)
+// The smallest sizes of the drawn labels, with which their other sizes were compared.
+std::set<double> baselines_of(const ChartSource& source)
+{
+  std::set<double> baselines;
+  for (const auto& row : source.scaling)
+    if (std::isfinite(row.efficiency) && is_drawn(source, row.label)) baselines.insert(static_cast<double>(row.baseline_size));
+  return baselines;
+}
+
+Series ideal_line(std::string name)
+{
+  return {.name = std::move(name), .mark = Mark::line, .origin = Origin::ideal, .points = {}};
+}
+
+// The efficiency of a point that loses nothing.
+std::vector<Series> ideal_efficiency(const std::vector<double>& sizes)
+{
+  auto line = ideal_line("ideal");
+  for (const double size : sizes) line.points.push_back({size, 1});
+  return {std::move(line)};
+}
+
+// N / N0: a line for each N0 of the drawn labels.
+std::vector<Series> ideal_speedups(const std::set<double>& baselines, const std::vector<double>& sizes)
+{
+  std::vector<Series> lines;
+  for (const double baseline : baselines) {
+    lines.push_back(ideal_line(baselines.size() == 1 ? "ideal" : fmt::format("ideal from {:.0f}", baseline)));
+    for (const double size : sizes)
+      if (size >= baseline) lines.back().points.push_back({size, size / baseline});
+  }
+  return lines;
+}
+
+// Whether nothing is lost if the throughput stays.
+bool is_partition(const ChartSource& source) { return store::sizes_of_kind(source.study.kind) == store::StudySizes::parts; }
+
+Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_point)
 {
   const auto sizes = sizes_of(source);
   if (sizes.empty())
@@ -56,19 +96,11 @@ Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_p
     auto series = series_of(source, label, colour++, to_point);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  Series line{.name = "ideal", .mark = Mark::line, .origin = Origin::ideal, .points = {}, .colour = 0};
-  for (const double size : sizes) line.points.push_back({size, ideal(size)});
-  chart.series.push_back(std::move(line));
+  const bool is_flat = chart.y.is_share || is_partition(source);
+  for (auto& line : is_flat ? ideal_efficiency(sizes) : ideal_speedups(baselines_of(source), sizes))
+    chart.series.push_back(std::move(line));
   chart.caption += drawn_note(source);
   return {{std::move(chart)}, ""};
-}
-
-bool is_partition(const ChartSource& source) { return store::sizes_of_kind(source.study.kind) == store::StudySizes::parts; }
-
-// S = E N, in a partition study E.
-double speedup_factor(const ChartSource& source, const store::ScalingRow& row)
-{
-  return is_partition(source) ? 1 : static_cast<double>(row.size);
 }
 
 } // namespace
@@ -87,24 +119,22 @@ Charts efficiency_chart(const ChartSource& source)
     return ChartPoint{static_cast<double>(row.size), row.efficiency, row.efficiency_low, row.efficiency_high,
                       runs_text(row.succeeded, row.runs)};
   };
-  return scaling_chart(source, std::move(chart), to_point, [](double) { return 1.0; });
+  return scaling_chart(source, std::move(chart), to_point);
 }
 
 Charts speedup_chart(const ChartSource& source)
 {
   Chart chart{.id = "speedup",
               .title = "Speed-up",
-              .caption = std::string(is_partition(source) ? "Equal to the efficiency, because the cores are the same. "
-                                                          : "Efficiency times the size. ") +
-                         interval_note,
+              .caption = std::string("Throughput relative to the smallest size of the same label. ") + interval_note,
               .x = {},
               .y = {.title = "speed-up", .from_zero = true}};
-  const auto to_point = [&](const store::ScalingRow& row) {
-    const double factor = speedup_factor(source, row);
-    return ChartPoint{static_cast<double>(row.size), row.speedup, row.efficiency_low * factor, row.efficiency_high * factor,
+  const auto to_point = [](const store::ScalingRow& row) {
+    const double of_ideal = row.speedup / row.efficiency;
+    return ChartPoint{static_cast<double>(row.size), row.speedup, row.efficiency_low * of_ideal, row.efficiency_high * of_ideal,
                       runs_text(row.succeeded, row.runs)};
   };
-  return scaling_chart(source, std::move(chart), to_point, [&](double size) { return is_partition(source) ? 1.0 : size; });
+  return scaling_chart(source, std::move(chart), to_point);
 }
 
 } // namespace dt::cli

@@ -145,12 +145,23 @@ std::string size_words(const ScalingRow& row, bool in_nodes)
   return std::to_string(count) + unit + (count == 1 ? "" : "s");
 }
 
+// Where the interval of a ratio lies: -1 below 1, 1 above it, 0 if it contains 1. A bound that is printed as 1 counts as 1, so
+// that the words never contradict the figures beside them. `half_digit`: half of the last printed digit.
+int side_of_one(Interval ratio, double half_digit)
+{
+  if (ratio.high < 1 - half_digit) return -1;
+  return ratio.low >= 1 + half_digit ? 1 : 0;
+}
+constexpr double half_of_a_percent_digit = 0.0005; // "100.0"
+constexpr double half_of_a_factor_digit = 0.005;   // "1.00"
+
 // Whether the efficiency differs from 100 %.
 std::string against_ideal(const ScalingRow& row)
 {
   if (!std::isfinite(row.efficiency_low)) return "";
-  if (row.efficiency_high < 1) return ", below 100 %";
-  return row.efficiency_low > 1 ? ", above 100 %" : ", not measurably different from 100 %";
+  const int side = side_of_one({row.efficiency_low, row.efficiency_high}, half_of_a_percent_digit);
+  if (side == 0) return ", not measurably different from 100 %";
+  return side < 0 ? ", below 100 %" : ", above 100 %";
 }
 
 // Whether the efficiency at points[point] differs from that of the next smaller size.
@@ -159,13 +170,16 @@ std::string against_smaller(std::span<const ScalingRow> points, std::size_t poin
   const auto interval = efficiency_interval(points, point, smaller);
   if (!std::isfinite(interval.low)) return "";
   const auto that = " that at " + size_words(points[smaller], in_nodes);
-  if (interval.high < 1) return " and below" + that;
-  return interval.low > 1 ? " and above" + that : " and not measurably different from" + that;
+  const int side = side_of_one(interval, half_of_a_percent_digit);
+  if (side == 0) return " and not measurably different from" + that;
+  return (side < 0 ? " and below" : " and above") + that;
 }
 
-std::string efficiency_text(const ScalingRow& row)
+// "1.91x, efficiency 95.6 % [91.4, 99.9]"; of a study whose smallest size is not 1, "1.95x that of 2 ranks, efficiency …".
+std::string efficiency_text(const ScalingRow& row, const ScalingRow& smallest, bool in_nodes)
 {
-  auto text = number_text("%.2fx", row.speedup) + ", efficiency " + number_text("%.1f %%", row.efficiency * 100);
+  auto text = number_text("%.2fx", row.speedup) + (row.baseline_size == 1 ? "" : " that of " + size_words(smallest, in_nodes)) +
+              ", efficiency " + number_text("%.1f %%", row.efficiency * 100);
   if (std::isfinite(row.efficiency_low))
     text += " [" + number_text("%.1f", row.efficiency_low * 100) + ", " + number_text("%.1f", row.efficiency_high * 100) + "]";
   return text;
@@ -177,8 +191,9 @@ std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
   auto text = number_text("%.2fx", row.speedup) + " the throughput of " + size_words(fewest, false);
   if (!std::isfinite(row.efficiency_low)) return text;
   text += " [" + number_text("%.2f", row.efficiency_low) + ", " + number_text("%.2f", row.efficiency_high) + "], ";
-  if (row.efficiency_low > 1) return text + "faster";
-  return text + (row.efficiency_high < 1 ? "slower" : "not measurably different");
+  const int side = side_of_one({row.efficiency_low, row.efficiency_high}, half_of_a_factor_digit);
+  if (side == 0) return text + "not measurably different";
+  return text + (side > 0 ? "faster" : "slower");
 }
 
 // What repeats are missing, if an efficiency has no interval.
@@ -365,7 +380,8 @@ std::string further_text(const Standing& standing, const Standing& first)
     return metric_text(standing) + " too" + (lead.empty() ? "" : ": " + lead);
   }
   auto text = outcome_text(standing, metric_text(standing), "");
-  if (outcome != Outcome::one && outcome != Outcome::equivalent && !text.empty()) text.replace(0, 1, lower_case(std::string_view(text).substr(0, 1)));
+  if (outcome != Outcome::one && outcome != Outcome::equivalent && !text.empty())
+    text.replace(0, 1, lower_case(std::string_view(text).substr(0, 1)));
   return text;
 }
 
@@ -438,7 +454,8 @@ VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const 
   for (std::size_t i = 1; i < measured.size(); ++i) {
     if (!std::isfinite(measured[i]->efficiency)) continue;
     const auto& row = *measured[i];
-    auto text = row.is_part ? part_text(row, *measured.front()) : efficiency_text(row) + against_ideal(row);
+    auto text =
+        row.is_part ? part_text(row, *measured.front()) : efficiency_text(row, *measured.front(), in_nodes) + against_ideal(row);
     const auto index = [&](const ScalingRow* point) { return static_cast<std::size_t>(point - points.data()); };
     if (i > 1 && !row.is_part) text += against_smaller(points, index(measured[i]), index(measured[i - 1]), in_nodes);
     lines.push_back(size_words(row, in_nodes) + ": " + text);

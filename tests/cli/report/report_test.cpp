@@ -5,6 +5,7 @@
 #include "tests/support/browser/browser.hpp"
 
 #include <regex>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -114,6 +115,25 @@ TEST_CASE("the efficiencies and speed-ups that a report draws are the rows of th
   }
   for (const auto& [label, count] : next)
     CHECK(series_in(efficiency, label.substr(label.find('=') + 1)).at("points").size() == count);
+}
+
+TEST_CASE("no table of a report has two columns of one name, neither in its head nor in the file that is saved from it")
+{
+  const PicturedHome home;
+  const auto html = report_of(home);
+  const std::regex head("<thead>.*?</thead>"), column("data-name=\"([^\"]*)\".*?data-sort>([^<]*)<");
+  std::size_t tables = 0;
+  for (std::sregex_iterator table(html.begin(), html.end(), head), end; table != end; ++table, ++tables) {
+    const auto columns = table->str();
+    INFO(columns);
+    std::set<std::string> saved, heads;
+    for (std::sregex_iterator one(columns.begin(), columns.end(), column); one != end; ++one) {
+      CHECK(saved.insert(one->str(1)).second);
+      CHECK(heads.insert(one->str(2)).second);
+    }
+    CHECK(saved.size() > 1);
+  }
+  CHECK(tables > 5);
 }
 
 TEST_CASE("the losses and accuracies that a report draws are the rows of the steps and evaluations")

@@ -94,6 +94,16 @@ TEST_CASE("a figure that was not reported is none in a line, and NaN is a value"
   CHECK(std::isnan(read.phase_s[0]));
 }
 
+TEST_CASE("a count that was not reported is `-` in a line, but a step has its number")
+{
+  auto eval = eval_sample;
+  eval.samples = not_counted;
+  CHECK(line_of(eval).find(" 0.98765 - 1.250000000") != std::string::npos);
+  CHECK(std::get<EvalEvent>(parse_event(without_end(line_of(eval)))).samples == not_counted);
+  CHECK(is_foreign("eval - 1 2 3 0.5 100 1"));
+  CHECK(is_foreign("eval 1 1 2 3 0.5 -x 1"));
+}
+
 TEST_CASE("the nan of an event log of an older version was not reported")
 {
   const auto step = std::get<StepEvent>(parse_event("step 1 0.5 1.000000000 nan 0.1 1.000000000 -nan nan nan nan nan"));
@@ -103,6 +113,7 @@ TEST_CASE("the nan of an event log of an older version was not reported")
   const auto eval = std::get<EvalEvent>(parse_event("eval 1 nan 1.000000000 nan 0.5 -9223372036854775808 nan"));
   CHECK_FALSE(eval.loss);
   CHECK(eval.accuracy == 0.5);
+  CHECK(eval.samples == not_counted);
 }
 
 TEST_CASE("appending adds to what is there")

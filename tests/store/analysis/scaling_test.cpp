@@ -137,6 +137,81 @@ TEST_CASE("efficiency per process counts parameter servers, efficiency per worke
   CHECK(rows[0].efficiency_per_process == Approx(1));
 }
 
+namespace {
+
+// Three runs with these workers and servers on one node, around this throughput.
+std::vector<MeasuredRun> runs_of(std::int64_t workers, std::int64_t servers, double throughput, const std::string& series = "")
+{
+  std::vector<MeasuredRun> runs;
+  for (const double scatter : {0.99, 1.0, 1.01})
+    runs.push_back({.series = series,
+                    .nodes = 1,
+                    .ranks = workers + servers,
+                    .workers = workers,
+                    .succeeded = true,
+                    .throughput = throughput * scatter});
+  return runs;
+}
+
+std::vector<ScalingRow> rows_of(std::initializer_list<std::vector<MeasuredRun>> points, StudySizes sizes = StudySizes::grow)
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& point : points) runs.insert(runs.end(), point.begin(), point.end());
+  return scaling_of(runs, sizes);
+}
+
+} // namespace
+
+TEST_CASE("the speed-up of the smallest size is 1, whether that is one rank, two ranks or fifteen workers of a server")
+{
+  for (const auto& [workers, servers] : {std::pair{1, 0}, {2, 0}, {15, 1}}) {
+    CAPTURE(workers, servers);
+    const auto rows = rows_of({runs_of(workers, servers, 100), runs_of(2 * workers, servers, 190)});
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].speedup == 1);
+    CHECK(rows[0].efficiency == 1);
+    CHECK(rows[0].baseline_size == workers);
+    CHECK(rows[1].speedup == Approx(1.9));
+    CHECK(rows[1].efficiency == Approx(0.95));
+  }
+}
+
+TEST_CASE("a label of which one size was measured is compared with nothing, whatever the study is")
+{
+  auto failed = runs_of(4, 0, 350, "b");
+  for (auto& run : failed) run.succeeded = false, run.throughput = not_measured;
+  for (const auto sizes : {StudySizes::grow, StudySizes::labels, StudySizes::parts}) {
+    const auto rows = rows_of({runs_of(2, 0, 100, "a"), runs_of(2, 0, 100, "b"), failed}, sizes);
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) {
+      CHECK(row.baseline_size == 0);
+      CHECK(std::isnan(row.speedup));
+      CHECK(std::isnan(row.efficiency));
+      CHECK(std::isnan(row.efficiency_per_process));
+    }
+  }
+}
+
+TEST_CASE("accuracy and communication share of a point are means, because accuracies are compared by their means")
+{
+  auto runs = runs_of(1, 0, 100);
+  for (std::size_t i = 0; const double value : {0.5, 0.6, 1.0})
+    runs[i].accuracy = value, runs[i++].communication_share = value / 2;
+  const auto row = scaling_of(runs, StudySizes::grow).at(0);
+  CHECK(row.accuracy == Approx(0.7));
+  CHECK(row.communication_share == Approx(0.35));
+}
+
+TEST_CASE("a point has the platform of its runs, whatever its label begins with")
+{
+  auto simulated = runs_of(1, 0, 100, "simulated");
+  for (auto& run : simulated) run.platform = "ethernet-10g";
+  const auto rows = rows_of({simulated, runs_of(1, 0, 100, "simulated=1")}, StudySizes::labels);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].platform == "ethernet-10g");
+  CHECK(rows[1].platform == "");
+}
+
 TEST_CASE("the throughput of a point is the mean that its speed-up is made of, not the median")
 {
   std::vector<MeasuredRun> runs;

@@ -1,5 +1,9 @@
 #include "tests/store/fixture.hpp"
 
+#include <cmath>
+#include <limits>
+#include <set>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
@@ -35,6 +39,102 @@ TEST_CASE("a query may join, aggregate, use windows, CTEs and recursion")
   CHECK(ask_text(s.database, "SELECT count(*) FROM steps JOIN runs ON runs.id = steps.run_id") == "20");
   CHECK(ask(s.database, "EXPLAIN QUERY PLAN SELECT * FROM runs").rows.size() == 1);
   CHECK(ask(s.database, "SELECT name FROM sqlite_schema WHERE name = 'runs_flat'").rows.size() == 1);
+}
+
+namespace {
+
+// Two labels on one size with a target: `sure` reaches it in 3, 4 and 5 s, `rare` in 1 s and misses it twice.
+struct TargetSite : Site {
+  TargetSite()
+  {
+    std::vector<PlannedRun> runs;
+    for (const auto& [label, times] :
+         {std::pair{"sure", std::vector{3.0, 4.0, 5.0}}, {"rare", {1.0, not_measured, not_measured}}})
+      for (std::size_t repeat = 0; repeat < times.size(); ++repeat) runs.push_back(run(label, repeat, times[repeat]));
+    ingest_study(database, study(runs, "sweep"));
+    ingest(database, runs);
+  }
+
+  PlannedRun run(const std::string& label, std::size_t repeat, double time_s) const
+  {
+    auto spec = sample_spec(2, static_cast<std::int64_t>(repeat));
+    spec.label = "strategy=" + label;
+    spec.train.seed = label == "sure" ? 1 : 2;
+    spec.train.target_accuracy = 0.8;
+    const auto planned = plan(spec);
+    auto result = sample_result(spec, 100);
+    result.time_to_accuracy_s = time_s;
+    result.samples_to_accuracy = std::isnan(time_s) ? 0 : 640;
+    const auto attempt = begin(planned, 1);
+    put_file(attempt.result(), to_json(result));
+    put_file(attempt.end(), "exit 0 1700000101\n");
+    return planned;
+  }
+
+  Database database = open();
+};
+
+} // namespace
+
+TEST_CASE("the view times_to_target ranks a point that all of its runs reached ahead of one that most runs missed")
+{
+  TargetSite s;
+  const auto table = ask(s.database, "SELECT label, reached, target_runs, time_to_target_s FROM times_to_target");
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[0][0] == Cell("strategy=sure"));
+  CHECK(table.rows[0][1] == Cell(std::int64_t{3}));
+  CHECK(std::get<double>(table.rows[0][3]) == Approx(std::cbrt(60.0)));
+  CHECK(table.rows[1] ==
+        std::vector<Cell>{"strategy=rare", std::int64_t{1}, std::int64_t{3}, std::numeric_limits<double>::infinity()});
+}
+
+TEST_CASE("time_to_target() of runs is that of their point, where avg() would prefer what mostly fails")
+{
+  TargetSite s;
+  const auto ranked = [&](const std::string& figure) {
+    return ask_text(s.database, "SELECT series FROM runs_flat GROUP BY series ORDER BY " + figure + " LIMIT 1");
+  };
+  CHECK(ranked("avg(time_to_accuracy_s)") == "strategy=rare");
+  CHECK(ranked("time_to_target(time_to_accuracy_s, reached_target)") == "strategy=sure");
+  CHECK(ask_text(s.database,
+                 "SELECT time_to_target(time_to_accuracy_s, reached_target) FROM runs_flat WHERE series LIKE '%sure'") ==
+        ask_text(s.database, "SELECT time_to_target_s FROM times_to_target WHERE label LIKE '%sure'"));
+  CHECK(ask_text(s.database, "SELECT group_concat(reached_target, ' ') FROM runs_flat") == "1 1 1 1 0 0");
+}
+
+TEST_CASE("geometric_mean(), median() and time_to_target() leave out NULL, and are NULL of nothing")
+{
+  QuerySite s;
+  const auto of = [&](const std::string& function, const std::string& values) {
+    return ask(s.database, "SELECT " + function + " FROM (SELECT column1 AS x, column2 AS y FROM (VALUES " + values + "))")
+        .rows[0][0];
+  };
+  CHECK(std::get<double>(of("geometric_mean(x)", "(2, 0), (NULL, 0), (8, 0)")) == Approx(4));
+  CHECK(of("geometric_mean(x)", "(2, 0), (0, 0)") == Cell());
+  CHECK(of("median(x)", "(1, 0), (9, 0), (NULL, 0), (2, 0)") == Cell(2.0));
+  CHECK(of("time_to_target(x, y)", "(1, 1), (2, 1), (NULL, 0), (7, NULL)") == Cell(2.0));
+  CHECK(of("time_to_target(x, y)", "(1, 1), (NULL, 0), (NULL, 0)") == Cell(std::numeric_limits<double>::infinity()));
+  for (const auto* function : {"geometric_mean(x)", "median(x)", "time_to_target(x, y)"}) {
+    CHECK(of(function, "(NULL, NULL)") == Cell());
+    CHECK(ask(s.database, "SELECT " + std::string(function) + " FROM (SELECT 1 AS x, 1 AS y WHERE 0)").rows[0][0] == Cell());
+  }
+}
+
+TEST_CASE("no view has two columns of one name, and each view of points and runs says what was simulated")
+{
+  QuerySite s;
+  const auto views = ask(s.database, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+  CHECK(views.rows.size() == 5);
+  for (const auto& view : views.rows) {
+    const auto name = std::get<std::string>(view[0]);
+    std::set<std::string> names;
+    for (const auto& column : ask(s.database, "SELECT * FROM " + name + " LIMIT 0").columns) {
+      CAPTURE(name, column);
+      CHECK(names.insert(column).second);
+      CHECK(column.find(':') == std::string::npos); // SQLite's name for a second one
+    }
+    CHECK(names.contains("platform"));
+  }
 }
 
 TEST_CASE("a query that would write is refused, whatever it writes to")

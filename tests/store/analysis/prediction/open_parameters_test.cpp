@@ -1,7 +1,7 @@
 // Parameters that the measured sizes leave open: the true value lies inside the interval, or the size is not identifiable, with
 // the size that would tell. The truths are those that earlier versions missed with narrow intervals.
 #include "store/analysis/prediction/forecast.hpp"
-#include "store/analysis/statistics/student_t.hpp"
+#include "store/analysis/statistics/distributions.hpp"
 #include "synthetic_study.hpp"
 
 #include <catch2/catch.hpp>

@@ -330,6 +330,40 @@ TEST_CASE("simulated sizes need no repeats")
   CHECK_THAT(scaling_text(runs), Contains("efficiency 95.0 %; the times are simulated and lack a machine's scatter"));
 }
 
+TEST_CASE("a measured label that begins with `simulated` is measured")
+{
+  std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
+  for (auto& run : runs) run.series = "simulated=1";
+  CHECK_THAT(scaling_text(runs), !Contains("simulated") && Contains("nothing is known about the scatter"));
+}
+
+TEST_CASE("an efficiency is not called below or above 100 % if its interval is printed as 100.0")
+{
+  const auto text = scaling_text_of({{1, {100000, 100001, 99999}}, {2, {199990, 199992, 199988}}});
+  CHECK_THAT(text, Contains("efficiency 100.0 % [100.0, 100.0], not measurably different from 100 %"));
+  const auto above = scaling_text_of({{1, {100000, 100001, 99999}}, {2, {200010, 200012, 200008}}});
+  CHECK_THAT(above, Contains("efficiency 100.0 % [100.0, 100.0], not measurably different from 100 %"));
+  const auto below = scaling_text_of({{1, {100000, 100001, 99999}}, {2, {199700, 199702, 199698}}});
+  CHECK_THAT(below, Contains("efficiency 99.8 % [99.8, 99.9], below 100 %") || Contains("[99.8, 99.8], below 100 %"));
+  const auto equal = scaling_text_of({{1, {100, 101, 99}}, {2, {190000, 190001, 189999}}, {4, {379990, 379992, 379988}}});
+  CHECK_THAT(equal, Contains("and not measurably different from that at 2 ranks"));
+}
+
+TEST_CASE("parts are not called faster or slower if their ratio is printed as 1.00")
+{
+  std::vector<MeasuredRun> runs;
+  for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 100.1}})
+    for (const double scatter : {0.9999, 1.0, 1.0001}) runs.push_back(measured(parts, throughput * scatter));
+  CHECK_THAT(scaling_text(runs, StudySizes::parts),
+             Contains("1.00x the throughput of 1 part [1.00, 1.00], not measurably different"));
+}
+
+TEST_CASE("a scaling study that does not begin at 1 says what its speed-up is relative to")
+{
+  const auto text = scaling_text_of({{2, {100, 101, 99}}, {4, {190, 191, 189}}});
+  CHECK_THAT(text, StartsWith("4 ranks: 1.90x that of 2 ranks, efficiency 95.0 % ["));
+}
+
 TEST_CASE("a scaling study that is a ladder compares a size with the next smaller one in pairs")
 {
   std::vector<MeasuredRun> runs;
