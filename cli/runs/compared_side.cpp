@@ -5,6 +5,7 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
+#include "store/query/separation_query.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +44,7 @@ class ExportedRow {
   {
     return row_.contains(member) && !row_[member].is_null() ? text(member) : std::string();
   }
+  std::int64_t later_count(const std::string& member) const { return row_.contains(member) ? count(member) : 0; }
   std::int64_t count(const std::string& member) const
   {
     const double value = real(member);
@@ -68,6 +70,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .value = column.empty() ? "" : row.text(column),
           .nodes = row.count("nodes"),
           .ranks = row.count("ranks"),
+          .repeat = row.later_count("repeat"),
+          .seed = row.later_count("seed"),
           .is_control = row.count("control") != 0,
           .succeeded = row.text("state") == name_of(RunState::succeeded),
           .has_diverged = std::isfinite(row.later("diverged_step")),
@@ -87,6 +91,17 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .wall_s = row.real("wall_s")};
 }
 
+// What a file says about when and where a run was measured.
+store::Measured measured_of(const ExportedRow& row)
+{
+  store::Measured run{.study = row.later_text("study_key"),
+                      .begin_unix_s = row.later("begin_unix_s"),
+                      .end_unix_s = row.later("end_unix_s"),
+                      .hosts = {}};
+  if (const auto host = row.later_text("host"); !host.empty()) run.hosts.insert(host);
+  return run;
+}
+
 std::string title_of(const Selection& selection, const Selector& selector)
 {
   const auto runs = fmt::format("{} {}", selection.runs.size(), selection.runs.size() == 1 ? "run" : "runs");
@@ -101,8 +116,11 @@ ComparedSide side_of(ResultsStore& results, const Selector& selector, const std:
 {
   const auto selection = select(results, selector);
   if (selection.runs.empty()) throw Error(ErrorKind::usage, "no run of " + printable(selector.what) + " is selected");
-  return {title_of(selection, selector), store::compared_runs(results.database(), rows_of(selection.runs), by),
-          own_labels(selection)};
+  return {.title = title_of(selection, selector),
+          .runs = store::compared_runs(results.database(), rows_of(selection.runs), by),
+          .measured = store::measured_of(results.database(), keys_of(selection.runs)),
+          .labels = own_labels(selection),
+          .study = selection.study ? selection.study->name : ""};
 }
 
 bool is_reference_file(const std::string& reference) { return reference.ends_with(".json"); }
@@ -117,9 +135,14 @@ ComparedSide read_reference(const std::filesystem::path& file, const std::string
   if (document.is_discarded() || runs == document.end() || !runs->is_array())
     refuse(shown + " is not a file of dtctl export in JSON");
   if (runs->empty()) refuse(shown + " holds no run");
-  ComparedSide side{fmt::format("{}, {} {}", file.string(), runs->size(), runs->size() == 1 ? "run" : "runs"), {}};
-  for (std::size_t i = 0; i < runs->size(); ++i)
-    side.runs.push_back(run_of({(*runs)[i], fmt::format("{}: row {} of \"runs\"", shown, i + 1)}, column));
+  ComparedSide side{.title = fmt::format("{}, {} {}", file.string(), runs->size(), runs->size() == 1 ? "run" : "runs"),
+                    .runs = {},
+                    .measured = {}};
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    const ExportedRow row((*runs)[i], fmt::format("{}: row {} of \"runs\"", shown, i + 1));
+    side.runs.push_back(run_of(row, column));
+    if (side.runs.back().succeeded) side.measured.push_back(measured_of(row));
+  }
   return side;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/runs/selectors.hpp"
+#include "store/analysis/doubts/separation.hpp"
 #include "store/analysis/verdict/metric.hpp"
 
 #include <filesystem>
@@ -13,7 +14,9 @@ namespace dt::cli {
 struct ComparedSide {
   std::string title; // "scaling (89c369c085)", for people
   std::vector<store::ComparedRun> runs;
+  std::vector<store::Measured> measured;       // when and where its succeeded runs were measured
   std::map<std::string, std::string> labels{}; // the recipe's own, of the study that is named (StudyRecord::labels)
+  std::string study{};                         // the name of the study; empty: the selector names none
 };
 
 // `by` is the key whose values are compared; empty: none. Throws usage errors as select does, and for an unknown key.

@@ -2,6 +2,8 @@
 #include "cli/checks/comparison_checks.hpp"
 #include "cli/output/answers/comparison_tables.hpp"
 #include "cli/output/answers/junit.hpp"
+#include "cli/output/answers/separation_output.hpp"
+#include "cli/runs/against_now.hpp"
 #include "cli/runs/compared_side.hpp"
 #include "cli/verbs/compare.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -9,6 +11,7 @@
 #include "core/program/environment.hpp"
 #include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
+#include "store/query/separation_query.hpp"
 
 #include <map>
 #include <memory>
@@ -23,6 +26,38 @@ using store::Metric;
 
 // The name of A and of B, once if they are equal.
 std::string both(const std::string& a, const std::string& b) { return a == b ? a : a + " : " + b; }
+
+// The key of a succeeded run of the point; empty if there is none.
+std::string any_key_of(const store::ComparedPoint& point)
+{
+  for (const auto& run : point.runs)
+    if (run.succeeded) return run.key;
+  return {};
+}
+
+// Allows for what separates the sides, with what the home knows about the scatter between studies of the same work.
+void allow_for(const store::Separation& separation, ResultsStore& results, const store::Matching& matching,
+               std::vector<Judged>& comparisons)
+{
+  if (separation.is_together) return;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const auto& [a, b] = matching.pairs[i];
+    const auto metric = comparisons[i].metric;
+    if (!store::is_of_machine(metric)) continue;
+    const auto repetitions = store::repetitions_of(results.database(), any_key_of(a), any_key_of(b), metric);
+    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
+  }
+}
+
+// What separates the sides. Simulated runs do not depend on when and where they ran.
+store::Separation separation_of(const ComparedSide& a, const ComparedSide& b)
+{
+  auto separation = store::separation_of(a.measured, b.measured);
+  const auto is_simulated = [](const store::ComparedRun& run) { return !run.platform.empty(); };
+  if (std::all_of(a.runs.begin(), a.runs.end(), is_simulated) && std::all_of(b.runs.begin(), b.runs.end(), is_simulated))
+    separation.is_together = true;
+  return separation;
+}
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
 {
@@ -126,18 +161,26 @@ std::vector<std::string> package_changes(ResultsStore& results, const ComparedSi
   return {"from B to A the Python environment changed: " + join(changes, "; ")};
 }
 
+store::Matching matched_points(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)
+{
+  auto points_a = store::points_of(a.runs, options.by), points_b = store::points_of(b.runs, options.by);
+  give_titles(options, a, points_a, b, points_b);
+  return store::matched(std::move(points_a), std::move(points_b));
+}
+
 ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
                        const ComparedSide& b, const store::Rule& rule)
 {
   const auto metric = store::metric_of(options.metric);
   check_overlap(context, a, b);
   if (metric == Metric::time_to_target) require_one_target(a.runs, b.runs);
-  auto points_a = store::points_of(a.runs, options.by), points_b = store::points_of(b.runs, options.by);
-  give_titles(options, a, points_a, b, points_b);
-  const auto matching = store::matched(std::move(points_a), std::move(points_b));
+  const auto matching = matched_points(options, a, b);
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
-  const auto comparisons = judged_pairs(matching, metric, rule);
+  const auto separation = separation_of(a, b);
+  print_separation(context, separation);
+  auto comparisons = judged_pairs(matching, metric, rule);
+  allow_for(separation, results, matching, comparisons);
   print_comparisons(context, comparisons);
   print_unmatched(context, matching);
   warn_about_unfinished(context, "A", a.runs);
@@ -149,6 +192,17 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   if (!options.junit.empty())
     write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
   return print_regressions(context, comparisons);
+}
+
+// Runs both sides again, interleaved, and compares those runs.
+ExitCode compare_now(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
+                     const ComparedSide& b, const store::Rule& rule)
+{
+  check_overlap(context, a, b);
+  const auto now = run_against_now(context, results, a, b, matched_points(options, a, b), options.by);
+  context.out.data("study", now.study);
+  if (now.code != ExitCode::ok && now.code != ExitCode::runs_failed) return now.code;
+  return compare_sides(context, results, options, now.a, now.b, rule);
 }
 
 // Throws a usage error if no run of the standing's contest has the metric.
@@ -194,6 +248,9 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
   store::metric_of(options.metric);
   const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);
   if (is_reference_file(options.reference)) {
+    if (options.against_now)
+      throw Error(ErrorKind::usage, "--against-now runs a study of this home again, not a file; name the study that " +
+                                        printable(options.reference) + " was exported from");
     if (!options.where_b.empty())
       throw Error(ErrorKind::usage, "--where-b selects runs of a study, not of a file; export only the runs that are wanted");
     const auto column = options.by.empty() ? std::string() : store::column_of_key(results.database(), options.by);
@@ -201,10 +258,13 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
   }
   const auto& b = options.reference.empty() ? options.b : options.reference;
   const bool is_within_a = b.empty() && options.where_b.empty();
+  if (is_within_a && options.against_now)
+    throw Error(ErrorKind::usage, "--against-now needs B (or --reference): the study whose runs are run again beside those of A");
   if (is_within_a) return rank(context, options, a, rule);
   // With --where-b alone, B is another part of A.
-  return compare_sides(context, results, options, a,
-                       side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by), rule);
+  const auto other = side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by);
+  return options.against_now ? compare_now(context, results, options, a, other, rule)
+                             : compare_sides(context, results, options, a, other, rule);
 }
 
 void add_compare(Commands& commands)
@@ -221,10 +281,14 @@ void add_compare(Commands& commands)
        "corrected for all pairs (Holm), and every candidate that may be the best is named.\n"
        "A run that missed its target counts as infinitely late in time-to-target; a rank test then decides.\n"
        "Runs of a ladder are compared in pairs within their repeat.\n"
+       "Studies that were measured apart differ by more than the scatter of their runs: the first lines say what separates\n"
+       "them, and the interval holds the scatter between studies of the same work, if this home has three of them that reach\n"
+       "as far apart. If not, the verdict is at most \"different in these runs\". --against-now runs A and B again, interleaved\n"
+       "in one study, waits, and compares those runs.\n"
        "With --reference the exit code is 5 if A is a regression: the whole interval lies beyond the margin, or, of times\n"
        "to target with misses, the verdict is slower. It is 1 if a point of A has no succeeded run.\n\n"
        "Examples:\n  dtctl compare new-study old-study\n  dtctl compare last --by sync.strategy --metric time-to-target\n"
-       "  dtctl compare last --reference baseline.json --margin 5% --junit results.xml"},
+       "  dtctl compare last --reference good-study --against-now --margin 5% --junit results.xml"},
       [options](Context& context) {
         ResultsStore results(context);
         return compare(context, results, *options);
@@ -247,6 +311,8 @@ void add_compare(Commands& commands)
                                     "--format json")
                         ->type_name("STUDY|FILE.json")
                         ->excludes(b);
+  verb.add_flag("--against-now", options->against_now,
+                "run the succeeded runs of A and B again, interleaved in one study, wait for them, and compare those runs");
   verb.add_option("--junit", options->junit, "write the comparisons with the reference to this file as JUnit XML")
       ->type_name("FILE")
       ->needs(reference);

@@ -2,6 +2,7 @@
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/follow.hpp"
+#include "cli/runs/planned_again.hpp"
 #include "cli/runs/resolve.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/submission.hpp"
@@ -28,43 +29,6 @@ struct RetryOptions {
 
 bool can_retry(const RunView& run) { return is_final(run.row.state) && run.row.state != RunState::succeeded; }
 
-// Refuses a run whose engine build, data or initial weights have changed: its key contains them, so it would be another run.
-void refuse_changed(const PlannedRun& run, Identities& identities)
-{
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::usage, "run " + short_key(run.key) + " was made with another " + what +
-                                      " than the current one; submit its recipe again, which creates new runs");
-  };
-  const bool has_copy = run.spec.is_own_program() && is_there(identities.home().program(run.engine_build));
-  if (!has_copy && run.engine_build != identities.build_of(run.spec))
-    refuse(run.spec.is_own_program() ? "content of program.files"
-           : run.spec.is_simulated() ? "build of dtsim"
-                                     : "build of dtengine");
-  if (run.spec.is_simulated()) {
-    if (run.data_id != identities.simulation(run.spec)) refuse("content of " + run.spec.train.compute_profile);
-    return;
-  }
-  if (run.data_id != identities.data(run.spec.data)) refuse("content of data set " + run.spec.data.name);
-  if (!run.environment_id.empty()) {
-    const auto& now = identities.environment(run.spec).id;
-    if (!now.empty() && now != run.environment_id) refuse("Python environment");
-  }
-  if (run.spec.is_own_program()) return;
-  const bool begins_again = checkpoints_of(identities.home().run(run.key)).empty();
-  if (begins_again && run.start_id != identities.start(run.spec.train.start_from))
-    refuse("content of " + run.spec.train.start_from);
-}
-
-std::vector<PlannedRun> planned_runs(const Home& home, const std::vector<RunView>& runs, Identities& identities)
-{
-  std::vector<PlannedRun> planned;
-  for (const auto& run : runs) {
-    planned.push_back(read_planned_run(home.run(run.row.key)));
-    refuse_changed(planned.back(), identities);
-  }
-  return planned;
-}
-
 std::string study_of(const Selection& selection, const RunView& run)
 {
   if (selection.study) return selection.study->id;
@@ -85,7 +49,7 @@ std::vector<jobs::SubmitReport> submit_again(const LockedHome& home, ResultsStor
 {
   Identities identities(home);
   const auto agent = agent_program().string();
-  const auto planned = planned_runs(home, selection.runs, identities);
+  const auto planned = planned_again(keys_of(selection.runs), identities);
   std::vector<jobs::SubmitReport> reports(planned.size());
   for (const auto& [study, places] : by_study(selection)) {
     const auto record = study.empty() ? std::nullopt : read_study(home.study(study));

@@ -394,7 +394,13 @@ std::vector<Key> study_keys()
        "Order of submission. If it is not given, a sweep without a study is submitted as listed."},
       {"study.seed", integer, "", 0, big, no, no, none, DT_FIELD(study.seed), "Seed of the random order."},
       {"study.vary_seed", boolean, "", 0, 0, no, no, none, DT_FIELD(study.vary_seed),
-       "Whether repeat k trains with train.seed + k, to measure the spread of the accuracy."},
+       "Whether repeat k trains with train.seed + k, so that the spread of the accuracy and of the time to the target is "
+       "measured. "
+       "All points of a study have the same seed in the same repeat. If it is not given: true if a run of the study has a "
+       "`train.target_accuracy` or is evaluated while it trains (`train.eval_every_epochs` above 0; of your own program: an "
+       "accuracy "
+       "in `program.metrics`). false: a study that only measures throughput, one that is simulated, and one whose sweep varies "
+       "`train.seed`."},
       {"study.layout", choice, "", 0, 0, no, no, choice_names<StudyLayout>(), DT_FIELD(study.layout),
        "separate: one job per run. ladder (slurm): all sizes run one after the other in one allocation of the largest size."},
       {"study.controls", integer, "", 0, 1000, no, no, none, DT_FIELD(study.controls),

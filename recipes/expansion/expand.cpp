@@ -31,6 +31,28 @@ bool is_of_profile(const Resolved& resolved, std::string_view key)
          used->mark.column == given->mark.column;
 }
 
+// Whether the run is there to see how well it trains: its accuracy, or when it reaches its target.
+bool measures_training(const RunSpec& run)
+{
+  if (run.is_simulated()) return false; // it computes no accuracy
+  if (run.train.target_accuracy > 0) return true;
+  const auto& metrics = run.program.metrics;
+  if (run.is_own_program()) return metrics.contains("accuracy") || metrics.contains("accuracy_percent");
+  return run.train.eval_every_epochs > 0;
+}
+
+// Whether some point of the sweep sets the key.
+bool assigns(const Sweep& sweep, std::string_view path)
+{
+  const auto does = [&](const Level& level) {
+    return std::any_of(level.assignments.begin(), level.assignments.end(),
+                       [&](const Assignment& assignment) { return assignment.path == path; });
+  };
+  return std::any_of(sweep.include.begin(), sweep.include.end(), does) ||
+         std::any_of(sweep.factors.begin(), sweep.factors.end(),
+                     [&](const Factor& factor) { return std::any_of(factor.levels.begin(), factor.levels.end(), does); });
+}
+
 class Expander {
  public:
   Expander(const Resolved& resolved, Diagnostics& diagnostics, Diagnostics& warnings)
@@ -51,6 +73,8 @@ class Expander {
       diagnostics_.add(sweep.exclude_mark, "`sweep.exclude` excludes all runs");
     if (diagnostics_.empty()) report(find_problems_between(cells_), {});
     auto labels = labels_of_series();
+    const bool varies = varies_seed();
+    for (auto& cell : cells_) cell.study.vary_seed = varies;
     auto runs = with_controls(repeat_cells());
     for (auto& run : runs) fill_command(run);
     return {std::move(runs), std::move(labels)};
@@ -315,20 +339,8 @@ class Expander {
     const auto is_of_recipe = [&](std::string_view key) {
       return resolved.settings.find(key) != nullptr && !is_of_profile(resolved, key);
     };
-    return sweeps_command(resolved.sweep) ||
+    return assigns(resolved.sweep, "program.command") ||
            (!is_of_recipe("resources.gpus_per_node") && !is_of_recipe("resources.gpus_per_rank"));
-  }
-
-  // Whether some points of the sweep run a program of the user.
-  static bool sweeps_command(const Sweep& sweep)
-  {
-    const auto assigns = [](const Level& level) {
-      return std::any_of(level.assignments.begin(), level.assignments.end(),
-                         [](const Assignment& assignment) { return assignment.path == "program.command"; });
-    };
-    return std::any_of(sweep.include.begin(), sweep.include.end(), assigns) ||
-           std::any_of(sweep.factors.begin(), sweep.factors.end(),
-                       [&](const Factor& factor) { return std::any_of(factor.levels.begin(), factor.levels.end(), assigns); });
   }
 
   // The matrix alone cannot produce a point twice, but a zip or an included point can.
@@ -435,6 +447,14 @@ class Expander {
   }
 
   bool is_study() const { return resolved_.base.study.mode || resolved_.base.study.repeats > 1; }
+
+  // Whether the repeats of the study have different seeds. One answer for all points, so that they share the seed of a repeat.
+  bool varies_seed() const
+  {
+    if (resolved_.settings.find("study.vary_seed") != nullptr) return resolved_.base.study.vary_seed;
+    const bool is_swept = assigns(resolved_.sweep, "train.seed");
+    return !is_swept && std::any_of(cells_.begin(), cells_.end(), measures_training);
+  }
 
   // Copies the cell. The last repeat moves it instead, which halves the memory for large sweeps.
   RunSpec take_repeat(RunSpec& cell, std::int64_t round) const

@@ -119,6 +119,11 @@ Columns data_columns()
       {{"more_runs_of_each", ""},
        [](const Judged& j) { return j.more.per_side > 0 ? count_of(j.more.per_side) : data_cell(nullptr); }},
       real("more_node_hours", [](const Judged& j) { return j.more.per_side > 0 ? j.more_node_hours : not_measured; }),
+      {{"limit", ""},
+       [](const Judged& j) { return j.limit.is_set() ? text_cell(std::string(name_of(j.limit.kind))) : data_cell(nullptr); }},
+      {{"between_studies", ""},
+       [](const Judged& j) { return j.between.is_known() ? count_of(j.between.studies) : data_cell(nullptr); }},
+      real("between_deviation", [](const Judged& j) { return j.between.is_known() ? j.between.deviation() : not_measured; }),
       {{"sentence", ""}, [](const Judged& j) { return text_cell(store::sentence_of(j)); }},
   };
 }
@@ -222,21 +227,22 @@ Json to_json(const store::Standing& standing)
           {"contest", standing.contest},
           {"sentence", store::sentence_of(standing)},
           {"may_be_best", std::move(best)},
+          {"limit", standing.limit.is_set() ? Json(std::string(name_of(standing.limit.kind))) : Json(nullptr)},
           {"ranking", to_json(standing_table(standing))}};
 }
 
 std::string verdict_counts(const std::vector<Judged>& comparisons)
 {
+  std::vector<std::pair<std::string, std::size_t>> counts; // in the order in which the words are told
+  for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent})
+    counts.emplace_back(store::word_of(verdict, comparisons.front().metric), 0);
+  for (const auto* word : {"different in these runs", "alike in these runs", "for this one seed", "cannot tell", "no data"})
+    counts.emplace_back(word, 0);
   std::vector<std::string> parts;
-  std::size_t without_data = 0;
-  for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent, Verdict::cannot_tell}) {
-    const auto count = std::count_if(comparisons.begin(), comparisons.end(), [&](const Judged& judged) {
-      return store::has_data(judged) && judged.comparison.verdict == verdict;
-    });
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, store::word_of(verdict, comparisons.front().metric)));
+  for (auto& [word, count] : counts) {
+    for (const auto& judged : comparisons) count += store::word_of(judged) == word ? 1 : 0;
+    if (count > 0) parts.push_back(word == "no data" ? fmt::format("{} without data", count) : fmt::format("{} {}", count, word));
   }
-  for (const auto& judged : comparisons) without_data += store::has_data(judged) ? 0 : 1;
-  if (without_data > 0) parts.push_back(fmt::format("{} without data", without_data));
   return join(parts, ", ");
 }
 

@@ -39,7 +39,8 @@ void add_value(Candidate& candidate, const ComparedRun& run, double value)
   const double end_s = run.begin_unix_s + run.wall_s;
   const bool is_first = candidate.values.size() == 1;
   // A run without a time makes them unknown: a comparison with NaN is false, so the NaN stays.
-  candidate.first_begin_s = is_first || !(run.begin_unix_s >= candidate.first_begin_s) ? run.begin_unix_s : candidate.first_begin_s;
+  candidate.first_begin_s =
+      is_first || !(run.begin_unix_s >= candidate.first_begin_s) ? run.begin_unix_s : candidate.first_begin_s;
   candidate.last_end_s = is_first || !(end_s <= candidate.last_end_s) ? end_s : candidate.last_end_s;
 }
 
@@ -79,6 +80,7 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
   Sample sample{.candidate = {.name = std::move(name), .values = {}}};
   std::vector<double> node_hours;
   std::set<std::string_view> keys;
+  std::set<std::int64_t> seeds;
   for (const auto& run : runs) {
     if (run.is_control || (!run.key.empty() && !keys.insert(run.key).second)) continue;
     ++sample.runs;
@@ -88,11 +90,14 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
       ++sample.outlying;
     else
       add_value(sample.candidate, run, value_of(run, metric_row(metric)));
+    if (!std::isnan(value_of(run, metric_row(metric)))) seeds.insert(run.seed);
     count_target(sample, run);
     if (run.wall_s > 0) node_hours.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
   }
+  sample.seeds = seeds.size();
   sample.node_hours = moments_of(node_hours).mean;
-  sample.candidate.is_exact = !runs.empty() && std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.is_exact; });
+  sample.candidate.is_exact =
+      !runs.empty() && std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.is_exact; });
   auto& blocks = sample.candidate.blocks;
   if (std::all_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.empty(); })) blocks.clear();
   return sample;

@@ -71,13 +71,15 @@ struct Sample {
   std::size_t runs = 0, succeeded = 0;
   // Succeeded runs that diverged; of the others, those that reached their target accuracy, and those that have one.
   std::size_t diverged = 0, reached = 0, with_target = 0;
-  std::size_t outlying = 0; // succeeded runs that do not count, because they are outliers
+  std::size_t outlying = 0;         // succeeded runs that do not count, because they are outliers
+  std::size_t seeds = 0;            // different train.seed of the runs that have a value
   double node_hours = not_measured; // mean of nodes times wall_s of the runs that have a time
   std::string title{};              // of the point, as it is shown; empty: the candidate's name
 };
 
-// A run counts once, even if two studies have it. A succeeded run with a target that it did not reach counts with an infinite time. Runs that did not succeed and values that the
-// metric cannot have (a throughput of 0) are left out. Controls of a ladder are no part of a sample.
+// A run counts once, even if two studies have it. A succeeded run with a target that it did not reach counts with an infinite
+// time. Runs that did not succeed and values that the metric cannot have (a throughput of 0) are left out. Controls of a ladder
+// are no part of a sample.
 Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric);
 
 // Returns "0 of 3 runs reached the target", "1 of 1 run reached the target and 2 diverged".

@@ -241,6 +241,21 @@ Standing unranked(const Contest& contest, Metric metric, const Rule& rule)
   return standing;
 }
 
+// With one seed for all repeats no candidate is behind another one.
+void limit_to_seed(Standing& standing)
+{
+  std::vector<const Sample*> samples;
+  for (const auto& sample : standing.samples) samples.push_back(&sample);
+  standing.limit = limit_of_seeds(standing.metric, samples);
+  if (!standing.limit.is_set()) return;
+  for (auto& ranked : standing.ranked) {
+    if (ranked.rank != Rank::unknown) ranked.rank = Rank::open;
+    ranked.excluded_by.clear();
+    ranked.excluder.reset();
+    ranked.adjusted_p = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 // Ranks all samples, and sorts them by their places.
 void rank(std::span<Standing> standings)
 {
@@ -260,6 +275,7 @@ void rank(std::span<Standing> standings)
     std::vector<Sample> sorted;
     for (const auto& row : standing.ranked) sorted.push_back(std::move(standing.samples[row.candidate]));
     standing.samples = std::move(sorted);
+    limit_to_seed(standing);
   }
 }
 
@@ -293,13 +309,14 @@ std::string shown_name(const Standing& standing, std::size_t place) { return sho
 
 namespace {
 
-enum class Outcome { one, equivalent, several, none_reached, too_few_runs, nothing_to_rank };
+enum class Outcome { one, equivalent, several, none_reached, too_few_runs, nothing_to_rank, one_seed };
 
 Outcome outcome_of(const Standing& standing)
 {
   if (standing.ranked.size() < 2) return Outcome::nothing_to_rank;
   if (none_reached(standing)) return Outcome::none_reached;
   if (std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs) < 2) return Outcome::too_few_runs;
+  if (standing.limit.is_set()) return Outcome::one_seed;
   const auto best = may_be_best(standing);
   if (best.size() == 1) return Outcome::one;
   return standing.ranked[best.front()].rank == Rank::equivalent ? Outcome::equivalent : Outcome::several;
@@ -323,6 +340,14 @@ std::string hindrance(const Standing& standing)
   return "";
 }
 
+// "Undecided by time to target: for this one seed a is ahead, -4.5 % […] against b; the repeats trained with one seed, …".
+std::string one_seed_text(const Standing& standing, const std::string& metrics)
+{
+  const auto lead = lead_over_second(standing);
+  return "Undecided " + metrics + ": for this one seed " + shown(standing.samples.front()) + " is ahead" +
+         (lead.empty() ? "" : ", " + lead) + "; " + standing.limit.why + "; " + standing.limit.remedy;
+}
+
 // "Undecided between 2 of 6 by throughput", "a is the best of 6 by throughput at 2 ranks: +4.5 % …". `metrics`: "by throughput";
 // `place`: " at 2 ranks" or empty.
 std::string outcome_text(const Standing& standing, const std::string& metrics, const std::string& place)
@@ -338,6 +363,8 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
   case Outcome::too_few_runs:
     return "Undecided " + metrics + place +
            ": fewer than two candidates have 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
+  case Outcome::one_seed:
+    return one_seed_text(standing, metrics + place);
   case Outcome::several: {
     const auto why = hindrance(standing);
     return "Undecided between " + std::to_string(best.size()) + " of " + of_all +

@@ -32,6 +32,9 @@ bool is_decidable(const Judged& judged)
          std::isfinite(judged.comparison.interval.low);
 }
 
+// Whether there are enough runs for a verdict, or for saying why there is none.
+bool has_enough_runs(const Judged& judged) { return is_decidable(judged) || judged.comparison.has_no_scatter; }
+
 std::size_t fewest(const Judged& judged) { return std::min(judged.a.candidate.values.size(), judged.b.candidate.values.size()); }
 
 // How many more runs of each would decide. With fewer than `least_runs`, at least those that an interval needs.
@@ -58,6 +61,8 @@ std::string resolvable_text(const Judged& judged)
 
 std::string what_would_decide(const Judged& judged)
 {
+  if (judged.between.is_known())
+    return "; --against-now runs both again, interleaved, so that the scatter between studies does not count";
   const auto& more = judged.more;
   const bool in_rounds = judged.comparison.design == Design::paired || judged.comparison.design == Design::pooled;
   const auto runs = count_text(more.per_side, in_rounds ? "more repeat" : "more run") + (in_rounds ? "" : " of each");
@@ -97,12 +102,37 @@ std::string ranks_text(const Judged& judged)
   return "cannot tell" + p + why + what_would_decide(judged);
 }
 
+// ", with the scatter between 6 studies (1.2 %)", if the interval holds it.
+std::string between_text(const Judged& judged)
+{
+  if (!judged.between.is_known()) return "";
+  return ", with the scatter between " + std::to_string(judged.between.studies) + " studies (" +
+         two_digits(100 * judged.between.deviation()) + " %)";
+}
+
 std::string effect_and_interval(const Judged& judged)
 {
   const auto interval = interval_text(judged.comparison, judged.metric);
   return effect_text(judged.comparison.effect, judged.metric) + (interval.empty() ? "" : " " + interval) + " " +
          std::string(metric_row(judged.metric).words) +
-         (judged.comparison.design == Design::exact ? " (deterministic, so without an interval)" : "");
+         (judged.comparison.design == Design::exact ? " (deterministic, so without an interval)" : "") + between_text(judged);
+}
+
+// What the runs alone would show, and why that is no verdict.
+std::string limited_text(const Judged& judged)
+{
+  const auto why = "; " + judged.limit.why + "; " + judged.limit.remedy;
+  if (judged.comparison.method == Method::ranks) {
+    auto of_runs = judged;
+    of_runs.limit = {};
+    of_runs.comparison.verdict = judged.of_runs;
+    return (judged.of_runs == Verdict::cannot_tell ? "" : word_of(judged) + ": ") + ranks_text(of_runs) + why;
+  }
+  const auto lead =
+      judged.limit.kind == Limit::Kind::one_seed && judged.of_runs != Verdict::cannot_tell
+          ? "A is " + word_of(judged.of_runs, judged.metric) + (judged.of_runs == Verdict::equivalent ? " to B: " : " than B: ")
+          : std::string();
+  return word_of(judged) + (lead.empty() ? ": " : " ") + lead + effect_and_interval(judged) + why;
 }
 
 std::string undecided_text(const Judged& judged)
@@ -114,6 +144,16 @@ std::string undecided_text(const Judged& judged)
   if (is_decidable(judged)) return "cannot tell: " + effect_and_interval(judged) + what_would_decide(judged);
   return "cannot tell: fewer than 3 runs (" + std::to_string(judged.comparison.runs_a) + " of A, " +
          std::to_string(judged.comparison.runs_b) + " of B)" + resolvable_text(judged) + what_would_decide(judged);
+}
+
+Judged limited(Judged judged, const Limit& limit)
+{
+  if (!limit.is_set()) return judged;
+  judged.limit = limit;
+  judged.of_runs = judged.comparison.verdict;
+  judged.comparison.verdict = Verdict::cannot_tell;
+  if (has_enough_runs(judged)) judged.more = {}; // further runs like these would show no more
+  return judged;
 }
 
 } // namespace
@@ -134,11 +174,25 @@ Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& ru
                                                                    judged.comparison.b.count, rule.level);
   judged.more = needed(judged);
   judged.more_node_hours = static_cast<double>(judged.more.per_side) * (judged.a.node_hours + judged.b.node_hours);
+  return limited(std::move(judged), limit_of_seeds(metric, std::vector<const Sample*>{&judged.a, &judged.b}));
+}
+
+Judged across_studies(Judged judged, const Apart& apart)
+{
+  const auto& comparison = judged.comparison;
+  if (!is_of_machine(judged.metric) || !has_data(judged) || judged.limit.is_set() || comparison.design == Design::exact)
+    return judged;
+  if (!apart.between.is_known()) return limited(std::move(judged), apart.limit);
+  if (comparison.method == Method::ranks) return limited(std::move(judged), limit_of_ranks());
+  judged.comparison = across_studies(judged.comparison, apart.between);
+  judged.between = apart.between;
+  judged.more = {};
   return judged;
 }
 
 bool is_regression(const Judged& judged)
 {
+  if (judged.limit.is_set()) return false;
   if (judged.comparison.method == Method::ranks) return judged.comparison.verdict == Verdict::slower;
   return is_regression(judged.comparison);
 }
@@ -163,7 +217,11 @@ bool has_data(const Judged& judged) { return !judged.a.candidate.values.empty() 
 
 std::string word_of(const Judged& judged)
 {
-  return has_data(judged) ? word_of(judged.comparison.verdict, judged.metric) : "no data";
+  if (!has_data(judged)) return "no data";
+  if (judged.limit.kind == Limit::Kind::one_seed && has_enough_runs(judged)) return "for this one seed";
+  if (judged.limit.kind == Limit::Kind::apart && judged.of_runs != Verdict::cannot_tell)
+    return judged.of_runs == Verdict::equivalent ? "alike in these runs" : "different in these runs";
+  return word_of(judged.comparison.verdict, judged.metric);
 }
 
 std::string effect_text(double effect, Metric metric)
@@ -186,6 +244,7 @@ std::string interval_text(const Comparison& comparison, Metric metric)
 std::string sentence_of(const Judged& judged)
 {
   if (const auto missing = missing_text(judged); !missing.empty()) return "no data: " + missing;
+  if (judged.limit.is_set() && has_enough_runs(judged)) return limited_text(judged);
   if (judged.comparison.method == Method::ranks) return ranks_text(judged);
   const auto word = word_of(judged.comparison.verdict, judged.metric);
   switch (judged.comparison.verdict) {

@@ -4,6 +4,7 @@
 #include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/ranking.hpp"
 #include "store/analysis/verdict/compared_points.hpp"
+#include "store/analysis/verdict/limit.hpp"
 
 #include <optional>
 #include <span>
@@ -28,18 +29,26 @@ struct Judged {
   MoreRepeats more{};                                                // as more_repeats
   double more_node_hours = std::numeric_limits<double>::quiet_NaN(); // of these repeats, of A and of B together
   std::string title{};                                               // the name as it is shown; empty: the name
+  Limit limit{};                                                     // if it is set, the verdict is cannot_tell
+  Verdict of_runs = Verdict::cannot_tell;                            // with a limit: the verdict of these runs alone
+  BetweenStudies between{};                                          // if it is known, the interval holds it
 };
 
 // `scatter`: of all samples that the study has, for comparisons with too few runs.
 Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& rule, const Scatter& scatter);
 
+// The same of sides that were measured apart (apart_of): with the scatter between studies in its interval, or limited. Metrics
+// that do not depend on the machine, and deterministic runs, stay as they are.
+Judged across_studies(Judged judged, const Apart& apart);
+
 // Whether A is a regression from the reference B: is_regression, and by the rank test (times to target with misses) a verdict
 // `slower`, because a rank test has no interval.
 bool is_regression(const Judged& judged);
 
-// The verdict as one word or two: "faster", "slower", "equivalent", "cannot tell". Of accuracies: "better" and "worse".
+// The verdict as one word or a few: "faster", "slower", "equivalent", "cannot tell". Of accuracies: "better" and "worse".
 std::string word_of(Verdict verdict, Metric metric);
-// The same of a comparison; "no data" if A or B has no value, which is not the same as values that do not decide.
+// The same of a comparison; "no data" if A or B has no value, which is not the same as values that do not decide. With a limit
+// "for this one seed", or of sides that were measured apart "different in these runs" and "alike in these runs".
 std::string word_of(const Judged& judged);
 bool has_data(const Judged& judged);
 // Returns "+4.5 %" for the effect 1.045; of accuracies, "+1.20 points" for 0.012. Empty if it is NaN, infinite,
@@ -62,6 +71,7 @@ struct Standing {
   Scatter scatter;
   Rule rule;
   std::string title{}; // the contest as it is shown; empty: its name
+  Limit limit{};       // if it is set, no candidate is behind
 };
 Standing standing_of(std::string contest, Metric metric, std::vector<Sample> samples, const Rule& rule);
 // The rankings of each contest's points by each metric, in this order. Their p values are adjusted together, because one verdict

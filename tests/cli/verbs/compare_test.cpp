@@ -29,17 +29,28 @@ struct Plan {
   std::vector<double> times = {};
   std::string build = "build-1";
   double target = 0.9;
+  bool has_one_seed = false; // for all repeats
+};
+
+// When the runs of a study were measured: in turn with those of the other studies, or one after the other from this hour on.
+struct When {
+  bool in_turn = true;
+  double hour = 0;
 };
 
 // A home with studies whose runs measured what a test wants.
 class Studies {
  public:
-  void add(const std::string& name, const std::vector<Plan>& plans)
+  void add(const std::string& name, const std::vector<Plan>& plans, const When& when = {})
   {
     std::vector<PlannedRun> runs;
     ++seed_;
     for (const auto& plan : plans)
-      for (std::size_t i = 0; i < plan.throughputs.size(); ++i) runs.push_back(run(name, plan, i));
+      for (std::size_t i = 0; i < plan.throughputs.size(); ++i) {
+        runs.push_back(run(name, plan, i));
+        const auto at = static_cast<double>(i), in_turn = 1000 * at + static_cast<double>(seed_);
+        measure(runs.back(), name, when.in_turn ? in_turn : 3600 * when.hour + 100 * at);
+      }
     site_.study(runs, "sweep", 1700000000 + static_cast<double>(seed_), name);
     for (const auto* helper : {"", "-wal", "-shm"}) // dtctl makes the database again, with this study
       std::filesystem::remove(site_.home.database().string() + helper);
@@ -69,7 +80,7 @@ class Studies {
     auto spec = sample_spec(plan.ranks, static_cast<std::int64_t>(i));
     spec.name = name;
     spec.label = plan.label;
-    spec.train.seed = seed_;
+    spec.train.seed = 100 * seed_ + (plan.has_one_seed ? 0 : static_cast<std::int64_t>(i));
     spec.optimizer.learning_rate = 0.001 * static_cast<double>(1 + std::hash<std::string>{}(plan.label) % 1000);
     if (!plan.times.empty()) spec.train.target_accuracy = plan.target;
     const auto planned = plan_run(spec, plan.build, "data-1");
@@ -82,6 +93,17 @@ class Studies {
     put_file(attempt.end(), "exit 0 1700000101\n");
     keys_[name + "/" + plan.label].push_back(planned.key);
     return planned;
+  }
+
+  // The run was asked for by the study and ran for a minute from this second on.
+  void measure(const PlannedRun& run, const std::string& study, double second) const
+  {
+    const AttemptFolder attempt(site_.home.run(run.key), 1);
+    put_file(attempt.submission(), to_json(Submission{1, "token-1", "local", "study-" + study, 1700000000, "17"}));
+    auto begin = read_begin(attempt).value();
+    begin.unix_s = 1700000000 + second;
+    put_file(attempt.begin(), to_json(begin));
+    put_file(attempt.end(), "exit 0 " + std::to_string(static_cast<std::int64_t>(begin.unix_s) + 60) + "\n");
   }
 
   Site site_;
@@ -150,6 +172,90 @@ TEST_CASE("a file of dtctl export is a reference, too")
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.err, Contains(message));
   }
+}
+
+TEST_CASE("studies that were measured apart are no faster and no slower, and the first lines say what separates them")
+{
+  Studies studies;
+  studies.add("old", {{"", 2, {100, 101, 99}}}, {.in_turn = false, .hour = 0});
+  studies.add("new", {{"", 2, {80, 81, 79}}}, {.in_turn = false, .hour = 50});
+  const auto found = studies.json({"compare", "new", "--reference", "old", "--junit", "junit.xml"});
+  CHECK(found.at("exit_code") == 0);
+  CHECK(found.at("separation").at("interleaved") == false);
+  CHECK(found.at("separation").at("later") == "a");
+  CHECK(found.at("separation").at("apart_s").get<double>() == Approx(50 * 3600 - 260));
+  CHECK(found.at("comparisons")[0].at("verdict") == "different in these runs");
+  CHECK(found.at("comparisons")[0].at("limit") == "apart");
+  CHECK(found.at("comparisons")[0].at("regression") == false);
+  CHECK(found.at("regressions").empty());
+  CHECK_THAT(read_file(studies.file("junit.xml")), Contains("skipped=\"1\"") && Contains("different in these runs"));
+  const auto text = studies.run({"compare", "new", "old"}).out;
+  CHECK_THAT(text, Contains("apart  the runs of A began 2d1h after those of B had ended\n"));
+  CHECK(text.find("apart") < text.find("point"));
+  CHECK_THAT(text, Contains("--against-now runs both again"));
+}
+
+TEST_CASE("a regression across days is found where studies of the same work tell how far days differ")
+{
+  Studies studies;
+  for (const int day : {0, 1, 2, 3})
+    studies.add("good-" + std::to_string(day), {{"", 2, {100.0 + day, 101.0 + day, 99.0 + day}}},
+                {.in_turn = false, .hour = 24.0 * day});
+  studies.add("bad", {{"", 2, {80, 81, 79}, {}, "build-2"}}, {.in_turn = false, .hour = 80});
+  studies.add("near", {{"", 2, {98.5, 98, 98.2}, {}, "build-2"}}, {.in_turn = false, .hour = 82});
+  studies.add("late", {{"", 2, {80, 81, 79}, {}, "build-2"}}, {.in_turn = false, .hour = 480});
+  const auto found = studies.json({"compare", "bad", "--reference", "good-3"});
+  CHECK(found.at("exit_code") == 5);
+  CHECK(found.at("comparisons")[0].at("verdict") == "slower");
+  CHECK(found.at("comparisons")[0].at("between_studies") == 4);
+  CHECK(found.at("comparisons")[0].at("between_deviation").get<double>() == Approx(0.0127).epsilon(0.02));
+  CHECK(studies.comparison({"near", "good-3"}).at("verdict") == "cannot tell");
+  const auto late = studies.json({"compare", "late", "--reference", "good-3"});
+  CHECK(late.at("exit_code") == 0);
+  CHECK(late.at("comparisons")[0].at("verdict") == "different in these runs");
+  CHECK_THAT(late.at("comparisons")[0].at("sentence").get<std::string>(),
+             Contains("the 4 studies of the same work lie within 3d"));
+}
+
+TEST_CASE("candidates from studies that were measured apart are not ranked")
+{
+  Studies studies;
+  studies.add("a", {{"rate=1", 2, {100, 101, 99}}}, {.in_turn = false, .hour = 0});
+  studies.add("b", {{"rate=2", 2, {120, 121, 119}}}, {.in_turn = false, .hour = 30});
+  const auto ranking = studies.json({"compare", "all"}).at("rankings").at(0);
+  CHECK(ranking.at("may_be_best").size() == 2);
+}
+
+TEST_CASE("times to the target and accuracies of one seed have no verdict across candidates")
+{
+  Studies studies;
+  const std::vector<double> flat{100, 100.1, 99.9};
+  studies.add("one",
+              {{"a", 2, flat, {1, 1.01, 0.99}, "build-1", 0.9, true}, {"b", 2, flat, {2, 2.01, 1.99}, "build-1", 0.9, true}});
+  studies.add("each", {{"a", 2, flat, {1, 1.01, 0.99}}, {"b", 2, flat, {2, 2.01, 1.99}}});
+  const auto ranking = [&](const char* study) {
+    return studies.json({"compare", study, "--metric", "time-to-target"}).at("rankings").at(0);
+  };
+  CHECK(ranking("one").at("limit") == "one-seed");
+  CHECK(ranking("one").at("may_be_best").size() == 2);
+  CHECK(ranking("each").at("limit").is_null());
+  CHECK(ranking("each").at("may_be_best") == Json{"a"});
+  CHECK_THAT(studies.run({"results", "one"}).out, Contains("for this one seed a is ahead") && Contains("study.vary_seed: true"));
+  const auto pair = studies.comparison({"one/b", "--reference", "one/a", "--metric", "time-to-target"});
+  CHECK(pair.at("verdict") == "for this one seed");
+  CHECK(pair.at("limit") == "one-seed");
+  CHECK(studies.run({"compare", "one/b", "--reference", "one/a", "--metric", "time-to-target"}).exit_code == 0);
+  CHECK(studies.run({"compare", "each/b", "--reference", "each/a", "--metric", "time-to-target"}).exit_code == 5);
+}
+
+TEST_CASE("what cannot be run again beside A is refused")
+{
+  const ThreeStudies studies;
+  REQUIRE(studies.run({"export", "one", "--format", "json", "-o", "one.json"}).ok());
+  CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--against-now"}).err, Contains("not a file"));
+  CHECK_THAT(studies.run({"compare", "slow", "--against-now"}).err, Contains("--against-now needs B"));
+  CHECK_THAT(studies.run({"compare", "slow", "one", "--against-now"}).err,
+             Contains("another build of dtengine than the current one"));
 }
 
 TEST_CASE("points of two studies are compared by label and size, and those without a partner are named")

@@ -131,14 +131,55 @@ TEST_CASE("conditions see the size, and can leave a size out of some points")
                "[train.seed=2 ranks>=2] }\n") == Names{"seed=1 ranks=1", "seed=1 ranks=2", "seed=1 ranks=4", "seed=2 ranks=1"});
 }
 
-TEST_CASE("repeats train alike unless their seed is to vary")
+TEST_CASE("repeats have different seeds where the training is measured, and one seed where only the throughput is")
 {
-  const auto same = plan_of(minimal("study: { repeats: 3 }\n"));
-  CHECK(same.runs[2].train.seed == 1);
-  CHECK(same.runs[2].repeat == 2);
-  const auto varied = plan_of(minimal("study: { repeats: 3, vary_seed: true }\n"));
-  CHECK(varied.runs[0].train.seed == 1);
-  CHECK(varied.runs[2].train.seed == 3);
+  const auto seeds = [](const std::string& text) {
+    std::set<std::int64_t> found;
+    for (const auto& run : plan_of(text).runs) found.insert(run.train.seed);
+    return found;
+  };
+  using Seeds = std::set<std::int64_t>;
+  const std::string repeats = "study: { repeats: 3 }\n", silent = "train: { global_batch: 64, epochs: 1, eval_every_epochs: 0";
+  const auto own = [&](const std::string& metrics) {
+    return "version: 1\nname: own\nprogram: { command: [train]" + metrics + " }\n" + repeats;
+  };
+  const auto engine = [&](const std::string& train) {
+    return "version: 1\nname: r\nmodel: { name: lenet }\ndata: { name: digits }\n" + train + repeats;
+  };
+  CHECK(seeds(minimal(repeats)) == Seeds{1, 2, 3}); // evaluated after each epoch
+  CHECK(seeds(engine(silent + " }\n")) == Seeds{1});
+  CHECK(seeds(engine(silent + ", target_accuracy: 0.9 }\n")) == Seeds{1, 2, 3});
+  CHECK(seeds(engine("train: { global_batch: 64, epochs: 1, modelled_rate: 1000 }\n")) == Seeds{1, 2, 3});
+  CHECK(seeds(minimal("study: { repeats: 3, vary_seed: false }\n")) == Seeds{1});
+  CHECK(seeds(engine(silent + " }\n") + "sweep: { matrix: { train.target_accuracy: [0, 0.9] } }\n") == Seeds{1, 2, 3});
+  CHECK(seeds(minimal(repeats + "sweep: { matrix: { train.seed: [5, 9] } }\n")) == Seeds{5, 9});
+  CHECK(seeds(own("")) == Seeds{1});
+  CHECK(seeds(own(", metrics: { throughput: 'rate ([0-9]+)' }")) == Seeds{1});
+  CHECK(seeds(own(", metrics: { accuracy_percent: 'right ([0-9]+)' }")) == Seeds{1, 2, 3});
+}
+
+TEST_CASE("a simulated study has one seed, because it computes no accuracy")
+{
+  const auto plan =
+      plan_of("version: 1\nname: r\nmodel: { name: lenet }\ndata: { name: synthetic, train_samples: 1024 }\n"
+              "train: { global_batch: 64, epochs: 1, modelled_rate: 1000, target_accuracy: 0.9 }\nsync: { allreduce: ring }\n"
+              "resources: { platform: ethernet-10g }\nstudy: { repeats: 2 }\n");
+  REQUIRE(plan.runs.size() == 2);
+  CHECK(plan.runs[1].train.seed == 1);
+  CHECK_FALSE(plan.runs[1].study.vary_seed);
+}
+
+TEST_CASE("all labels and sizes of a study have the same seed in the same repeat")
+{
+  const auto plan =
+      plan_of(minimal("study: { mode: strong, ranks: [1, 2, 4], repeats: 3 }\n"
+                      "sweep: { matrix: { optimizer.learning_rate: [0.1, 0.2] }, include: [{ train.target_accuracy: "
+                      "0.9, train.eval_every_epochs: 0 }] }\n"));
+  REQUIRE(plan.runs.size() == 27);
+  for (const auto& run : plan.runs) {
+    CHECK(run.train.seed == 1 + run.repeat);
+    CHECK(run.study.vary_seed);
+  }
 }
 
 TEST_CASE("more than a million runs are refused before they are made")

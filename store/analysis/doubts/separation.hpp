@@ -1,0 +1,53 @@
+// What separates two sides of a comparison beside what is compared: when, where and with what they were measured. Pure functions.
+#pragma once
+
+#include "core/record/field.hpp"
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::store {
+
+// When and where a run was measured. Empty texts and NaN: not known.
+struct Measured {
+  std::string study; // id of the study that asked for the run
+  double begin_unix_s = not_measured, end_unix_s = not_measured;
+  std::set<std::string> hosts;
+  // What the run depended on, by the names of fact_names(): "processors" -> "AMD EPYC 7763".
+  std::map<std::string, std::string> facts{};
+  double busy_share = not_measured; // of the cores that its ranks needed: taken by other processes and other virtual machines
+};
+
+// In the order in which differences are told: processors, kernels, MPI libraries, …
+const std::vector<std::string>& fact_names();
+
+// Something that differs between the sides, as text: {"hosts", "node[1-4]", "node[5-8]"}.
+struct SeparateFact {
+  std::string name, a, b;
+};
+
+struct Separation {
+  // Whether the sides may be compared as they are: they come from the same studies without a pause, or their runs alternated
+  // in time. Runs of one study are shuffled in rounds, so that what changes from hour to hour meets both sides alike.
+  bool is_together = false;
+  double apart_s = 0; // from the end of the earlier side to the begin of the later one; 0: they overlap. NaN: not known
+  bool a_is_later = false;
+  bool other_hosts = false;          // the sides have no host in common
+  bool other_processors = false;     // their processors are known and differ
+  bool is_same_kind = false;         // the processors are known and equal, or the hosts are the same
+  std::vector<SeparateFact> facts{}; // without the times
+};
+
+// `a` and `b`: the succeeded runs of the sides.
+Separation separation_of(std::span<const Measured> a, std::span<const Measured> b);
+
+// Returns "3d2h apart on other hosts"; "apart by an unknown time" if it is not known.
+std::string describe(const Separation& separation);
+
+// Returns "the runs of A began 3d2h after those of B had ended", or less if less is known.
+std::string time_text(const Separation& separation);
+
+} // namespace dt::store

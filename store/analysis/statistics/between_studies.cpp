@@ -1,0 +1,102 @@
+#include "store/analysis/statistics/between_studies.hpp"
+
+#include "core/error.hpp"
+#include "store/analysis/statistics/distributions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace dt::store {
+namespace {
+
+// Groups of studies that are connected by works that they have in common. Each study is mapped to one study of its group.
+class Groups {
+ public:
+  void join(const std::string& a, const std::string& b) { group_[root(a)] = root(b); }
+  std::string root(const std::string& study)
+  {
+    const auto next = group_.try_emplace(study, study).first->second;
+    return next == study ? study : group_[study] = root(next);
+  }
+  std::size_t studies() const { return group_.size(); }
+  std::size_t groups() const
+  {
+    return static_cast<std::size_t>(
+        std::count_if(group_.begin(), group_.end(), [](const auto& entry) { return entry.first == entry.second; }));
+  }
+
+ private:
+  std::map<std::string, std::string> group_;
+};
+
+// Sums of squares and their degrees of freedom.
+struct Squares {
+  double sum = 0, freedom = 0;
+  void add(double squares, double more)
+  {
+    sum += squares;
+    freedom += more;
+  }
+  double variance() const { return freedom > 0 ? sum / freedom : 0; }
+};
+
+std::vector<double> means_of(const RepeatedWork& work)
+{
+  std::vector<double> means;
+  for (const auto& study : work) means.push_back(study.moments.mean);
+  return means;
+}
+
+// The part of a study's own scatter that the means of studies with more runs lack.
+double additional(const BetweenStudies& between, double runs)
+{
+  return std::max(0.0, between.within * (1 / runs - 1 / between.runs));
+}
+
+} // namespace
+
+double BetweenStudies::deviation() const { return std::sqrt(variance); }
+
+BetweenStudies between_studies_of(std::span<const RepeatedWork> works)
+{
+  Groups groups;
+  Squares between, within;
+  double studies = 0, inverse_runs = 0;
+  for (const auto& work : works) {
+    if (work.size() < 2) continue;
+    const auto means = moments_of(means_of(work));
+    between.add(means.variance * (means.count - 1), means.count - 1);
+    for (const auto& [study, moments] : work) {
+      groups.join(study, work.front().study);
+      if (moments.count > 1) within.add(moments.variance * (moments.count - 1), moments.count - 1);
+      inverse_runs += 1 / moments.count;
+      ++studies;
+    }
+  }
+  BetweenStudies result{.freedom = static_cast<double>(groups.studies() - groups.groups()), .studies = groups.studies()};
+  if (result.freedom < least_between_freedom) return result;
+  result.variance = between.variance();
+  result.runs = studies / inverse_runs;
+  result.within = within.variance();
+  return result;
+}
+
+Comparison across_studies(Comparison comparison, const BetweenStudies& between)
+{
+  if (comparison.method != Method::ratio || comparison.design != Design::independent || !between.is_known())
+    throw Error(ErrorKind::internal,
+                "across_studies: a comparison of independent ratios and a known scatter between studies are needed");
+  if (!std::isfinite(comparison.interval.low)) return comparison;
+  const double variance =
+      2 * between.variance + additional(between, comparison.a.count) + additional(between, comparison.b.count);
+  const Estimate estimate{std::log(comparison.effect), std::sqrt(variance), between.freedom};
+  const auto wide = confidence_interval(estimate, comparison.rule.level);
+  comparison.interval.low = std::min(comparison.interval.low, std::exp(wide.low));
+  comparison.interval.high = std::max(comparison.interval.high, std::exp(wide.high));
+  comparison.p = std::max(comparison.p, two_sided_p(estimate));
+  comparison.verdict = verdict_of_ratio(comparison.interval, comparison.rule.margin, comparison.rule.better);
+  return comparison;
+}
+
+} // namespace dt::store

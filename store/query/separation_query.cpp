@@ -1,0 +1,176 @@
+#include "store/query/separation_query.hpp"
+
+#include "core/spec/run_key.hpp"
+#include "core/text.hpp"
+#include "store/database/schema.hpp"
+#include "store/database/sqlite.hpp"
+#include "store/query/key_list.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace dt::store {
+namespace {
+
+// The names of facts in the table `environment`, and in Measured.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> fact_columns{{{"cpu_model", "processors"},
+                                                                                     {"kernel", "kernels"},
+                                                                                     {"clock_governor", "clock governors"},
+                                                                                     {"mpi_version", "MPI libraries"},
+                                                                                     {"dnnl_version", "oneDNN versions"},
+                                                                                     {"compiler", "compilers"}}};
+
+std::string build_text(const std::string& build)
+{
+  constexpr std::string_view files = "files-";
+  return build.starts_with(files) ? "files " + short_key(std::string_view(build).substr(files.size())) : short_key(build);
+}
+
+// By key: the runs that have succeeded, with their times and builds.
+std::map<std::string, Measured> times_of(Connection& connection, const std::string& keys)
+{
+  auto s = connection.statement(
+      "SELECT runs.key, attempts.study_key, begin_unix_s, coalesce(end_unix_s, begin_unix_s + results.wall_s), engine_build, "
+      "attempts.host, (SELECT max(coalesce(others_share, 0) + coalesce(steal_share, 0)) FROM machine_loads WHERE "
+      "machine_loads.run_id = runs.id AND machine_loads.attempt = runs.attempt) FROM json_each(?) AS wanted "
+      "JOIN runs ON runs.key = wanted.value JOIN results ON results.run_id = runs.id "
+      "JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt WHERE runs.state = 'succeeded'");
+  s.bind(keys);
+  std::map<std::string, Measured> found;
+  while (s.next()) {
+    auto& run = found[s.text(0)];
+    run = {.study = s.text(1), .begin_unix_s = s.real(2), .end_unix_s = s.real(3), .hosts = {}, .busy_share = s.real(6)};
+    if (const auto build = s.text(4); !build.empty()) run.facts["builds"] = build_text(build);
+    if (const auto host = s.text(5); !host.empty()) run.hosts.insert(host);
+  }
+  return found;
+}
+
+void add_hosts(Connection& connection, const std::string& keys, std::map<std::string, Measured>& runs)
+{
+  auto s = connection.statement("SELECT DISTINCT runs.key, ranks.host FROM json_each(?) AS wanted JOIN runs ON runs.key = "
+                                "wanted.value JOIN ranks ON ranks.run_id = runs.id WHERE ranks.host <> ''");
+  s.bind(keys);
+  while (s.next())
+    if (const auto run = runs.find(s.text(0)); run != runs.end()) run->second.hosts.insert(s.text(1));
+}
+
+void add_facts(Connection& connection, const std::string& keys, std::map<std::string, Measured>& runs)
+{
+  auto s = connection.statement("SELECT runs.key, environment.name, environment.value FROM json_each(?) AS wanted JOIN runs ON "
+                                "runs.key = wanted.value JOIN environment ON environment.run_id = runs.id");
+  s.bind(keys);
+  while (s.next()) {
+    const auto fact =
+        std::find_if(fact_columns.begin(), fact_columns.end(), [&](const auto& column) { return column.first == s.text(1); });
+    const auto run = runs.find(s.text(0));
+    if (fact != fact_columns.end() && run != runs.end()) run->second.facts[std::string(fact->second)] = s.text(2);
+  }
+}
+
+// "(other.ranks IS this.ranks AND …)": whether two rows of `runs` do the same work.
+std::string same_work()
+{
+  std::vector<std::string> columns{"ranks", "engine_build", "data_id"};
+  for (const auto* key : column_keys())
+    if (key->identity && key->path != "train.seed") columns.push_back(column_of(*key));
+  std::vector<std::string> conditions;
+  for (const auto& column : columns) conditions.push_back("other." + column + " IS this." + column);
+  return "(" + join(conditions, " AND ") + ")";
+}
+
+// The column of `results` that holds the metric.
+std::string column_of(Metric metric)
+{
+  switch (metric) {
+  case Metric::time_to_target:
+    return "time_to_accuracy_s";
+  case Metric::step_time:
+    return "step_p50_s";
+  default:
+    return "throughput";
+  }
+}
+
+// One run of a repeated work.
+struct RepeatedRun {
+  std::string key, study, hosts;
+  double begin_unix_s = not_measured, value = not_measured;
+};
+
+std::vector<RepeatedRun> runs_of_same_work(Connection& connection, const std::string& key, Metric metric)
+{
+  static const auto condition = same_work();
+  auto s = connection.statement(
+      "SELECT other.key, attempts.study_key, attempts.begin_unix_s, results." + column_of(metric) +
+      ", (SELECT group_concat(host) FROM (SELECT DISTINCT host FROM ranks WHERE ranks.run_id = other.id ORDER BY host)) "
+      "FROM runs AS this JOIN runs AS other ON " +
+      condition +
+      " JOIN results ON results.run_id = other.id JOIN attempts ON attempts.run_id = other.id AND attempts.attempt = "
+      "other.attempt "
+      "LEFT JOIN environment AS here ON here.run_id = this.id AND here.name = 'cpu_model' "
+      "LEFT JOIN environment AS there ON there.run_id = other.id AND there.name = 'cpu_model' "
+      "WHERE this.key = ? AND other.state = 'succeeded' AND there.value IS here.value AND attempts.study_key <> '' AND "
+      "results.diverged_step IS NULL");
+  s.bind(key);
+  std::vector<RepeatedRun> runs;
+  while (s.next())
+    if (s.real(3) > 0 && std::isfinite(s.real(3)))
+      runs.push_back({.key = s.text(0), .study = s.text(1), .hosts = s.text(4), .begin_unix_s = s.real(2), .value = s.real(3)});
+  return runs;
+}
+
+RepeatedWork work_of(const std::vector<RepeatedRun>& runs)
+{
+  std::map<std::string, std::vector<double>> values;
+  for (const auto& run : runs) values[run.study].push_back(run.value);
+  RepeatedWork work;
+  for (const auto& [study, of_study] : values) work.push_back({study, log_moments(of_study)});
+  return work;
+}
+
+double longest_time(const std::vector<RepeatedRun>& runs)
+{
+  double first = not_measured, last = not_measured;
+  for (const auto& run : runs) {
+    first = std::fmin(first, run.begin_unix_s);
+    last = std::fmax(last, run.begin_unix_s);
+  }
+  return last > first ? last - first : 0;
+}
+
+} // namespace
+
+std::vector<Measured> measured_of(Database& database, const std::vector<std::string>& keys)
+{
+  auto& connection = database.impl().connection;
+  const auto list = json_list(keys);
+  auto by_key = times_of(connection, list);
+  add_hosts(connection, list, by_key);
+  add_facts(connection, list, by_key);
+  std::vector<Measured> runs;
+  for (auto& [key, run] : by_key) runs.push_back(std::move(run));
+  return runs;
+}
+
+Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric)
+{
+  auto& connection = database.impl().connection;
+  Repetitions repetitions;
+  std::set<std::string> seen, host_sets;
+  for (const auto& key : {key_a, key_b}) {
+    if (key.empty() || seen.contains(key)) continue; // B does the same work as A
+    const auto runs = runs_of_same_work(connection, key, metric);
+    for (const auto& run : runs) seen.insert(run.key), host_sets.insert(run.hosts);
+    repetitions.works.push_back(work_of(runs));
+    repetitions.longest_s = std::max(repetitions.longest_s, longest_time(runs));
+  }
+  repetitions.host_sets = host_sets.size();
+  return repetitions;
+}
+
+} // namespace dt::store
