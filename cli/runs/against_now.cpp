@@ -188,8 +188,11 @@ AgainstNow run_against_now(Context& context, ResultsStore& results, const Compar
   resolved.study = study_of(resolved.runs, recipe_path_of(results.home(), a));
   context.messages.info("{} runs of A and B again, interleaved: {} ({})", resolved.runs.size(), resolved.study.name,
                         short_key(resolved.study.id));
-  AgainstNow now{
-      .code = submit_and_wait(context, results, resolved, {.wait = true}), .study = resolved.study.id, .a = {}, .b = {}};
+  SubmissionOptions options;
+  options.wait = true;
+  AgainstNow now;
+  now.study = resolved.study.id;
+  now.code = submit_and_wait(context, results, resolved, options);
   if (now.code != ExitCode::ok && now.code != ExitCode::runs_failed) return now;
   now.a = side_now(results, now.study, by, "A", a);
   now.b = side_now(results, now.study, by, "B", b);

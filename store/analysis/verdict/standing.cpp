@@ -344,8 +344,9 @@ std::string hindrance(const Standing& standing)
 std::string one_seed_text(const Standing& standing, const std::string& metrics)
 {
   const auto lead = lead_over_second(standing);
-  return "Undecided " + metrics + ": for this one seed " + shown(standing.samples.front()) + " is ahead" +
-         (lead.empty() ? "" : ", " + lead) + "; " + standing.limit.why + "; " + standing.limit.remedy;
+  const auto ahead = lead.starts_with("ahead") ? " is " + lead : " is ahead" + (lead.empty() ? "" : ", " + lead);
+  return "Undecided " + metrics + ": for this one seed " + shown(standing.samples.front()) + ahead + "; " + standing.limit.why +
+         "; " + standing.limit.remedy;
 }
 
 // "Undecided between 2 of 6 by throughput", "a is the best of 6 by throughput at 2 ranks: +4.5 % …". `metrics`: "by throughput";
