@@ -6,6 +6,7 @@
 #include "core/record/prediction_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -141,26 +142,43 @@ void print_backtests(Context& context, const std::vector<Answer>& answers, bool 
   }))));
 }
 
-// What changes on the way to each predicted size, or may, and what the measured sizes leave open there.
+// "the latency of the network and the speed of additions".
+std::string in_words(const std::vector<store::Parameter>& parameters)
+{
+  std::vector<std::string> words;
+  for (const auto parameter : parameters) words.emplace_back(store::in_words(parameter));
+  return join(words, " and ");
+}
+
+// What changes on the way to a predicted size, or may, and what the measured sizes leave open there; `size` names the size.
+void print_changes_of(Context& context, const store::SeriesTraits& traits, const store::Prediction& prediction,
+                      const std::string& size)
+{
+  for (const auto& change : prediction.changes) context.out.field("", size, text_cell(change.text));
+  if (prediction.open.empty()) return;
+  auto text = "the measured sizes leave open " + in_words(prediction.open);
+  if (prediction.measure < prediction.at.size)
+    text += fmt::format("; a measurement of {} would tell", store::in_units(traits, prediction.measure));
+  context.out.field("", size, text_cell(text));
+}
+
 void print_changes(Context& context, const std::vector<Answer>& answers)
 {
+  std::vector<std::string> labels;
+  for (const auto& answer : answers) labels.push_back(answer.measured.series);
+  const store::PointLabels shown(labels);
   Json list = Json::array();
   for (const auto& [measured, forecast] : answers)
     for (const auto& prediction : forecast.predictions) {
-      auto size = store::in_units(measured.traits, prediction.at.size);
-      if (!measured.series.empty()) size = measured.series + ", " + size;
-      for (const auto& change : prediction.changes) {
+      const auto size = store::in_units(measured.traits, prediction.at.size);
+      print_changes_of(context, measured.traits, prediction,
+                       measured.series.empty() ? size : shown.shown(measured.series) + ", " + size);
+      for (const auto& change : prediction.changes)
         list.push_back({{"series", measured.series},
                         {"size", prediction.at.size},
                         {"change", store::name_of(change.kind)},
                         {"certain", change.is_certain},
                         {"text", change.text}});
-        context.out.field("", size, text_cell(change.text));
-      }
-      for (const auto parameter : prediction.open)
-        context.out.field("", size,
-                          text_cell(fmt::format("the measured sizes leave open {}; {} would tell it", store::in_words(parameter),
-                                                store::in_units(measured.traits, prediction.measure))));
     }
   context.out.data("changes", std::move(list));
 }
