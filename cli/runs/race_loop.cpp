@@ -6,17 +6,17 @@
 #include "cli/output/label_columns.hpp"
 #include "cli/output/run_tables.hpp"
 #include "cli/runs/follow.hpp"
+#include "cli/runs/raced_study.hpp"
 #include "cli/runs/selectors.hpp"
 #include "core/natural_key.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
-#include "store/analysis/statistics/race.hpp"
+#include "store/analysis/verdict/race_verdict.hpp"
 #include "store/query/doubts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -26,19 +26,6 @@
 
 namespace dt::cli {
 namespace {
-
-constexpr std::int64_t least_first = 3; // fewer runs have no interval
-constexpr double default_margin = 0.03;
-
-store::RaceRule rule_of(const StudySpec& study)
-{
-  const auto& until = study.until;
-  const auto first = std::max(least_first, study.repeats);
-  return {.margin = until.interval > 0 ? until.interval : default_margin,
-          .first = first,
-          .most = std::max(first, until.max_repeats),
-          .better = until.metric == RaceMetric::throughput ? store::Better::larger : store::Better::smaller};
-}
 
 // A point and its planned runs, by repeat.
 struct Point {
@@ -50,8 +37,9 @@ struct Point {
 class RaceLoop {
  public:
   // `all` holds the most repeats of every point.
-  RaceLoop(Context& context, Resolved all, const store::RaceRule& rule, const UntilSpec& until, SubmissionOptions options)
-      : context_(context), all_(std::move(all)), rule_(rule), until_(until), options_(std::move(options)), results_(context)
+  RaceLoop(Context& context, Resolved all, const StudySpec& study, SubmissionOptions options)
+      : context_(context), all_(std::move(all)), record_(race_of_recipe(study)), rule_(rule_of(record_)),
+        budget_node_hours_(study.until.budget_node_hours), options_(std::move(options)), results_(context)
   {
     options_.wait = true;
     for (std::size_t i = 0; i < all_.runs.size(); ++i) point_of(all_.runs[i].spec).runs.push_back(i);
@@ -61,7 +49,7 @@ class RaceLoop {
     for (auto& point : points_)
       std::sort(point.runs.begin(), point.runs.end(),
                 [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
-    id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule.first));
+    id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule_.first));
     std::vector<std::string> labels;
     for (const auto& point : points_) labels.push_back(point.series);
     shown_ = store::PointLabels(labels, all_.study.labels);
@@ -110,17 +98,11 @@ class RaceLoop {
     return rows;
   }
 
-  // Nothing: the run is missing. It has not ended, or it ended without success before this call, which tries it once more. NaN:
-  // it ended without a value in this call.
+  // Nothing: the run is missing. It has not ended, or it ended without success before this call, which tries it once more.
   std::optional<double> value_of(const store::RunRow& row) const
   {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    if (!is_final(row.state)) return std::nullopt;
-    if (row.state != RunState::succeeded) return tried_.contains(row.key) ? std::optional(none) : std::nullopt;
-    if (until_.metric == RaceMetric::throughput) return row.figure("throughput");
-    if (row.has_diverged() || !row.knows_target()) return none;
-    const double time_s = row.figure("time_to_accuracy_s");
-    return std::isnan(time_s) ? std::numeric_limits<double>::infinity() : time_s;
+    if (row.state != RunState::succeeded && !tried_.contains(row.key)) return std::nullopt;
+    return race_value(row, record_);
   }
 
   std::vector<store::RacePoint> race_points(const std::map<std::string, store::RunRow>& rows) const
@@ -154,7 +136,7 @@ class RaceLoop {
   // allow them; empty if it does.
   std::string budget_limit(const store::Race& race, const std::map<std::string, store::RunRow>& rows) const
   {
-    if (until_.budget_node_hours <= 0 || rows.empty()) return "";
+    if (budget_node_hours_ <= 0 || rows.empty()) return "";
     double spent = 0, ended = 0;
     for (const auto& [key, row] : rows) {
       const double wall_s = row.figure("wall_s");
@@ -168,9 +150,9 @@ class RaceLoop {
       return row == rows.end() || !value_of(row->second);
     });
     const double needed = ended > 0 ? spent / ended * static_cast<double>(more) : 0;
-    if (spent + needed <= until_.budget_node_hours) return "";
+    if (spent + needed <= budget_node_hours_) return "";
     return fmt::format("the budget: {:.3g} of {:.3g} node-hours are spent, and the next {} runs would need about {:.3g}", spent,
-                       until_.budget_node_hours, more, needed);
+                       budget_node_hours_, more, needed);
   }
 
   // Submits the runs of the next look and waits for all of them.
@@ -180,6 +162,7 @@ class RaceLoop {
     Resolved now{
         .kind = all_.kind, .engine = all_.engine, .simulator = all_.simulator, .runs = {}, .study = all_.study, .duplicates = 0};
     now.study.id = id_;
+    now.study.race = record_;
     now.study.run_keys.clear();
     now.study.run_names.clear();
     for (const auto run : runs) {
@@ -212,8 +195,8 @@ class RaceLoop {
     const auto facts = deciding_facts(store::doubts_of(results_.database(), id_, keys_of(selection.runs)));
     auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
                               store::scaling_of_study(results_.database(), id_), facts);
-    // The rule of the race decides: a ranking of the same runs, which does not know how often they were looked at, may differ.
-    if (verdict.kind == "candidates") verdict.text = {race_headline(race, limit, facts)};
+    if (verdict.kind == "candidates")
+      verdict = {verdict.kind, store::race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};
     print_verdict(context_, verdict);
     print_outcome(context_, selection.runs);
     return exit_code_of(selection.runs);
@@ -235,37 +218,6 @@ class RaceLoop {
     return table_of("race", before(labels, columns), places, std::identity(), "no points");
   }
 
-  // Which candidates the race ended with.
-  std::string race_headline(const store::Race& race, const std::string& limit, const std::vector<std::string>& facts) const
-  {
-    std::vector<std::string> best;
-    std::size_t open = 0;
-    for (std::size_t p = 0; p < points_.size(); ++p) {
-      const auto& standing = race.standings[p];
-      open += standing.is_open || standing.reason.empty() ? 1 : 0;
-      if (standing.is_best) best.push_back(shown_.shown(points_[p].series) + size_of(p));
-    }
-    auto text = fmt::format("Decided after {} repeats: {} {} the best of {}", race.repeats, join(best, ", "),
-                            best.size() == 1 ? "is" : "are", points_.size());
-    if (best.empty()) text = fmt::format("No candidate has a value after {} repeats", race.repeats);
-    if (open > 0)
-      text =
-          fmt::format("Undecided between {} of {}", open, points_.size()) +
-          (limit.empty() ? fmt::format(" after {} repeats, the most that are allowed", race.repeats) : ", because of " + limit);
-    for (const auto& fact : facts) text += "; " + fact;
-    return text;
-  }
-
-  // " at 2 ranks", if the study has several sizes.
-  std::string size_of(std::size_t point) const
-  {
-    const auto is_like = [&](const Point& other) {
-      return other.ranks == points_[point].ranks && other.nodes == points_[point].nodes;
-    };
-    if (std::all_of(points_.begin(), points_.end(), is_like)) return "";
-    return " at " + store::size_text(points_[point].nodes, points_[point].ranks);
-  }
-
   std::int64_t count_ended(std::size_t point, const Selection& selection) const
   {
     return std::count_if(points_[point].runs.begin(), points_[point].runs.end(), [&](auto run) {
@@ -277,8 +229,9 @@ class RaceLoop {
 
   Context& context_;
   Resolved all_;
+  StudyRace record_;
   store::RaceRule rule_;
-  UntilSpec until_;
+  double budget_node_hours_; // 0: no limit
   SubmissionOptions options_;
   ResultsStore results_;
   std::vector<Point> points_;
@@ -315,7 +268,7 @@ ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, cons
   const auto asked = load_plan(context, recipe);
   refuse_unfit(asked);
   const auto& study = asked.runs.front().study;
-  const auto rule = rule_of(study);
+  const auto rule = rule_of(race_of_recipe(study));
   auto plan = plan_of(context, recipe, options.dry_run ? rule.first : rule.most);
   warn_of(context, plan);
   check_inputs(context, context.home(), plan);
@@ -326,7 +279,7 @@ ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, cons
     return submit(context, std::move(resolved), options);
   }
   tell_unasked(context, resolved);
-  return RaceLoop(context, std::move(resolved), rule, study.until, options).run();
+  return RaceLoop(context, std::move(resolved), study, options).run();
 }
 
 } // namespace dt::cli

@@ -7,6 +7,7 @@
 #include "cli/output/answers/verdict_output.hpp"
 #include "cli/output/answers/why_output.hpp"
 #include "cli/output/run_tables.hpp"
+#include "cli/runs/raced_study.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
@@ -77,9 +78,12 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_doubts(context, doubts);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
-  if (!by_run)
-    print_verdict(context,
-                  verdict_of(selection.study->kind, compared_points(results, selection), points, deciding_facts(doubts)));
+  if (!by_run) {
+    const auto facts = deciding_facts(doubts);
+    auto verdict = verdict_of(selection.study->kind, compared_points(results, selection), points, facts);
+    let_race_decide(verdict, record_of(results.home(), *selection.study), rows_of(selection.runs), labels, facts);
+    print_verdict(context, verdict);
+  }
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;

@@ -402,9 +402,20 @@ Fields<StudyRecord> study_fields()
       {"control_keys", DT_AT(R, control_keys), "", "keys of its A/A controls", later},
       {"keep_going", DT_AT(R, keep_going), "", "whether all runs start, even if the first ones fail in the same way", later},
       {"labels", DT_AT(R, labels), "", "the recipe's labels of the points, by what the sweep varies", later},
+      {"race.metric", &member_of<R, &R::race, &StudyRace::metric>, "",
+       "what candidates are compared by until the study is decided; empty: the number of repeats is fixed", later},
+      {"race.margin", &member_of<R, &R::race, &StudyRace::margin>, "share", "study.until.interval, or its default", later},
+      {"race.first", &member_of<R, &R::race, &StudyRace::first>, "runs", "repeats before the first look", later},
+      {"race.most", &member_of<R, &R::race, &StudyRace::most>, "runs", "most repeats of a point", later},
       {"refusals", DT_AT(R, refusals), "", "why runs were refused when it was submitted last, by key", later},
   };
   return fields;
+}
+
+Fields<StudyRecord> stored_study_fields()
+{
+  constexpr std::size_t in_file_alone = 5; // the last ones: race and refusals
+  return study_fields().first(study_fields().size() - in_file_alone);
 }
 
 } // namespace dt

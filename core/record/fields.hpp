@@ -36,6 +36,8 @@ Fields<RankState> rank_state_fields();
 Fields<StallRecord> stall_fields();
 Fields<MissingRank> missing_rank_fields();
 Fields<StudyRecord> study_fields();
+// Those that the database stores, too.
+Fields<StudyRecord> stored_study_fields();
 Fields<PredictionRecord> prediction_fields();
 
 } // namespace dt

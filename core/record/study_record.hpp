@@ -9,6 +9,13 @@
 
 namespace dt {
 
+// The rule by which `dtctl sweep --until-decided` repeats a study; store/analysis/statistics/race.hpp has its meaning.
+struct StudyRace {
+  std::string metric; // study.until.metric; empty: the study has a fixed number of repeats
+  double margin = 0;
+  std::int64_t first = 0, most = 0;
+};
+
 struct StudyRecord {
   std::string id;   // hash of the name and the run keys: submitting the same recipe again gives the same study
   std::string name; // the recipe's name
@@ -23,6 +30,7 @@ struct StudyRecord {
   std::vector<std::string> control_keys;       // the A/A controls among run_keys; they are not points of the study
   bool keep_going = false;                     // its last submission asked to start all runs, even if the first ones fail
   std::map<std::string, std::string> labels;   // the recipe's own label, by series (core/spec/point_label.hpp); often empty
+  StudyRace race;
   std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
 };
 

@@ -39,7 +39,7 @@ constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT
 // (WITHOUT ROWID), so that reading one run touches neighbouring pages and a step costs no id of its own.
 std::string studies_table()
 {
-  auto columns = columns_but(study_fields(), {"id", "refusals"}, " NOT NULL");
+  auto columns = columns_but(stored_study_fields(), {"id"}, " NOT NULL");
   return "CREATE TABLE studies (\n  id INTEGER PRIMARY KEY,\n  key TEXT NOT NULL UNIQUE,\n" + columns +
          "  points_current INTEGER\n) STRICT;\n"; // 1: `points` agrees with the study's runs; 0: it does not; -1: study.json must
                                                   // be read again, too

@@ -120,7 +120,7 @@ std::int64_t write_study_row(Connection& connection, StudyRecord study)
   for (auto* text : {&study.description, &study.recipe_path, &study.recipe_text})
     *text = without_secrets(std::string_view(*text));
   return Row()
-      .add(study_fields(), std::optional(std::move(study)), {"refusals"})
+      .add(stored_study_fields(), std::optional(std::move(study)))
       .add("points_current", 0)
       .write(connection, "studies", "key", "id");
 }

@@ -29,6 +29,13 @@ std::string recipe(const std::string& until, const std::string& swept = two_spee
          until + "}}\nsweep: {matrix: {" + swept + "}}\n";
 }
 
+// Two programs whose figures are given: 1000 and 1001 samples/s, nearly the same in all repeats.
+constexpr const char* given_figures = "version: 1\nname: race\nprogram:\n  command: [sh, figures.sh]\n  files: [figures.sh]\n"
+                                      "  parameters: {arm: 1}\n  metrics: {throughput: 'throughput ([0-9.]+)'}\n"
+                                      "study: {repeats: 3, until: {interval: 3%, max_repeats: 12}}\n"
+                                      "sweep: {matrix: {program.parameters.arm: [1, 2]}}\n";
+constexpr const char* figures_program = "echo throughput $((999 + DTCTL_PROGRAM_PARAMETERS_ARM)).$((DTCTL_REPEAT * 3 % 7))\n";
+
 const Json& standing_of(const Json& outcome, const std::string& label)
 {
   for (const auto& row : outcome.at("race"))
@@ -155,6 +162,21 @@ TEST_CASE("each size of a scaling study is a point of its own, and labels race a
     CHECK(point.at("reason").get<std::string>().starts_with(is_fast ? "the best of 2" : "worse than modelled_rate 100"));
   }
   CHECK(run_count(dtctl) == repeats);
+}
+
+TEST_CASE("the verdict of a race is that of its rule, in results and in the report as in the sweep")
+{
+  const Dtctl dtctl;
+  dtctl.write("figures.sh", figures_program);
+  dtctl.write("race.yaml", given_figures);
+  const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
+  INFO(outcome.dump(1));
+  // A ranking of the same runs would say that the second is the best, by 0.1 %.
+  const auto expected = "1, 2 are the best of 2 by throughput and equivalent within 3 % after 3 repeats";
+  CHECK(outcome.at("verdict").at("sentences") == Json{expected});
+  CHECK(dtctl.json({"results", "race"}).at("verdict") == outcome.at("verdict"));
+  REQUIRE(dtctl.run({"report", "race", "-o", "report.html"}).ok());
+  CHECK_THAT(dt::read_file(dtctl.folder() / "report.html"), Catch::Contains(expected));
 }
 
 TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry run shows the first round")

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ inline store::Race run_race(
     auto race = store::race_of(points, rule);
     looked(race);
     if (race.is_over) return race;
+    if (race.repeats <= round) throw std::logic_error("the race goes back to an earlier look");
     for (; round < race.repeats; ++round)
       for (const auto i : draws.order(points.size()))
         if (race.standings[i].repeats > round) points[i].values.emplace_back(value_of(i));

@@ -11,6 +11,8 @@
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "cli/report/html/heat_map.hpp"
+#include "cli/runs/raced_study.hpp"
+#include "cli/runs/selectors.hpp"
 #include "core/error.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/secrets.hpp"
@@ -70,7 +72,10 @@ void add_verdict(Page& page, const Content& content)
   const auto& source = content.source;
   page.section("verdict", "Verdict");
   const auto doubts = store::doubts_of(source.database, source.study.id, keys_of(content));
-  const auto verdict = verdict_of(source.study.kind, source.compared, source.scaling, deciding_facts(doubts)).text;
+  const auto facts = deciding_facts(doubts);
+  auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
+  let_race_decide(judged, content.record, rows_of(content.runs), source.shown, facts);
+  const auto& verdict = judged.text;
   if (!verdict.headline.empty()) page.paragraph(verdict.headline + ".", "verdict");
   for (const auto& line : verdict.lines) page.paragraph(line + ".");
   if (verdict.headline.empty())

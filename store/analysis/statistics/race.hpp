@@ -2,9 +2,13 @@
 // over the values of runs.
 //
 // The rule is fixed before the first run, so that stopping early does not raise the error rate. The candidates are looked at
-// after fixed numbers of repeats (looks()). At each of the K looks each of the m pairs of candidates of a size is compared at the
-// level 1 - (1 - level)/(K m), whichever candidates are still in the race. By Bonferroni's inequality, the probability that any
-// candidate is ever dropped although it is not worse, or declared equivalent although it is not, is at most 1 - level.
+// after fixed numbers of repeats (looks()). At a look after the share t of the most repeats, the looks so far may have spent the
+// share t^2.5 of the error 1 - level [KimDeMets1987]; what a look may spend is divided equally among all m pairs of points that
+// the race compares at all sizes, whichever are still in the race. By Bonferroni's inequality, the probability that any candidate
+// is ever dropped although it is not worse, or declared equivalent although it is not, is at most 1 - level. Early looks spend
+// little, because with few runs an interval depends most on the distribution of the runs, and drop only what is far behind.
+//
+// The repeats are rounds: candidates are compared within them (rounds.hpp), or by ranks where a run missed its target.
 #pragma once
 
 #include "store/analysis/statistics/comparison.hpp"
@@ -55,7 +59,8 @@ struct Race {
   std::vector<RaceStanding> standings; // in the order of the points
 };
 
-// Replays the race from its first look, using only the repeats that each look may use. So a race that was interrupted goes on as
+// Replays the race from its first look, using only the repeats that each look may use, of a point whose race has ended those up
+// to its end. So a race that was interrupted goes on as
 // if it had not been. Points with too few values for a comparison stay in the race.
 Race race_of(std::span<const RacePoint> points, const RaceRule& rule);
 

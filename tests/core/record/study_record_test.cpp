@@ -26,6 +26,7 @@ StudyRecord sample_study()
   study.submitted_unix_s = 1795233907.5;
   study.run_keys = {"aa", "bb"};
   study.run_names = {"n/ranks=1/#0", test::nasty};
+  study.race = {.metric = "time-to-target", .margin = 0.05, .first = 3, .most = 12};
   return study;
 }
 
@@ -48,6 +49,10 @@ TEST_CASE("a study written is read back whole")
   CHECK(back->submitted_unix_s == study.submitted_unix_s);
   CHECK(back->run_keys == study.run_keys);
   CHECK(back->run_names == study.run_names);
+  CHECK(back->race.metric == study.race.metric);
+  CHECK(back->race.margin == study.race.margin);
+  CHECK(back->race.first == study.race.first);
+  CHECK(back->race.most == study.race.most);
 }
 
 TEST_CASE("a study's file says its format first, and ends in a line")
