@@ -210,7 +210,7 @@ class RaceLoop {
     context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
     context_.out.table(without_empty_columns(race_table(race, limit, selection)));
     const auto facts = deciding_facts(store::doubts_of(results_.database(), id_, keys_of(selection.runs)));
-    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
+    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(selection),
                               store::scaling_of_study(results_.database(), id_), facts);
     // The rule of the race decides: a ranking of the same runs, which does not know how often they were looked at, may differ.
     if (verdict.kind == "candidates") verdict.text = {race_headline(race, limit, facts)};

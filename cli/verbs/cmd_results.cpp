@@ -68,7 +68,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(results, selection), rows_of(selection.runs), options.best_by, labels));
+    print_best(context, best_points_of(compared_points(selection), rows_of(selection.runs), options.best_by, labels));
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
@@ -78,8 +78,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
   if (!by_run)
-    print_verdict(context,
-                  verdict_of(selection.study->kind, compared_points(results, selection), points, deciding_facts(doubts)));
+    print_verdict(context, verdict_of(selection.study->kind, compared_points(selection), points, deciding_facts(doubts)));
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
   return ExitCode::ok;
