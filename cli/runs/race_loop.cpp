@@ -193,7 +193,7 @@ class RaceLoop {
     context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
     context_.out.table(without_empty_columns(race_table(race, limit, selection)));
     const auto facts = deciding_facts(store::doubts_of(results_.database(), id_, keys_of(selection.runs)));
-    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(results_, selection),
+    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(selection),
                               store::scaling_of_study(results_.database(), id_), facts);
     if (verdict.kind == "candidates")
       verdict = {verdict.kind, store::race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};

@@ -312,9 +312,9 @@ std::map<std::string, std::string> own_labels(const Selection& selection)
   return selection.study ? selection.study->labels : std::map<std::string, std::string>();
 }
 
-std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection)
+std::vector<store::ComparedPoint> compared_points(const Selection& selection)
 {
-  return store::points_of(store::compared_runs(results.database(), rows_of(selection.runs), ""), "", own_labels(selection));
+  return store::points_of(store::figures_of(rows_of(selection.runs)), "", own_labels(selection));
 }
 
 store::PointLabels labels_of(const Selection& selection)

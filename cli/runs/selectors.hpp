@@ -59,6 +59,6 @@ std::map<std::string, std::string> own_labels(const Selection& selection);
 store::PointLabels labels_of(const Selection& selection);
 
 // The points of the selected runs, with their titles.
-std::vector<store::ComparedPoint> compared_points(ResultsStore& results, const Selection& selection);
+std::vector<store::ComparedPoint> compared_points(const Selection& selection);
 
 } // namespace dt::cli

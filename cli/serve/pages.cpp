@@ -172,14 +172,14 @@ ServedPage served_study_page(ResultsStore& results, const std::string& id)
   if (!is_key(id)) return error_page(404, "A study's address ends in id= and its id.");
   Selector selector;
   selector.what = id;
-  const auto selection = select(results, selector);
+  auto selection = select(results, selector);
   if (!selection.study) return error_page(404, "There is no study with this id.");
-  ServedPage served{.page =
-                        study_page({chart_source(results.database(), results.home(), *selection.study, rows_of(selection.runs)),
-                                    selection.runs, record_of(results.home(), *selection.study),
-                                    StudyPageOptions{.most_run_rows = 1000, .runs_file = "", .run_address = run_address}})};
+  const double fresh_s = fresh_s_of(selection.runs);
+  auto source = chart_source(results.database(), results.home(), *selection.study, rows_of(selection.runs));
+  ServedPage served{.page = study_page({std::move(source), std::move(selection.runs), record_of(results.home(), *selection.study),
+                                        StudyPageOptions{.most_run_rows = 1000, .runs_file = "", .run_address = run_address}})};
   served.page.set_links(links_html());
-  served.fresh_s = fresh_s_of(selection.runs);
+  served.fresh_s = fresh_s;
   return served;
 }
 

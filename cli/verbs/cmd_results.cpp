@@ -69,7 +69,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(results, selection), rows_of(selection.runs), options.best_by, labels));
+    print_best(context, best_points_of(compared_points(selection), rows_of(selection.runs), options.best_by, labels));
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
@@ -80,7 +80,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_common_causes(context, selection.runs);
   if (!by_run) {
     const auto facts = deciding_facts(doubts);
-    auto verdict = verdict_of(selection.study->kind, compared_points(results, selection), points, facts);
+    auto verdict = verdict_of(selection.study->kind, compared_points(selection), points, facts);
     let_race_decide(verdict, record_of(results.home(), *selection.study), rows_of(selection.runs), labels, facts);
     print_verdict(context, verdict);
   }

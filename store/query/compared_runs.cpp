@@ -24,58 +24,44 @@ std::vector<std::string> keys_of(const std::vector<RunRow>& rows)
 
 // Columns of a run that a comparison needs and a RunRow does not have.
 struct Rest {
-  std::string engine_build, data_id, block, value, platform, compute_profile;
-  double modelled_rate = 0, begin_unix_s = not_measured;
-  std::int64_t seed = 0;
+  std::string engine_build, data_id, value;
 };
 
 std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<RunRow>& rows, const std::string& column)
 {
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
-  auto statement = connection.statement("SELECT runs_results.key, train_modelled_rate, engine_build, data_id, " +
-                                        std::string(ladder_block) + ", CAST(" + value +
-                                        " AS TEXT), resources_platform, train_seed, train_compute_profile, "
-                                        "runs_results.begin_unix_s FROM json_each(?) AS wanted JOIN "
-                                        "runs_results ON runs_results.key = wanted.value LEFT JOIN attempts ON "
-                                        "attempts.run_id = runs_results.run_id AND attempts.attempt = runs_results.attempt");
+  auto statement = connection.statement("SELECT runs_results.key, engine_build, data_id, CAST(" + value +
+                                        " AS TEXT) FROM json_each(?) AS wanted JOIN runs_results ON "
+                                        "runs_results.key = wanted.value");
   statement.bind(json_list(keys_of(rows)));
   std::map<std::string, Rest> rests;
-  while (statement.next())
-    rests[statement.text(0)] = {.engine_build = statement.text(2),
-                                .data_id = statement.text(3),
-                                .block = statement.text(4),
-                                .value = statement.text(5),
-                                .platform = statement.text(6),
-                                .compute_profile = statement.text(8),
-                                .modelled_rate = statement.real(1),
-                                .begin_unix_s = statement.real(9),
-                                .seed = statement.integer(7)};
+  while (statement.next()) rests[statement.text(0)] = {statement.text(1), statement.text(2), statement.text(3)};
   return rests;
 }
 
-ComparedRun compared_run(const RunRow& row, const Rest& rest)
+ComparedRun figures_of(const RunRow& row)
 {
   return {.key = row.key,
           .series = row.series,
-          .value = rest.value,
+          .value = {},
           .nodes = row.nodes,
           .ranks = row.ranks,
           .repeat = row.repeat,
-          .seed = rest.seed,
+          .seed = row.seed,
           .is_control = row.is_control,
           .succeeded = row.state == RunState::succeeded,
           .has_diverged = row.has_diverged(),
           .knows_target = row.knows_target(),
-          .block = rest.block,
-          .begin_unix_s = rest.begin_unix_s,
-          .is_exact = !rest.platform.empty() && rest.compute_profile.empty(),
+          .block = row.block,
+          .begin_unix_s = row.begin_unix_s,
+          .is_exact = row.is_exact,
           .model = row.model,
-          .data_id = rest.data_id,
-          .engine_build = rest.engine_build,
+          .data_id = {},
+          .engine_build = {},
           .global_batch = row.global_batch,
           .target_accuracy = row.target_accuracy,
-          .modelled_rate = std::isnan(rest.modelled_rate) ? 0 : rest.modelled_rate,
-          .platform = rest.platform,
+          .modelled_rate = std::isnan(row.modelled_rate) ? 0 : row.modelled_rate,
+          .platform = row.platform,
           .throughput = row.figure("throughput"),
           .step_s = row.figure("step_p50_s"),
           .accuracy = row.figure("accuracy"),
@@ -104,21 +90,33 @@ void judge_conditions(std::vector<ComparedRun>& runs, const std::vector<std::siz
 
 } // namespace
 
+std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows)
+{
+  std::vector<ComparedRun> runs;
+  runs.reserve(rows.size());
+  std::map<std::string, std::vector<std::size_t>> of_studies; // without controls
+  for (const auto& row : rows) {
+    runs.push_back(figures_of(row));
+    if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(runs.size() - 1);
+  }
+  for (const auto& [study, of_study] : of_studies) judge_conditions(runs, of_study, study);
+  return runs;
+}
+
 std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key)
 {
   const auto column = key.empty() ? std::string() : column_of_key(database, key);
   const auto rests = rests_of(database.impl().connection, rows, column);
   auto dependences = dependences_of(database.impl().connection, keys_of(rows));
-  std::vector<ComparedRun> runs;
-  std::map<std::string, std::vector<std::size_t>> of_studies; // without controls
-  for (const auto& row : rows) {
-    const auto rest = rests.find(row.key);
-    if (rest == rests.end()) continue;
-    runs.push_back(compared_run(row, rest->second));
-    runs.back().depends_on = std::move(dependences[row.key]);
-    if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(runs.size() - 1);
+  auto runs = figures_of(rows);
+  for (auto& run : runs) {
+    if (const auto rest = rests.find(run.key); rest != rests.end()) {
+      run.value = rest->second.value;
+      run.data_id = rest->second.data_id;
+      run.engine_build = rest->second.engine_build;
+    }
+    run.depends_on = std::move(dependences[run.key]);
   }
-  for (const auto& [study, of_study] : of_studies) judge_conditions(runs, of_study, study);
   return runs;
 }
 

@@ -11,8 +11,12 @@
 
 namespace dt::store {
 
-// The runs with the figures of `rows`. `key` is a column of runs_flat or a recipe's key (sync.strategy), whose values are
-// compared; empty: none. An unknown key is a usage error that names the nearest column.
+// The runs with the figures of `rows`, for a verdict on them. They lack what tells whether a comparison is fair: data, build and
+// what a program depended on. Nothing is read from the database.
+std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows);
+
+// The same with everything that a ComparedRun has. `key` is a column of runs_flat or a recipe's key (sync.strategy), whose values
+// are compared; empty: none. An unknown key is a usage error that names the nearest column.
 std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key);
 
 // Ids of the Python environments in which the succeeded runs ran (core/program/environment.hpp); "" where one is not known.

@@ -52,37 +52,41 @@ class Chosen {
   Keys asked_;
 };
 
-constexpr const char* probes_from =
-    " FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN probes ON probes.run_id = chosen.run_id AND probes.attempt = "
-    "chosen.attempt "
-    "LEFT JOIN environment ON environment.run_id = chosen.run_id AND environment.name = 'cpu_model'";
+// A rank's probe, with what must be equal for a comparison.
+struct Probe {
+  std::string run, host, cpu_model;
+  std::int64_t threads = 1, ranks_per_node = 1, nodes = 1, ranks = 1, rank = 0, allreduce_bytes = 0;
+  double gemm_gflops = 0, allreduce_s = 0;
+  bool asked = true;
+};
 
-std::vector<RankSpeed> rank_speeds(const Chosen& chosen)
+std::vector<Probe> read_probes(const Chosen& chosen)
 {
-  std::vector<RankSpeed> ranks;
+  std::vector<Probe> probes;
   auto s =
-      chosen.ask(std::string("SELECT chosen.key, probes.host, environment.value, runs.resources_threads_per_rank, gemm_gflops") +
-                 probes_from);
-  while (s.next()) ranks.push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.real(4), chosen.is_asked(s.text(0))});
-  return ranks;
-}
-
-std::vector<AllreduceTime> allreduce_times(const Chosen& chosen)
-{
-  std::vector<AllreduceTime> times;
-  auto s = chosen.ask(std::string("SELECT chosen.key, environment.value, runs.resources_nodes, runs.ranks, "
-                                  "runs.resources_threads_per_rank, allreduce_bytes, allreduce_s") +
-                      probes_from + " WHERE probes.rank = 0");
+      chosen.ask("SELECT chosen.key, probes.host, environment.value, runs.resources_threads_per_rank, "
+                 "runs.resources_ranks_per_node, runs.resources_nodes, runs.ranks, probes.rank, allreduce_bytes, gemm_gflops, "
+                 "allreduce_s FROM chosen JOIN probes ON probes.run_id = chosen.run_id AND probes.attempt = chosen.attempt "
+                 "JOIN runs ON runs.id = chosen.run_id "
+                 "LEFT JOIN environment ON environment.run_id = chosen.run_id AND environment.name = 'cpu_model'");
   while (s.next())
-    times.push_back(
-        {s.text(0), s.text(1), s.integer(2), s.integer(3), s.integer(4), s.integer(5), s.real(6), chosen.is_asked(s.text(0))});
-  return times;
+    probes.push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4), s.integer(5), s.integer(6), s.integer(7),
+                      s.integer(8), s.real(9), s.real(10), chosen.is_asked(s.text(0))});
+  return probes;
 }
 
-std::vector<Outlier> outliers_of(const Chosen& chosen)
+std::vector<Outlier> outliers_of(const std::vector<Probe>& probes)
 {
-  auto outliers = slow_hosts(rank_speeds(chosen));
-  for (auto& outlier : slow_allreduces(allreduce_times(chosen))) outliers.push_back(std::move(outlier));
+  std::vector<RankSpeed> speeds;
+  std::vector<AllreduceTime> times;
+  for (const auto& probe : probes) {
+    speeds.push_back({probe.run, probe.host, probe.cpu_model, probe.threads, probe.gemm_gflops, probe.asked});
+    if (probe.rank == 0)
+      times.push_back({probe.run, probe.cpu_model, probe.nodes, probe.ranks, probe.threads, probe.allreduce_bytes,
+                       probe.allreduce_s, probe.asked});
+  }
+  auto outliers = slow_hosts(speeds);
+  for (auto& outlier : slow_allreduces(times)) outliers.push_back(std::move(outlier));
   return outliers;
 }
 
@@ -111,32 +115,43 @@ std::optional<Drift> drift_of(Database& database, const std::string& study_id, c
   return drift_of_controls(controls, repeats);
 }
 
-// Conditions of the chosen runs that have a result.
-std::vector<RunConditions> measured_runs(const Chosen& chosen)
+// The chosen runs that have a result, and what their own records say about them.
+struct MeasuredRuns {
+  std::vector<RunConditions> conditions;
+  std::vector<std::string> own_programs; // keys of the asked runs of the user's programs
+};
+
+// Takes the figures of one run, whose columns begin after its step spread.
+void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
 {
-  std::vector<RunConditions> runs;
-  auto s =
-      chosen.ask("SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
-                 "chosen.run_id AND phase = 'step') FROM chosen JOIN results ON results.run_id = chosen.run_id ORDER BY "
-                 "position, chosen.key");
-  while (s.next())
-    runs.push_back({.run = s.text(0),
-                    .point = s.text(1),
-                    .nodes = {},
-                    .probes = {},
-                    .step_spread = s.real(2),
-                    .asked = chosen.is_asked(s.text(0))});
-  return runs;
+  NotFiniteRun not_finite{run.run, s.integer(3), s.text(4), s.text(6)};
+  if (not_finite.steps > 0 || s.integer(5) != 0 || !not_finite.accuracy.empty())
+    doubts.not_finite.push_back(std::move(not_finite));
+  if (s.integer(7) != 0) ++doubts.modelled_runs;
+  if (const auto platform = s.text(8); !platform.empty()) ++doubts.simulated_runs[platform];
+  ++doubts.measured_runs;
 }
 
-std::vector<NotFiniteRun> not_finite_runs(const Chosen& chosen)
+MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
 {
-  std::vector<NotFiniteRun> runs;
-  auto s = chosen.ask("SELECT chosen.key, not_finite_steps, divergence, coalesce(json_extract(not_finite, '$.accuracy'), '') "
-                      "FROM chosen JOIN results ON results.run_id = chosen.run_id WHERE not_finite_steps > 0 OR diverged_step IS "
-                      "NOT NULL OR json_extract(not_finite, '$.accuracy') IS NOT NULL ORDER BY position, chosen.key");
-  while (s.next())
-    if (chosen.is_asked(s.text(0))) runs.push_back({s.text(0), s.integer(1), s.text(2), s.text(3)});
+  MeasuredRuns runs;
+  auto s = chosen.ask(
+      "SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
+      "chosen.run_id AND phase = 'step'), not_finite_steps, divergence, diverged_step IS NOT NULL, "
+      "coalesce(json_extract(not_finite, '$.accuracy'), ''), train_modelled_rate > 0 AND resources_platform = '', "
+      "resources_platform, program_command NOT IN ('', '[]') FROM chosen JOIN results ON results.run_id = chosen.run_id "
+      "JOIN runs ON runs.id = chosen.run_id ORDER BY position, chosen.key");
+  while (s.next()) {
+    runs.conditions.push_back({.run = s.text(0),
+                               .point = s.text(1),
+                               .nodes = {},
+                               .probes = {},
+                               .step_spread = s.real(2),
+                               .asked = chosen.is_asked(s.text(0))});
+    const auto& run = runs.conditions.back();
+    if (run.asked) take_words(doubts, run, s);
+    if (run.asked && s.integer(9) != 0) runs.own_programs.push_back(run.run);
+  }
   return runs;
 }
 
@@ -158,27 +173,6 @@ ShortRuns short_runs(const Chosen& chosen)
   return found;
 }
 
-std::size_t count_modelled_runs(const Chosen& chosen)
-{
-  std::size_t count = 0;
-  auto s =
-      chosen.ask("SELECT chosen.key FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id "
-                 "WHERE train_modelled_rate > 0 AND resources_platform = ''");
-  while (s.next())
-    if (chosen.is_asked(s.text(0))) ++count;
-  return count;
-}
-
-std::map<std::string, std::size_t> count_simulated_runs(const Chosen& chosen)
-{
-  std::map<std::string, std::size_t> count;
-  auto s = chosen.ask("SELECT chosen.key, resources_platform FROM chosen JOIN runs ON runs.id = chosen.run_id JOIN results ON "
-                      "results.run_id = runs.id WHERE resources_platform <> ''");
-  while (s.next())
-    if (chosen.is_asked(s.text(0))) ++count[s.text(1)];
-  return count;
-}
-
 std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
 {
   std::map<std::string, std::vector<NodeLoad>> loads;
@@ -194,37 +188,28 @@ std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
 
 // For each run, the medians of its ranks' probes per host. The key contains the host, the CPU model, the threads per rank and the
 // ranks per node.
-std::map<std::string, std::map<std::string, double>> probes_by_run(const Chosen& chosen)
+std::map<std::string, std::map<std::string, double>> medians_by_run(const std::vector<Probe>& probes)
 {
   std::map<std::string, std::map<std::string, std::vector<double>>> speeds;
-  auto s = chosen.ask(std::string("SELECT chosen.key, probes.host, environment.value, runs.resources_threads_per_rank, "
-                                  "runs.resources_ranks_per_node, gemm_gflops") +
-                      probes_from + " WHERE gemm_gflops > 0");
-  while (s.next()) speeds[s.text(0)][s.text(1) + "\n" + s.text(2) + "\n" + s.text(3) + "\n" + s.text(4)].push_back(s.real(5));
+  for (const auto& probe : probes)
+    if (probe.gemm_gflops > 0)
+      speeds[probe.run][probe.host + "\n" + probe.cpu_model + "\n" + std::to_string(probe.threads) + "\n" +
+                        std::to_string(probe.ranks_per_node)]
+          .push_back(probe.gemm_gflops);
   std::map<std::string, std::map<std::string, double>> medians;
   for (auto& [run, hosts] : speeds)
     for (auto& [host, values] : hosts) medians[run][host] = median(std::move(values));
   return medians;
 }
 
-std::vector<RunConditions> conditions_of(const Chosen& chosen)
+void add_conditions(std::vector<RunConditions>& runs, const Chosen& chosen, const std::vector<Probe>& probes)
 {
-  auto runs = measured_runs(chosen);
   auto loads = loads_by_run(chosen);
-  auto probes = probes_by_run(chosen);
+  auto medians = medians_by_run(probes);
   for (auto& run : runs) {
-    run.nodes = std::move(loads[run.run]);
-    run.probes = std::move(probes[run.run]);
+    if (const auto load = loads.find(run.run); load != loads.end()) run.nodes = std::move(load->second);
+    if (const auto own = medians.find(run.run); own != medians.end()) run.probes = std::move(own->second);
   }
-  return runs;
-}
-
-std::vector<std::string> asked_keys(const std::vector<RunConditions>& runs)
-{
-  std::vector<std::string> keys;
-  for (const auto& run : runs)
-    if (run.asked) keys.push_back(run.run);
-  return keys;
 }
 
 std::vector<MixedDependence> mixed_dependences(Connection& connection, const std::vector<std::string>& keys)
@@ -253,21 +238,17 @@ std::size_t count_not_as_submitted(Connection& connection, const std::vector<std
 Doubts doubts_of(Database& database, const std::string& study_id, const std::vector<std::string>& keys)
 {
   const Chosen chosen(database.impl().connection, study_id, keys);
-  const auto runs = conditions_of(chosen);
   Doubts doubts;
+  auto runs = read_measured_runs(chosen, doubts);
+  const auto probes = read_probes(chosen);
+  add_conditions(runs.conditions, chosen, probes);
   if (!study_id.empty()) doubts.drift = drift_of(database, study_id, Keys(keys.begin(), keys.end()));
-  doubts.outliers = outliers_of(chosen);
-  doubts.busy = busy_runs(runs);
-  doubts.throttled = throttled_runs(runs);
-  doubts.measured_runs =
-      static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RunConditions& run) { return run.asked; }));
-  doubts.not_finite = not_finite_runs(chosen);
+  doubts.outliers = outliers_of(probes);
+  doubts.busy = busy_runs(runs.conditions);
+  doubts.throttled = throttled_runs(runs.conditions);
   doubts.too_short = short_runs(chosen);
-  doubts.modelled_runs = count_modelled_runs(chosen);
-  doubts.simulated_runs = count_simulated_runs(chosen);
-  const auto measured = asked_keys(runs);
-  doubts.mixed = mixed_dependences(database.impl().connection, measured);
-  doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, measured);
+  doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);
+  doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, runs.own_programs);
   return doubts;
 }
 

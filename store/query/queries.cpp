@@ -6,6 +6,7 @@
 #include "store/database/schema.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/conditions.hpp"
+#include "store/query/scaling_query.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,10 @@ template<auto member> void integer(RunRow& row, const Statement& s, int at)
 }
 void state(RunRow& row, const Statement& s, int at) { row.state = state_of(s.text(at)); }
 
+const std::string block_in_view =
+    "(SELECT " + std::string(ladder_block) +
+    " FROM attempts WHERE attempts.run_id = runs_flat.run_id AND attempts.attempt = runs_flat.attempt)";
+
 // A column of RunRow: in the view runs_flat; in the tables, for one study, because the view would first compute and sort all of
 // its columns; and how it is read.
 struct RunColumn {
@@ -36,7 +41,7 @@ struct RunColumn {
   ReadColumn read;
 };
 
-constexpr RunColumn run_columns[]{
+const RunColumn run_columns[]{
     {"key", "runs.key", text<&RunRow::key>},
     {"study_key", "studies.key", text<&RunRow::study>},
     {"name", "study_runs.name", text<&RunRow::name>},
@@ -45,28 +50,29 @@ constexpr RunColumn run_columns[]{
     {"control", "study_runs.control", integer<&RunRow::is_control>},
     {"repeat", "runs.repeat", integer<&RunRow::repeat>},
     {"position", "position", integer<&RunRow::position>},
-    {"state", "state", state},
-    {"cause", "cause", text<&RunRow::cause>},
-    {"model", "model_name", text<&RunRow::model>},
-    {"data", "data_name", text<&RunRow::data>},
-    {"strategy", "sync_strategy", text<&RunRow::strategy>},
-    {"allreduce", "sync_allreduce", text<&RunRow::allreduce>},
-    {"platform", "resources_platform", text<&RunRow::platform>},
-    {"nodes", "resources_nodes", integer<&RunRow::nodes>},
-    {"ranks", "ranks", integer<&RunRow::ranks>},
-    {"workers", "workers", integer<&RunRow::workers>},
-    {"threads", "resources_threads_per_rank", integer<&RunRow::threads>},
-    {"global_batch", "global_batch", integer<&RunRow::global_batch>},
+    {"state", "runs.state", state},
+    {"cause", "runs.cause", text<&RunRow::cause>},
+    {"model", "runs.model_name", text<&RunRow::model>},
+    {"data", "runs.data_name", text<&RunRow::data>},
+    {"strategy", "runs.sync_strategy", text<&RunRow::strategy>},
+    {"allreduce", "runs.sync_allreduce", text<&RunRow::allreduce>},
+    {"platform", "runs.resources_platform", text<&RunRow::platform>},
+    {"nodes", "runs.resources_nodes", integer<&RunRow::nodes>},
+    {"ranks", "runs.ranks", integer<&RunRow::ranks>},
+    {"workers", "runs.workers", integer<&RunRow::workers>},
+    {"threads", "runs.resources_threads_per_rank", integer<&RunRow::threads>},
+    {"global_batch", "runs.global_batch", integer<&RunRow::global_batch>},
     {"attempt", "runs.attempt", integer<&RunRow::attempt>},
-    {"coalesce(job_id, '')",
-     "coalesce((SELECT job_id FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), '')",
-     text<&RunRow::job_id>},
-    {"train_target_accuracy", "train_target_accuracy", real<&RunRow::target_accuracy>},
-    {"train_trace", "train_trace", integer<&RunRow::records_trace>},
-    {"end_unix_s IS NOT NULL",
-     "EXISTS (SELECT 1 FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt AND end_unix_s IS NOT "
-     "NULL)",
-     integer<&RunRow::has_end>},
+    {"coalesce(job_id, '')", "coalesce(attempts.job_id, '')", text<&RunRow::job_id>},
+    {block_in_view.c_str(), ladder_block.data(), text<&RunRow::block>},
+    {"begin_unix_s", "attempts.begin_unix_s", real<&RunRow::begin_unix_s>},
+    {"train_target_accuracy", "runs.train_target_accuracy", real<&RunRow::target_accuracy>},
+    {"train_modelled_rate", "runs.train_modelled_rate", real<&RunRow::modelled_rate>},
+    {"train_seed", "runs.train_seed", integer<&RunRow::seed>},
+    {"platform <> '' AND coalesce(train_compute_profile, '') = ''",
+     "coalesce(runs.resources_platform, '') <> '' AND coalesce(runs.train_compute_profile, '') = ''", integer<&RunRow::is_exact>},
+    {"train_trace", "runs.train_trace", integer<&RunRow::records_trace>},
+    {"end_unix_s IS NOT NULL", "attempts.end_unix_s IS NOT NULL", integer<&RunRow::has_end>},
 };
 
 bool is_number(const Field<RunResult>& field)
@@ -109,6 +115,7 @@ const std::string& runs_of_tables()
   static const auto sql = select_runs(&RunColumn::in_tables, "results.") +
                           "FROM studies JOIN study_runs ON study_runs.study_id = studies.id "
                           "JOIN runs ON runs.id = study_runs.run_id LEFT JOIN results ON results.run_id = runs.id "
+                          "LEFT JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt "
                           "WHERE studies.key = ? ORDER BY position";
   return sql;
 }

@@ -3,9 +3,11 @@
 
 #include "core/record/run_state.hpp"
 #include "store/analysis/scaling.hpp"
+#include "store/analysis/verdict/metric.hpp"
 #include "store/database/database.hpp"
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,11 +36,16 @@ struct RunRow {
   std::string platform; // machine on which it is simulated; empty: it is measured
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
   int attempt = 0;
-  std::string job_id;          // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
-  double target_accuracy = 0;  // 0: no target
-  bool records_trace = false;  // train.trace of its last submission
-  bool has_end = false;        // the job's end is recorded too; the result is written a moment earlier
-  std::vector<double> figures; // those of result_fields() that are numbers, in its order
+  std::string job_id;                 // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
+  std::string block;                  // MeasuredRun::block
+  double begin_unix_s = not_measured; // of that attempt's ranks
+  double target_accuracy = 0;         // 0: no target
+  double modelled_rate = 0;           // train.modelled_rate; 0 or NaN: the computation was not modelled
+  std::int64_t seed = 0;              // train.seed
+  bool is_exact = false;              // MeasuredRun::is_exact
+  bool records_trace = false;         // train.trace of its last submission
+  bool has_end = false;               // the job's end is recorded too; the result is written a moment earlier
+  std::vector<double> figures;        // those of result_fields() that are numbers, in its order
 
   std::string not_finite; // of the table `results`
 
@@ -78,6 +85,10 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
 
 // Speed-up and efficiency of a study's points, as scaling_of computes them from the stored runs.
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
+// The same from all runs of the study, which were read before. `figures`: figures_of() these runs (compared_runs.hpp). `kind`: of
+// the study.
+std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::span<const ComparedRun> figures,
+                                        std::string_view kind);
 
 // All stored data about one run, in sections, for `dtctl show`.
 struct Section {

@@ -86,6 +86,35 @@ std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::stri
   return scaling_of(runs, sizes_of_study(connection, study_key));
 }
 
+std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::span<const ComparedRun> figures,
+                                        std::string_view kind)
+{
+  std::vector<MeasuredRun> runs;
+  runs.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& run = figures[i];
+    if (run.is_control || run.ranks == 0) continue; // a run without ranks is known only by its key
+    runs.push_back({.series = run.series,
+                    .nodes = run.nodes,
+                    .ranks = run.ranks,
+                    .workers = rows[i].workers,
+                    .succeeded = run.succeeded,
+                    .has_diverged = run.has_diverged,
+                    .repeat = run.repeat,
+                    .begin_unix_s = run.begin_unix_s,
+                    .block = run.block,
+                    .is_outlying = run.is_outlying,
+                    .is_exact = run.is_exact,
+                    .platform = run.platform,
+                    .target_accuracy = run.knows_target && run.target_accuracy > 0 ? run.target_accuracy : 0,
+                    .throughput = run.throughput,
+                    .communication_share = rows[i].figure("communication_share"),
+                    .accuracy = run.accuracy,
+                    .time_to_accuracy_s = run.time_to_accuracy_s});
+  }
+  return scaling_of(runs, sizes_of_kind(kind));
+}
+
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)
 {
   return scaling_of_study(database.impl().connection, study_id);

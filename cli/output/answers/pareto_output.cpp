@@ -107,16 +107,18 @@ std::vector<std::string> criteria_names()
 }
 
 BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
-                          const std::string& criterion, const store::PointLabels& labels)
+                          const std::string& criterion, const store::PointLabels& labels, std::size_t most_rows)
 {
   const auto by = row_of(criterion).criterion;
   const auto samples = by == Criterion::samples ? store::samples_to_target(runs) : std::map<std::string, double>();
-  const auto priced = store::priced_points(points, samples);
+  auto priced = store::priced_points(points, samples);
   require_figures(priced, by, criterion);
-  const auto best = store::best_points(priced, by);
+  auto best = store::best_points(std::move(priced), by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
   const auto columns = before(point_columns(labels), best_columns(has_target, by == Criterion::samples));
-  return {table_of("best", columns, best, std::identity(), "no runs"), explanation(store::partner_of(by, best))};
+  auto text = explanation(store::partner_of(by, best));
+  best.resize(std::min(best.size(), most_rows));
+  return {table_of("best", columns, best, std::identity(), "no runs"), std::move(text), points.size()};
 }
 
 void print_best(Context& context, const BestPoints& best)

@@ -31,10 +31,11 @@ std::vector<std::string> best_labels(const std::vector<std::string>& labels, con
 ChartSource chart_source(store::Database& database, const Home& home, const store::StudyRow& study,
                          std::vector<store::RunRow> runs)
 {
-  auto compared = store::points_of(store::compared_runs(database, runs, ""), "", study.labels);
-  auto shown = store::labels_of(compared, study.labels);
-  ChartSource source{database, home, study, std::move(runs), store::scaling_of_study(database, study.id), std::move(compared)};
-  source.shown = std::move(shown);
+  auto figures = store::figures_of(runs);
+  auto scaling = store::scaling_of_runs(runs, figures, study.kind);
+  auto compared = store::points_of(std::move(figures), "", study.labels);
+  ChartSource source{database, home, study, std::move(runs), std::move(scaling), std::move(compared)};
+  source.shown = store::labels_of(source.compared, study.labels);
   choose_labels(source);
   return source;
 }

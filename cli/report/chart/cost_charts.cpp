@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -18,8 +19,9 @@ constexpr std::size_t most_bars = 24;
 // The points of the drawn labels.
 std::vector<store::ComparedPoint> drawn_points(const ChartSource& source)
 {
-  auto points = source.compared;
-  std::erase_if(points, [&](const auto& point) { return !is_drawn(source, point.candidate); });
+  std::vector<store::ComparedPoint> points;
+  std::copy_if(source.compared.begin(), source.compared.end(), std::back_inserter(points),
+               [&](const auto& point) { return is_drawn(source, point.candidate); });
   return points;
 }
 

@@ -1,11 +1,11 @@
 // Drift of the machine: the throughput of each run relative to its point, over the time of the study.
 #include "cli/report/chart/charts.hpp"
-#include "store/query/pictures/run_moments.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -15,17 +15,34 @@ namespace {
 
 constexpr std::size_t most_points = 1000;
 
-using Point = std::tuple<std::string, std::int64_t, std::int64_t, bool>;
+using Point = std::tuple<std::string_view, std::int64_t, std::int64_t, bool>;
 
-Point point_of(const store::RunMoment& run) { return {run.label, run.nodes, run.ranks, run.is_control}; }
+Point point_of(const store::RunRow& run) { return {run.series, run.nodes, run.ranks, run.is_control}; }
+
+double throughput_of(const store::RunRow& run) { return run.figure("throughput"); }
+
+// The succeeded runs that were measured, by the time of their begin. A/A controls are about the machine, whatever label is asked
+// for.
+std::vector<const store::RunRow*> measured_runs(const ChartSource& source)
+{
+  std::set<std::string_view> labels;
+  for (const auto& point : source.scaling) labels.insert(point.label);
+  std::vector<const store::RunRow*> runs;
+  for (const auto& run : source.runs)
+    if (run.state == RunState::succeeded && run.platform.empty() && run.begin_unix_s > 0 && throughput_of(run) > 0 &&
+        (run.is_control || labels.contains(run.series)))
+      runs.push_back(&run);
+  std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) { return a->begin_unix_s < b->begin_unix_s; });
+  return runs;
+}
 
 // The geometric mean of the throughputs of each point with at least two runs.
-std::map<Point, double> means_of(const std::vector<store::RunMoment>& runs)
+std::map<Point, double> means_of(const std::vector<const store::RunRow*>& runs)
 {
   std::map<Point, std::pair<double, double>> sums; // of the logarithms, and the number of runs
-  for (const auto& run : runs) {
-    auto& [logs, count] = sums[point_of(run)];
-    logs += std::log(run.throughput);
+  for (const auto* run : runs) {
+    auto& [logs, count] = sums[point_of(*run)];
+    logs += std::log(throughput_of(*run));
     count += 1;
   }
   std::map<Point, double> means;
@@ -38,14 +55,9 @@ std::map<Point, double> means_of(const std::vector<store::RunMoment>& runs)
 
 Charts drift_chart(const ChartSource& source)
 {
-  auto runs = store::run_moments(source.database, source.study.id);
-  std::set<std::string> labels;
-  for (const auto& point : source.scaling) labels.insert(point.label);
-  // Controls are about the machine, whatever label is asked for.
-  std::erase_if(
-      runs, [&](const auto& run) { return is_simulated(source, run.label) || !(run.is_control || labels.contains(run.label)); });
+  auto runs = measured_runs(source);
   const auto means = means_of(runs);
-  std::erase_if(runs, [&](const auto& run) { return !means.contains(point_of(run)); });
+  std::erase_if(runs, [&](const auto* run) { return !means.contains(point_of(*run)); });
   if (runs.empty())
     return {{}, "No point has two measured runs, so a change of the machine cannot be seen. Set `repeats` in the recipe."};
   Chart chart{.id = "drift",
@@ -60,9 +72,9 @@ Charts drift_chart(const ChartSource& source)
   const auto each = (runs.size() + most_points - 1) / most_points;
   if (each > 1) chart.caption += fmt::format(" Drawn: one of every {} runs.", each);
   for (std::size_t i = 0; i < runs.size(); i += each) {
-    const auto& run = runs[i];
+    const auto& run = *runs[i];
     (run.is_control ? controls : ordinary)
-        .points.push_back({(run.begin_unix_s - runs.front().begin_unix_s) / 60, run.throughput / means.at(point_of(run)),
+        .points.push_back({(run.begin_unix_s - runs.front()->begin_unix_s) / 60, throughput_of(run) / means.at(point_of(run)),
                            not_measured, not_measured, run.name});
   }
   for (auto* series : {&ordinary, &controls})

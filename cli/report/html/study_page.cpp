@@ -24,6 +24,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -87,10 +89,11 @@ void add_verdict(Page& page, const Content& content)
 }
 
 // All points, or of a study with more than a table shows those of the drawn labels.
-template<class Point> std::vector<Point> shown_points(const Content& content, std::vector<Point> points)
+std::vector<store::ScalingRow> shown_points(const ChartSource& source)
 {
-  if (points.size() > most_table_rows)
-    std::erase_if(points, [&](const Point& point) { return !is_drawn(content.source, point.label); });
+  std::vector<store::ScalingRow> points;
+  std::copy_if(source.scaling.begin(), source.scaling.end(), std::back_inserter(points),
+               [&](const auto& point) { return source.scaling.size() <= most_table_rows || is_drawn(source, point.label); });
   return points;
 }
 
@@ -98,7 +101,7 @@ void add_scaling(Page& page, const Content& content)
 {
   page.section("scaling", "Efficiency and speed-up");
   page.charts_side_by_side({efficiency_chart(content.source), speedup_chart(content.source)});
-  const auto points = shown_points(content, content.source.scaling);
+  const auto points = shown_points(content.source);
   page.table(without_empty_columns(scaling_table(points, content.source.shown)), "points");
   if (points.size() == content.source.scaling.size()) return;
   const auto id = short_key(content.source.study.id);
@@ -149,10 +152,15 @@ void add_courses(Page& page, const Content& content)
 // The table of the Pareto set, by time to target if any run has one.
 void add_best_table(Page& page, const ChartSource& source)
 {
+  const bool has_time = std::any_of(source.runs.begin(), source.runs.end(),
+                                    [](const auto& run) { return std::isfinite(run.figure("time_to_accuracy_s")); });
   for (const char* criterion : {"time-to-target", "throughput"}) {
+    if (!has_time && criterion == std::string_view("time-to-target")) continue;
     try {
-      const auto best = best_points_of(source.compared, source.runs, criterion, source.shown);
+      const auto best = best_points_of(source.compared, source.runs, criterion, source.shown, most_table_rows);
       page.table(without_empty_columns(best.table), "best");
+      if (best.points > most_table_rows)
+        page.paragraph(fmt::format("Shown: the first {} of {} rows.", most_table_rows, best.points), "dim");
       page.paragraph("* " + best.explanation + ".", "dim");
       return;
     } catch (const Error& error) {

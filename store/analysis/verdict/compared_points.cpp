@@ -209,19 +209,19 @@ void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels)
   }
 }
 
-std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key,
+std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key,
                                      const std::map<std::string, std::string>& of_recipe)
 {
   const bool with_rest = !key.empty() && differ_in_more(runs);
   using Place = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
   std::map<Place, ComparedPoint> sorted;
-  for (const auto& run : runs) {
+  for (auto& run : runs) {
     if (run.is_control) continue;
     const auto candidate = key.empty() ? run.series : std::string(key) + "=" + run.value;
     const auto rest = with_rest ? without_key(run.series, key) : std::string();
     auto& point = sorted[{natural_key(candidate), candidate, rest, run.ranks, run.nodes}];
     if (point.runs.empty()) point = {.candidate = candidate, .rest = rest, .nodes = run.nodes, .ranks = run.ranks, .runs = {}};
-    point.runs.push_back(run);
+    point.runs.push_back(std::move(run));
   }
   std::vector<ComparedPoint> points;
   for (auto& [place, point] : sorted) {

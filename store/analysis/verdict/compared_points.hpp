@@ -34,7 +34,7 @@ std::string title_of(const ComparedPoint& point);
 // size but different labels differ in another parameter: their points are kept apart by the rest of the label. If the label does
 // not tell how they differ, throws Error (usage) that lists them.
 // `of_recipe`: the recipe's own labels, for the titles of the points (StudyRecord::labels).
-std::vector<ComparedPoint> points_of(std::span<const ComparedRun> runs, std::string_view key = {},
+std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key = {},
                                      const std::map<std::string, std::string>& of_recipe = {});
 
 // The shown labels of these points, which are looked at together.
