@@ -94,7 +94,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
 // What a file says about when and where a run was measured.
 store::Measured measured_of(const ExportedRow& row)
 {
-  store::Measured run{.study = row.later_text("study_key"),
+  store::Measured run{.run = row.text("key"),
+                      .study = row.later_text("study_key"),
                       .begin_unix_s = row.later("begin_unix_s"),
                       .end_unix_s = row.later("end_unix_s"),
                       .hosts = {}};

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -35,28 +36,45 @@ std::string any_key_of(const store::ComparedPoint& point)
   return {};
 }
 
-// Allows for what separates the sides, with what the home knows about the scatter between studies of the same work.
-void allow_for(const store::Separation& separation, ResultsStore& results, const store::Matching& matching,
-               std::vector<Judged>& comparisons)
+// What separates two points. Simulated runs do not depend on when and where they ran.
+store::Separation separation_of(const store::ComparedPoint& a, const ComparedSide& side_a, const store::ComparedPoint& b,
+                                const ComparedSide& side_b)
 {
-  if (separation.is_together) return;
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    const auto& [a, b] = matching.pairs[i];
-    const auto metric = comparisons[i].metric;
-    if (!store::is_of_machine(metric)) continue;
-    const auto repetitions = store::repetitions_of(results.database(), any_key_of(a), any_key_of(b), metric);
-    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
-  }
+  bool is_simulated = true;
+  const auto measured_of = [&](const store::ComparedPoint& point, const ComparedSide& side) {
+    std::set<std::string> keys;
+    for (const auto& run : point.runs) {
+      keys.insert(run.key);
+      is_simulated = is_simulated && !run.platform.empty();
+    }
+    std::vector<store::Measured> measured;
+    for (const auto& run : side.measured)
+      if (keys.contains(run.run)) measured.push_back(run);
+    return measured;
+  };
+  auto separation = store::separation_of(measured_of(a, side_a), measured_of(b, side_b));
+  separation.is_together = separation.is_together || is_simulated;
+  return separation;
 }
 
-// What separates the sides. Simulated runs do not depend on when and where they ran.
-store::Separation separation_of(const ComparedSide& a, const ComparedSide& b)
+// Allows for what separates the points, with what the home knows about the scatter between studies of the same work. Returns what
+// separates the sides as a whole; they are together if all of their points are.
+store::Separation allow_for_separation(ResultsStore& results, const ComparedSide& a, const ComparedSide& b,
+                                       const store::Matching& matching, std::vector<Judged>& comparisons)
 {
-  auto separation = store::separation_of(a.measured, b.measured);
-  const auto is_simulated = [](const store::ComparedRun& run) { return !run.platform.empty(); };
-  if (std::all_of(a.runs.begin(), a.runs.end(), is_simulated) && std::all_of(b.runs.begin(), b.runs.end(), is_simulated))
-    separation.is_together = true;
-  return separation;
+  auto whole = store::separation_of(a.measured, b.measured);
+  whole.is_together = true;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const auto& pair = matching.pairs[i];
+    const auto separation = separation_of(pair.a, a, pair.b, b);
+    if (separation.is_together) continue;
+    whole.is_together = false;
+    const auto metric = comparisons[i].metric;
+    if (!store::is_of_machine(metric)) continue;
+    const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric);
+    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
+  }
+  return whole;
 }
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
@@ -177,10 +195,8 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   const auto matching = matched_points(options, a, b);
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
-  const auto separation = separation_of(a, b);
-  print_separation(context, separation);
   auto comparisons = judged_pairs(matching, metric, rule);
-  allow_for(separation, results, matching, comparisons);
+  print_separation(context, allow_for_separation(results, a, b, matching, comparisons));
   print_comparisons(context, comparisons);
   print_unmatched(context, matching);
   warn_about_unfinished(context, "A", a.runs);

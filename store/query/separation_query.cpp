@@ -43,7 +43,12 @@ std::map<std::string, Measured> times_of(Connection& connection, const std::stri
   std::map<std::string, Measured> found;
   while (s.next()) {
     auto& run = found[s.text(0)];
-    run = {.study = s.text(1), .begin_unix_s = s.real(2), .end_unix_s = s.real(3), .hosts = {}, .busy_share = s.real(6)};
+    run = {.run = s.text(0),
+           .study = s.text(1),
+           .begin_unix_s = s.real(2),
+           .end_unix_s = s.real(3),
+           .hosts = {},
+           .busy_share = s.real(6)};
     if (const auto build = s.text(4); !build.empty()) run.facts["builds"] = build_text(build);
     if (const auto host = s.text(5); !host.empty()) run.hosts.insert(host);
   }

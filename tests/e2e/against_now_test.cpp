@@ -2,6 +2,8 @@
 #include "core/file.hpp"
 #include "tests/e2e/own_program.hpp"
 
+#include <catch2/catch.hpp>
+
 #include <map>
 #include <set>
 

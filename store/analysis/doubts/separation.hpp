@@ -13,6 +13,7 @@ namespace dt::store {
 
 // When and where a run was measured. Empty texts and NaN: not known.
 struct Measured {
+  std::string run{}; // its key
   std::string study; // id of the study that asked for the run
   double begin_unix_s = not_measured, end_unix_s = not_measured;
   std::set<std::string> hosts;
@@ -41,7 +42,7 @@ struct Separation {
   std::vector<SeparateFact> facts{}; // without the times
 };
 
-// `a` and `b`: the succeeded runs of the sides.
+// `a` and `b`: the succeeded runs of the sides; whether they alternate can be told of two points only.
 Separation separation_of(std::span<const Measured> a, std::span<const Measured> b);
 
 // Returns "3d2h apart on other hosts"; "apart by an unknown time" if it is not known.

@@ -202,8 +202,8 @@ TEST_CASE("a regression across days is found where studies of the same work tell
     studies.add("good-" + std::to_string(day), {{"", 2, {100.0 + day, 101.0 + day, 99.0 + day}}},
                 {.in_turn = false, .hour = 24.0 * day});
   studies.add("bad", {{"", 2, {80, 81, 79}, {}, "build-2"}}, {.in_turn = false, .hour = 80});
-  studies.add("near", {{"", 2, {98.5, 98, 98.2}, {}, "build-2"}}, {.in_turn = false, .hour = 82});
-  studies.add("late", {{"", 2, {80, 81, 79}, {}, "build-2"}}, {.in_turn = false, .hour = 480});
+  studies.add("near", {{"", 2, {98.5, 98, 98.2}, {}, "build-3"}}, {.in_turn = false, .hour = 82});
+  studies.add("late", {{"", 2, {80, 81, 79}, {}, "build-4"}}, {.in_turn = false, .hour = 480});
   const auto found = studies.json({"compare", "bad", "--reference", "good-3"});
   CHECK(found.at("exit_code") == 5);
   CHECK(found.at("comparisons")[0].at("verdict") == "slower");

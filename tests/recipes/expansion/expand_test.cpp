@@ -160,10 +160,9 @@ TEST_CASE("repeats have different seeds where the training is measured, and one 
 
 TEST_CASE("a simulated study has one seed, because it computes no accuracy")
 {
-  const auto plan =
-      plan_of("version: 1\nname: r\nmodel: { name: lenet }\ndata: { name: synthetic, train_samples: 1024 }\n"
-              "train: { global_batch: 64, epochs: 1, modelled_rate: 1000 }\nsync: { allreduce: ring }\n"
-              "resources: { platform: ethernet-10g }\nstudy: { repeats: 2 }\n");
+  const auto plan = plan_of("version: 1\nname: r\nmodel: { name: lenet }\ndata: { name: synthetic, train_samples: 1024 }\n"
+                            "train: { global_batch: 64, epochs: 1, modelled_rate: 1000 }\nsync: { allreduce: ring }\n"
+                            "resources: { platform: ethernet-10g }\nstudy: { repeats: 2 }\n");
   REQUIRE(plan.runs.size() == 2);
   CHECK(plan.runs[1].train.seed == 1);
   CHECK_FALSE(plan.runs[1].study.vary_seed);
