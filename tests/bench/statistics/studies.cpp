@@ -1,9 +1,11 @@
 // Comparisons and rankings of whole studies whose truth is known, on every kind of machine.
 #include "store/analysis/statistics/ranking.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
 #include "tests/bench/statistics/report.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -36,27 +38,33 @@ std::vector<StudyCase> study_cases()
   return cases;
 }
 
-// The speeds of equal candidates by size, candidate and repeat.
-using Speeds = std::vector<std::vector<std::vector<double>>>;
+struct Run {
+  double speed = 0;
+  double begin_s = 0; // the runs begin a second after each other and take half a second
+  bool is_outlier = false;
+};
+// The runs of equal candidates by candidate and repeat.
+using Runs = std::vector<std::vector<Run>>;
 
-// Measures one run of a candidate at each size, in a random order of the sizes. The size is part of the cell: size * candidates +
-// candidate.
+// A simulated study of equal candidates.
 class Measured {
  public:
   Measured(const StudyCase& study, test::Draws& draws)
       : study_(study), draws_(draws), cells_(study.candidates * study.sizes),
         machine_(study.machine, study.has_nodes, cells_ * study.repeats, draws),
-        speeds_(study.sizes, std::vector(study.candidates, std::vector<double>(study.repeats)))
+        sizes_(study.sizes, Runs(study.candidates, std::vector<Run>(study.repeats)))
   {
     study.order == Order::interleaved ? interleaved() : apart();
+    mark_outliers();
   }
-  const Speeds& speeds() const { return speeds_; }
+  const std::vector<Runs>& sizes() const { return sizes_; }
 
  private:
   void run(std::size_t candidate, std::size_t size, std::size_t repeat)
   {
-    speeds_[size][candidate][repeat] = 1000 * machine_.next(candidate);
+    sizes_[size][candidate][repeat] = {.speed = 1000 * machine_.next(candidate), .begin_s = started_++};
   }
+  // A cell is a candidate at a size: size * candidates + candidate.
   void interleaved()
   {
     for (std::size_t repeat = 0; repeat < study_.repeats; ++repeat)
@@ -68,22 +76,44 @@ class Measured {
       for (std::size_t repeat = 0; repeat < study_.repeats; ++repeat)
         for (const auto size : draws_.order(study_.sizes)) run(candidate, size, repeat);
   }
+  // Looks at the whole study, as store/query/compared_runs does.
+  void mark_outliers()
+  {
+    std::vector<SpeedRun> looked_at;
+    std::vector<Run*> runs;
+    for (std::size_t cell = 0; cell < cells_; ++cell)
+      for (std::size_t repeat = 0; repeat < study_.repeats; ++repeat) {
+        auto& run = sizes_[cell / study_.candidates][cell % study_.candidates][repeat];
+        looked_at.push_back({cell, static_cast<std::int64_t>(repeat), run.begin_s, run.speed});
+        runs.push_back(&run);
+      }
+    const auto outlying = outlying_runs(looked_at);
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i]->is_outlier = outlying[i];
+  }
 
   const StudyCase& study_;
   test::Draws& draws_;
   std::size_t cells_;
   test::SimulatedMachine machine_;
-  Speeds speeds_;
+  std::vector<Runs> sizes_;
+  double started_ = 0;
 };
 
-// What the analysis is given of the runs of one size: the first candidate is better by `lead`.
-std::vector<Candidate> given(const StudyCase&, const std::vector<std::vector<double>>& speeds, double lead)
+// What the analysis is given of the runs of one size: values without outliers, with their rounds if there are any, and the time
+// in which a candidate was measured. The first candidate is better by `lead`.
+std::vector<Candidate> given(const StudyCase& study, const Runs& runs, double lead)
 {
   std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < speeds.size(); ++i) {
-    candidates.push_back({.name = std::to_string(i), .values = speeds[i]});
-    if (i == 0)
-      for (auto& value : candidates.back().values) value *= 1 + lead;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto& candidate = candidates.emplace_back(Candidate{.name = std::to_string(i), .values = {}});
+    for (std::size_t repeat = 0; repeat < runs[i].size(); ++repeat) {
+      const auto& run = runs[i][repeat];
+      if (run.is_outlier) continue;
+      candidate.values.push_back(run.speed * (i == 0 ? 1 + lead : 1));
+      if (study.order == Order::interleaved) candidate.blocks.push_back(std::to_string(repeat));
+      candidate.first_begin_s = std::fmin(candidate.first_begin_s, run.begin_s);
+      candidate.last_end_s = std::fmax(candidate.last_end_s, run.begin_s + 0.5);
+    }
   }
   return candidates;
 }
@@ -93,26 +123,21 @@ Comparison first_pair(const std::vector<Candidate>& candidates)
   return compare_candidates(candidates[0], candidates[1], Scale::ratio, {});
 }
 
-// Whether equal candidates get a verdict: of two "faster" or "slower", of more the exclusion of any.
+// Whether one of equal candidates is excluded.
 bool is_wrong(const std::vector<Candidate>& equals)
 {
-  if (equals.size() == 2) return first_pair(equals).verdict == Verdict::faster || first_pair(equals).verdict == Verdict::slower;
   const auto ranked = ranking(equals, {});
   return std::any_of(ranked.begin(), ranked.end(), [](const Ranked& row) { return !row.excluded_by.empty(); });
 }
 
 // What is found about a true leader, the first of the candidates.
 struct Found {
-  double excluded = 0;    // share of the others that are excluded; of two candidates as is_wrong
+  double excluded = 0;    // share of the others that are excluded
   bool is_slower = false; // the comparison of the second with the leader, not adjusted, says so
 };
 
 Found find_leader(const std::vector<Candidate>& candidates)
 {
-  if (candidates.size() == 2) {
-    const bool is_faster = first_pair(candidates).verdict == Verdict::faster;
-    return {is_faster ? 1.0 : 0.0, is_faster};
-  }
   Found found;
   const auto ranked = ranking(candidates, {});
   for (const auto& row : ranked) {
@@ -126,20 +151,21 @@ Found find_leader(const std::vector<Candidate>& candidates)
 Json row_of(const StudyCase& study, int trials, test::Draws& draws)
 {
   constexpr std::array leads{0.02, 0.05};
-  double covered = 0, wrong = 0, wrong_anywhere = 0;
+  double covered = 0, with_interval = 0, wrong = 0, wrong_anywhere = 0;
   std::array<double, leads.size()> excluded{}, slower{};
   for (int trial = 0; trial < trials; ++trial) {
-    const auto speeds = Measured(study, draws).speeds();
-    const auto equals = given(study, speeds.back(), 0);
+    const auto sizes = Measured(study, draws).sizes();
+    const auto equals = given(study, sizes.back(), 0);
     const auto interval = first_pair(equals).interval;
+    with_interval += std::isnan(interval.low) ? 0 : 1; // outliers leave fewer than three runs
     covered += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
     const bool is_wrong_here = is_wrong(equals);
     wrong += is_wrong_here ? 1 : 0;
     const bool is_wrong_anywhere =
-        std::any_of(speeds.begin(), speeds.end() - 1, [&](const auto& of_size) { return is_wrong(given(study, of_size, 0)); });
+        std::any_of(sizes.begin(), sizes.end() - 1, [&](const auto& of_size) { return is_wrong(given(study, of_size, 0)); });
     wrong_anywhere += is_wrong_here || is_wrong_anywhere ? 1 : 0;
     for (std::size_t i = 0; i < leads.size(); ++i) {
-      const auto found = find_leader(given(study, speeds.back(), leads[i]));
+      const auto found = find_leader(given(study, sizes.back(), leads[i]));
       excluded[i] += found.excluded;
       slower[i] += found.is_slower ? 1 : 0;
     }
@@ -152,7 +178,7 @@ Json row_of(const StudyCase& study, int trials, test::Draws& draws)
           {"candidates", study.candidates},
           {"sizes", study.sizes},
           {"n", study.repeats},
-          {"coverage", covered / count},
+          {"coverage", covered / std::max(1.0, with_interval)},
           {"false", wrong / count},
           {"false at any size", wrong_anywhere / count},
           {"power 2 %", excluded[0] / count},
