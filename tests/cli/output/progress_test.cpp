@@ -53,7 +53,7 @@ TEST_CASE("a running run says its step, its rate and its time left")
   CHECK(progress_text(run, 1010) == "step 120 of 400, 768 samples/s, 23s left");
   run.steps_per_s = 28; // recently
   CHECK(progress_text(run, 1010) == "step 120 of 400, 1792 samples/s, 10s left");
-  run.row.label = "simulated";
+  run.row.platform = "tianhe3";
   CHECK(progress_text(run, 1010) == "step 120 of 400, 28 steps/s, 10s left");
   run.live->heartbeat.reset();
   CHECK(progress_text(run, 1010) == "");
