@@ -24,12 +24,12 @@ struct StudyRecord {
   std::string recipe_path;
   std::string recipe_text; // unchanged text of the recipe, for `dtctl show`
   double created_unix_s = 0;
-  double submitted_unix_s = 0;                 // last submission; determines which study is `last`
-  std::vector<std::string> run_keys;           // in order of submission
-  std::vector<std::string> run_names;          // one per run: "name/label/#repeat"
-  std::vector<std::string> control_keys;       // the A/A controls among run_keys; they are not points of the study
-  bool keep_going = false;                     // its last submission asked to start all runs, even if the first ones fail
-  std::map<std::string, std::string> labels;   // the recipe's own label, by series (core/spec/point_label.hpp); often empty
+  double submitted_unix_s = 0;               // last submission; determines which study is `last`
+  std::vector<std::string> run_keys;         // in order of submission
+  std::vector<std::string> run_names;        // one per run: "name/label/#repeat"
+  std::vector<std::string> control_keys;     // the A/A controls among run_keys; they are not points of the study
+  bool keep_going = false;                   // its last submission asked to start all runs, even if the first ones fail
+  std::map<std::string, std::string> labels; // the recipe's own label, by series (core/spec/point_label.hpp); often empty
   StudyRace race;
   std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
 };

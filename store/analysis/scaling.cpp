@@ -143,7 +143,8 @@ void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes s
     if (is_base) continue; // the baseline is its own reference
     const auto index = [&](const Point& own) { return first + static_cast<std::size_t>(&own - series.data()); };
     const auto ratio = all.compare(index(point), index(*base), {});
-    if (ratio.design == Design::paired || ratio.design == Design::pooled) row.paired_blocks = static_cast<std::int64_t>(ratio.runs_a);
+    if (ratio.design == Design::paired || ratio.design == Design::pooled)
+      row.paired_blocks = static_cast<std::int64_t>(ratio.runs_a);
     const auto interval = interval_of(ratio, row, base->row);
     row.efficiency_low = interval.low;
     row.efficiency_high = interval.high;

@@ -160,7 +160,8 @@ ShortRuns short_runs(const Chosen& chosen)
 {
   ShortRuns found;
   auto s = chosen.ask(
-      "SELECT chosen.key, coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s) AS length FROM chosen JOIN "
+      "SELECT chosen.key, coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s) AS length FROM chosen "
+      "JOIN "
       "runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id LEFT JOIN attempts ON attempts.run_id = runs.id "
       "AND attempts.attempt = chosen.attempt WHERE coalesce(resources_platform, '') = '' AND state = 'succeeded' AND length > 0 "
       "AND length < " +

@@ -76,9 +76,10 @@ TEST_CASE("a database without a byte is made again from the runs, as a missing o
 TEST_CASE("a database of another version's schema gets the missing columns and points from the run folders, in the next call")
 {
   const Done done;
-  const auto older = run_command({"sqlite3", (done.dtctl.home() / "results.db").string(),
-                                  "DROP VIEW times_to_target; DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE points; "
-                                  "ALTER TABLE results DROP COLUMN wall_s; UPDATE format SET schema_hash = 'older'"});
+  const auto older = run_command(
+      {"sqlite3", (done.dtctl.home() / "results.db").string(),
+       "DROP VIEW times_to_target; DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW scaling; DROP TABLE points; "
+       "ALTER TABLE results DROP COLUMN wall_s; UPDATE format SET schema_hash = 'older'"});
   INFO(older.err);
   REQUIRE(older.exit_code == 0);
   const auto found =

@@ -155,10 +155,11 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
     lines.push_back({"cpu quota", text});
   if (doubts.too_short.runs > 0)
-    lines.push_back({"short", fmt::format("{} of {} runs measured less than {} s (the shortest {}): pauses of the operating system are "
-                                          "a large part of so short a time; train for more steps",
-                                          doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
-                                          seconds_cell(doubts.too_short.shortest_s).text)});
+    lines.push_back(
+        {"short", fmt::format("{} of {} runs measured less than {} s (the shortest {}): pauses of the operating system are "
+                              "a large part of so short a time; train for more steps",
+                              doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
+                              seconds_cell(doubts.too_short.shortest_s).text)});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
   for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});

@@ -13,7 +13,7 @@ namespace {
 
 using Runs = std::span<const Measured>;
 
-constexpr double least_pause_s = 6 * 3600;         // a shorter pause between the sides of one study does not separate them
+constexpr double least_pause_s = 6 * 3600;     // a shorter pause between the sides of one study does not separate them
 constexpr double least_busy_difference = 0.05; // of busy shares
 
 std::set<std::string> studies_of(Runs runs)

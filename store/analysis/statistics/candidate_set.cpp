@@ -83,7 +83,8 @@ PairP CandidateSet::test(std::size_t a, std::size_t b, Rule rule) const
   if (are_apart(candidates_[a], candidates_[b])) return {{nothing, nothing}};
   const auto test = model_.test(a, b);
   const auto& estimate = test.estimate;
-  return {p_values_of(estimate, method(), rule.margin, test.within.price), (estimate.value > 0) == (rule.better == Better::larger)};
+  return {p_values_of(estimate, method(), rule.margin, test.within.price),
+          (estimate.value > 0) == (rule.better == Better::larger)};
 }
 
 Comparison compare_candidates(const Candidate& a, const Candidate& b, Scale scale, Rule rule)

@@ -1,8 +1,8 @@
 #include "store/analysis/statistics/comparison.hpp"
 
 #include "core/error.hpp"
-#include "store/analysis/statistics/rank_test.hpp"
 #include "store/analysis/statistics/distributions.hpp"
+#include "store/analysis/statistics/rank_test.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -184,7 +184,8 @@ Comparison compare_paired(std::span<const double> a, std::span<const double> b, 
     if (!std::isnan(a[block]) && !std::isnan(b[block])) ratios.push_back(a[block] / b[block]);
   }
   const auto differences = log_moments(ratios);
-  auto result = compare_within(Method::ratio, Design::paired, differences, {differences.variance / 2, differences.count - 1, 1}, rule);
+  auto result =
+      compare_within(Method::ratio, Design::paired, differences, {differences.variance / 2, differences.count - 1, 1}, rule);
   result.left_out = a.size() - ratios.size();
   return result;
 }

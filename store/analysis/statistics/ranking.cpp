@@ -138,7 +138,8 @@ class Contest {
     const auto most = is_large() ? most_excluders : tested_.size();
     for (std::size_t i = 0; i < most; ++i) {
       const auto other = tested_[i];
-      if (other != place && pair(std::min(other, place), std::max(other, place))->is_behind(other < place, rule_.level)) return other;
+      if (other != place && pair(std::min(other, place), std::max(other, place))->is_behind(other < place, rule_.level))
+        return other;
     }
     return std::nullopt;
   }

@@ -70,7 +70,8 @@ bool are_alike(const std::vector<Residuals>& residuals, double freedom)
     inverse += 1 / own_freedom;
     count += 1;
   }
-  const double statistic = (freedom * std::log(squares / freedom) - weighted_logs) / (1 + (inverse - 1 / freedom) / (3 * (count - 1)));
+  const double statistic =
+      (freedom * std::log(squares / freedom) - weighted_logs) / (1 + (inverse - 1 / freedom) / (3 * (count - 1)));
   return chi_square_upper_p(statistic, count - 1) > RoundModel::alike_level;
 }
 

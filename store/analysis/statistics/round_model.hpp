@@ -26,14 +26,17 @@ struct PairTest {
 // Additive model of runs on the scale of their values: value = candidate + round + residual. A pair is analysed in two ways, and
 // the one with the smaller p value counts:
 //
-//   by its own runs     within rounds (paired), if the rounds of all candidates differ: an F test of the model with rounds against
-//                       the one without rejects at `round_level`; otherwise, or without `least_runs` common rounds, as independent
-//                       samples (Welch's t)
-//   by those of all     (pooled) with the variance of the residuals of all candidates, which has about (rounds - 1)(candidates - 1)
+//   by its own runs     within rounds (paired), if the rounds of all candidates differ: an F test of the model with rounds
+//   against
+//                       the one without rejects at `round_level`; otherwise, or without `least_runs` common rounds, as
+//                       independent samples (Welch's t)
+//   by those of all     (pooled) with the variance of the residuals of all candidates, which has about (rounds - 1)(candidates -
+//   1)
 //                       degrees of freedom and so decides at few repeats. Only if there are three or more candidates with
-//                       `least_runs` rounds, they scatter alike (Bartlett's test of their residual variances [Bartlett1937] does not
-//                       reject at `alike_level`), and the variance within the pair's own differences is at most `most_own` times as
-//                       large. Its p value is doubled, and its interval has half the error: the price of a second analysis
+//                       `least_runs` rounds, they scatter alike (Bartlett's test of their residual variances [Bartlett1937] does
+//                       not reject at `alike_level`), and the variance within the pair's own differences is at most `most_own`
+//                       times as large. Its p value is doubled, and its interval has half the error: the price of a second
+//                       analysis
 //
 // Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. The limits and the price were
 // chosen by simulation so that at most 5.5 % of studies of equal candidates have a false verdict, also if some scatter twice as

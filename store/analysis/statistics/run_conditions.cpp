@@ -54,7 +54,8 @@ std::optional<std::size_t> outlier_of(const std::vector<Measured>& point, double
       if (j != i) others.push_back(point[j].log);
     const auto [low, high] = std::minmax_element(others.begin(), others.end());
     const double distance = std::abs(point[i].log - median(others));
-    if (distance > std::max({6 * deviation, 3 * (*high - *low), least_distance}) && distance > most) farthest = i, most = distance;
+    if (distance > std::max({6 * deviation, 3 * (*high - *low), least_distance}) && distance > most)
+      farthest = i, most = distance;
   }
   return farthest;
 }
@@ -83,7 +84,8 @@ struct Products {
 Products products_of(const std::vector<double>& x, const std::vector<double>& y)
 {
   const auto count = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count, mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count,
+               mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
   Products sums;
   for (std::size_t i = 0; i < x.size(); ++i) {
     sums.xx += (x[i] - mean_x) * (x[i] - mean_x);

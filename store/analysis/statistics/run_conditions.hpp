@@ -1,5 +1,5 @@
-// What a mean hides: outlying runs, a machine with two speeds, a machine that becomes faster or slower during a study, and whether
-// the runs were measured in rounds. Pure functions over the throughputs of one study.
+// What a mean hides: outlying runs, a machine with two speeds, a machine that becomes faster or slower during a study, and
+// whether the runs were measured in rounds. Pure functions over the throughputs of one study.
 #pragma once
 
 #include <cstddef>
@@ -48,9 +48,9 @@ struct TwoSpeeds {
   std::size_t slow = 0, of = 0; // slow runs, and runs that were looked at
   double p = 1;                 // that normal runs fall so clearly into two groups
 };
-// Divides the runs of each point with at least 3 runs into the two groups that scatter least within themselves. The sum of squares
-// that is left, relative to that without groups, is compared with that of 999 samples of normal runs. Nothing if p is above 1 %,
-// the smaller group has less than a fifth of the runs, the ratio is below 1.01, or there are fewer than 9 runs.
+// Divides the runs of each point with at least 3 runs into the two groups that scatter least within themselves. The sum of
+// squares that is left, relative to that without groups, is compared with that of 999 samples of normal runs. Nothing if p is
+// above 1 %, the smaller group has less than a fifth of the runs, the ratio is below 1.01, or there are fewer than 9 runs.
 std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std::vector<bool>& left_out);
 
 } // namespace dt::store

@@ -20,7 +20,8 @@ TEST_CASE("a file that lacks a column, a table and a view gets them, loses colum
     auto database = site.open();
     site.ingest(database, {run});
     auto& connection = database.impl().connection;
-    connection.execute("DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW times_to_target; DROP VIEW scaling; DROP TABLE probes");
+    connection.execute(
+        "DROP VIEW runs_flat; DROP VIEW runs_results; DROP VIEW times_to_target; DROP VIEW scaling; DROP TABLE probes");
     connection.execute("ALTER TABLE results DROP COLUMN wall_s");
     connection.execute("ALTER TABLE results ADD COLUMN forgotten_s REAL");
     connection.execute("UPDATE format SET schema_hash = 'older'");

@@ -40,7 +40,7 @@ TEST_CASE("runs of one study are together unless there is a long pause between i
   CHECK(separation_of(runs_at({0, 1, 2}, "one"), runs_at({3, 4, 5}, "one")).is_together);
   CHECK_FALSE(separation_of(runs_at({0, 1, 2}, "one"), runs_at({400, 401, 402}, "one")).is_together);
   CHECK(separation_of(runs_at({0, 300, 600}, "one"), runs_at({1100, 1101, 1102}, "one")).is_together); // it is slow
-  CHECK_FALSE(separation_of(runs_at({0, 1, 2}, ""), runs_at({3, 4, 5}, "")).is_together);           // nobody knows the studies
+  CHECK_FALSE(separation_of(runs_at({0, 1, 2}, ""), runs_at({3, 4, 5}, "")).is_together);              // nobody knows the studies
 }
 
 TEST_CASE("what differs between two sides is told, and what one side does not know is not")

@@ -215,7 +215,8 @@ TEST_CASE("p values of very many candidates are multiplied by the number of all 
 
 TEST_CASE("p values of both hypotheses of a pair are adjusted together, by hand")
 {
-  // Of three pairs. In ascending order 0.004, 0.01, 0.02, 0.03, 0.4, 0.5; at each the number of pairs that still have a hypothesis.
+  // Of three pairs. In ascending order 0.004, 0.01, 0.02, 0.03, 0.4, 0.5; at each the number of pairs that still have a
+  // hypothesis.
   const std::vector<PairOfP> pairs{{0.004, 0.4}, {0.5, 0.01}, {0.02, 0.03}};
   const auto all = adjusted_pairs(pairs);
   CHECK(all[0].difference == Approx(3 * 0.004));
@@ -230,7 +231,8 @@ TEST_CASE("with a margin, candidates are the best, equivalent to it, or behind")
 {
   const auto ranks_of = [](double margin) {
     std::vector<Rank> ranks;
-    const std::vector<Candidate> candidates{{"b", {101, 101.2, 101.1, 101.3}}, {"a", {100, 100.2, 100.1, 100.3}}, {"c", {70, 70.2, 70.1, 70.3}}};
+    const std::vector<Candidate> candidates{
+        {"b", {101, 101.2, 101.1, 101.3}}, {"a", {100, 100.2, 100.1, 100.3}}, {"c", {70, 70.2, 70.1, 70.3}}};
     for (const auto& row : ranking(candidates, {.margin = margin})) ranks.push_back(row.rank);
     return ranks;
   };

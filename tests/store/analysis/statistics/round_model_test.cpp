@@ -30,7 +30,8 @@ std::vector<Candidate> drawn(std::mt19937_64& random, const Values& deviations, 
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < deviations.size(); ++i) {
     Values values;
-    for (const double effect : effects) values.push_back(100 * std::exp((i == 0 ? lead : 0) + effect + deviations[i] * normal(random)));
+    for (const double effect : effects)
+      values.push_back(100 * std::exp((i == 0 ? lead : 0) + effect + deviations[i] * normal(random)));
     candidates.push_back(in_rounds(std::to_string(i), std::move(values)));
   }
   return candidates;

@@ -10,7 +10,8 @@ using namespace dt::store;
 namespace {
 
 // Points with so many repeats each, measured in rounds, 10 s for each run. `factor` changes the throughput of a run by its place.
-template<class Factor> std::vector<SpeedRun> study(std::size_t points, std::int64_t repeats, double noise, std::uint64_t seed, Factor factor)
+template<class Factor>
+std::vector<SpeedRun> study(std::size_t points, std::int64_t repeats, double noise, std::uint64_t seed, Factor factor)
 {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -26,11 +27,14 @@ template<class Factor> std::vector<SpeedRun> study(std::size_t points, std::int6
 
 double steady(std::size_t, std::mt19937_64&) { return 1; }
 
-std::size_t count_of(const std::vector<bool>& flags) { return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true)); }
+std::size_t count_of(const std::vector<bool>& flags)
+{
+  return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
+}
 
 } // namespace
 
-TEST_CASE("repeats that follow each other in time are rounds; one point after the other is not")
+TEST_CASE("repeats that follow each other in time are rounds, and one point after the other is not")
 {
   auto runs = study(3, 4, 0.02, 1, steady);
   CHECK(are_in_rounds(runs));
@@ -69,7 +73,8 @@ TEST_CASE("a trend over the order of the runs is found with its size, and seldom
 {
   std::size_t found = 0, others = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const auto drifting = study(6, 5, 0.02, seed, [](std::size_t place, auto&) { return 1 - 0.1 * static_cast<double>(place) / 29; });
+    const auto drifting =
+        study(6, 5, 0.02, seed, [](std::size_t place, auto&) { return 1 - 0.1 * static_cast<double>(place) / 29; });
     if (const auto trend = trend_of(drifting, {})) {
       ++found;
       CHECK(trend->change == Approx(-0.1).margin(0.06));

@@ -20,7 +20,9 @@ template<class Factor> std::vector<ComparedPoint> points_with(std::int64_t repea
   std::normal_distribution<double> normal;
   std::vector<ComparedPoint> points(2);
   double place = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = {.candidate = i == 0 ? "ring" : "tree", .rest = "", .nodes = 1, .ranks = 2, .runs = {}, .title = i == 0 ? "ring" : "tree"};
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = {
+        .candidate = i == 0 ? "ring" : "tree", .rest = "", .nodes = 1, .ranks = 2, .runs = {}, .title = i == 0 ? "ring" : "tree"};
   for (std::int64_t repeat = 0; repeat < repeats; ++repeat)
     for (auto& point : points) {
       ComparedRun run;
@@ -66,7 +68,7 @@ TEST_CASE("the facts beside a verdict name outliers, a trend and two speeds, and
   CHECK_THAT(two_speeds[0], StartsWith("the runs fall into two groups 1") && Contains("of 16 are slow"));
 }
 
-TEST_CASE("an outlying run has no part in throughput and step time, and counts for accuracy; a run counts once")
+TEST_CASE("an outlying run has no part in throughput and step time, and counts for accuracy, and a run counts once")
 {
   auto runs = points_with(4, 0.01, [](int) { return 1.0; })[0].runs;
   for (auto& run : runs) run.accuracy = 0.9, run.step_s = 1;
