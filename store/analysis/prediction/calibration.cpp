@@ -196,17 +196,10 @@ PredictedStep served_step_at(const Calibration& calibration, const StudySize& si
 PredictedStep synchronous_step_at(const Calibration& calibration, const StudySize& size, const StepReplay& replay)
 {
   auto step = synchronous_at(calibration, size);
-  const auto replayed = replay.over(step.terms, step.link);
+  const auto replayed = replay.of(step);
   const double sums_s = isolated_s(step) / static_cast<double>(step.period);
   return {replayed.step_s * calibration.correction, replayed.communication_s / replayed.step_s,
           replayed.straggler_s / replayed.step_s, std::min(1.0, sums_s / replayed.step_s)};
-}
-
-// Whether both compute alike, so that one replay of the computation serves both.
-bool compute_alike(const Calibration& a, const Calibration& b)
-{
-  return a.fixed_s == b.fixed_s && a.sample_s == b.sample_s && a.input_s == b.input_s && a.update_s == b.update_s &&
-         a.spread == b.spread && a.buckets == b.buckets;
 }
 
 void describe_model(Calibration& calibration)
@@ -272,14 +265,12 @@ std::vector<PredictedStep> steps_at(std::span<const Calibration> calibrations, c
 {
   std::vector<PredictedStep> steps;
   std::optional<StepReplay> replay;
-  const Calibration* replayed = nullptr;
   for (const auto& calibration : calibrations) {
     if (calibration.traits.is_served) {
       steps.push_back(served_step_at(calibration, size));
       continue;
     }
-    if (replayed == nullptr || !compute_alike(*replayed, calibration)) replay.emplace(synchronous_at(calibration, size));
-    replayed = &calibration;
+    if (!replay) replay.emplace(synchronous_at(calibration, size));
     steps.push_back(synchronous_step_at(calibration, size, *replay));
   }
   return steps;

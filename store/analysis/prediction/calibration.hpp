@@ -53,8 +53,7 @@ struct PredictedStep {
   double busy = 0;          // share of the time in which the servers work, or in which sums pass the links: 0..1
 };
 PredictedStep step_at(const Calibration& calibration, const StudySize& size);
-// The same for several calibrations of one series. Those in a row that differ only in their link share one replay of the
-// computation.
+// The same for several calibrations of one series with equal scatter and buckets, which share one replay of the computation.
 std::vector<PredictedStep> steps_at(std::span<const Calibration> calibrations, const StudySize& size);
 
 // The replays' input at a size. `synchronous_at` is for strategies without servers, `served_at` for those with servers.

@@ -38,29 +38,30 @@ struct ReplayedStep {
   double straggler_s = 0;     // how much longer the slowest worker's input and computation take than the mean worker's
 };
 
-// The computation of all workers, replayed once, and sums over any link after it. The seed and the number of steps are fixed, so
-// equal steps give equal results, and steps that differ only in the link are replayed with equal compute times.
+// The computation of all workers, replayed once for steps with any times and links: the workers, the scatter, the period and the
+// buckets are those of the constructor's step. The seed and the number of steps are fixed, so equal steps give equal results, and
+// steps that differ only in the link are replayed with equal compute times.
 class StepReplay {
  public:
   explicit StepReplay(const SynchronousStep& step);
-  // The step with these terms and this link in place of its own.
-  ReplayedStep over(const CostTerms& terms, const CostModel& link) const;
+  // `step` has the workers, the scatter, the period and the buckets' order and readiness of the constructor's.
+  ReplayedStep of(const SynchronousStep& step) const;
 
  private:
-  // The steps between two exchanges. Times count from its begin.
+  // The steps between two exchanges, in compute times of a mean step. A round of p steps begins p input and p - 1 update times
+  // earlier.
   struct Round {
-    double computed_s = 0;            // when the slowest worker ends its last backward pass
-    double last_compute_s = 0;        // of the slowest worker of that step, with input; only with a period of 1
-    std::vector<double> ready_s = {}; // [bucket]: when the slowest worker has it; only with a longer period
+    double computed = 0;            // when the slowest worker ends its last backward pass
+    double last_compute = 0;        // of the slowest worker of that step; only with a period of 1
+    std::vector<double> ready = {}; // [bucket]: when the slowest worker has it; only with a longer period
   };
-  void add_worker(const std::vector<double>& factors, double own_factor);
-  double end_of_sums_s(const Round& round, const CostTerms& terms, const CostModel& link) const;
+  void add_worker(const SynchronousStep& step, const std::vector<double>& factors, double own_factor);
+  static double end_of_sums_s(const SynchronousStep& step, const Round& round);
 
-  SynchronousStep step_;
   std::vector<Round> rounds_;
 };
 
-// StepReplay with the step's own terms and link.
+// StepReplay of this step alone.
 ReplayedStep replay(const SynchronousStep& step);
 
 // Seconds that the sums of one exchange take with nothing beside them.
