@@ -58,13 +58,9 @@ Comparison CandidateSet::compare(std::size_t a, std::size_t b, Rule rule) const
   if (needs_ranks(a, b)) return compare_times_to_target(own.values, other.values, rule);
   if (are_exact(a, b)) return compare_exact(method(), own.values.front(), other.values.front(), rule);
   const auto test = model_.test(a, b);
-  if (test.design != Design::independent) {
-    auto comparison = compare_within(method(), test.design, test.differences, test.within, rule);
-    comparison.left_out = test.left_out;
-    return comparison;
-  }
-  return method() == Method::difference ? compare_means(own.values, other.values, rule)
-                                        : compare_ratio(own.values, other.values, rule);
+  auto comparison = compare_moments(method(), test.design, test.a, test.b, test.within, rule);
+  comparison.left_out = test.left_out;
+  return comparison;
 }
 
 PairP CandidateSet::test(std::size_t a, std::size_t b, Rule rule) const

@@ -113,13 +113,6 @@ void judge(Comparison& c, const Estimate& estimate)
   c.verdict = verdict_of(c.interval, c.method, c.rule);
 }
 
-Comparison compare_moments(Method method, const Moments& a, const Moments& b, const Rule& rule)
-{
-  Comparison result{.method = method, .rule = rule, .a = a, .b = b};
-  judge(result, difference_of_means(a, b));
-  return result;
-}
-
 double ratio_of_medians(std::span<const double> a, std::span<const double> b)
 {
   return median_with_misses(a) / median_with_misses(b); // infinity / infinity is NaN
@@ -169,7 +162,7 @@ Comparison compare_ratio(std::span<const double> a, std::span<const double> b, c
 {
   require_positive(a);
   require_positive(b);
-  return compare_moments(Method::ratio, log_moments(a), log_moments(b), rule);
+  return compare_moments(Method::ratio, Design::independent, log_moments(a), log_moments(b), {}, rule);
 }
 
 Comparison compare_paired(std::span<const double> a, std::span<const double> b, const Rule& rule)
@@ -185,7 +178,7 @@ Comparison compare_paired(std::span<const double> a, std::span<const double> b, 
   }
   const auto differences = log_moments(ratios);
   auto result =
-      compare_within(Method::ratio, Design::paired, differences, {differences.variance / 2, differences.count - 1, 1}, rule);
+      compare_moments(Method::ratio, Design::paired, differences, {}, {differences.variance / 2, differences.count - 1, 1}, rule);
   result.left_out = a.size() - ratios.size();
   return result;
 }
@@ -197,10 +190,11 @@ Estimate difference_within(const Moments& differences, const WithinRounds& withi
   return {differences.mean, std::sqrt(2 * within.variance / rounds), within.freedom + more_rounds * within.freedom_per_round};
 }
 
-Comparison compare_within(Method method, Design design, const Moments& differences, const WithinRounds& within, const Rule& rule)
+Comparison compare_moments(Method method, Design design, const Moments& a, const Moments& b, const WithinRounds& within,
+                           const Rule& rule)
 {
-  Comparison result{.method = method, .design = design, .rule = rule, .a = differences, .within = within};
-  judge(result, difference_within(differences, within, 0));
+  Comparison result{.method = method, .design = design, .rule = rule, .a = a, .b = b, .within = within};
+  judge(result, is_within_rounds(design) ? difference_within(a, within, 0) : difference_of_means(a, b));
   return result;
 }
 
@@ -228,7 +222,7 @@ Comparison compare_means(std::span<const double> a, std::span<const double> b, c
   for (const auto sample : {a, b})
     for (const double value : sample)
       if (!std::isfinite(value)) refuse("each value must be finite", value);
-  return compare_moments(Method::difference, moments_of(a), moments_of(b), rule);
+  return compare_moments(Method::difference, Design::independent, moments_of(a), moments_of(b), {}, rule);
 }
 
 Comparison compare_times_to_target(std::span<const double> a, std::span<const double> b, Rule rule)

@@ -104,8 +104,10 @@ struct Comparison {
 // exponential. Throws Error (internal) if a value is not positive and finite.
 Comparison compare_ratio(std::span<const double> a, std::span<const double> b, const Rule& rule);
 
-// Compares by differences within rounds, which have these moments on the scale of the method, and this scatter.
-Comparison compare_within(Method method, Design design, const Moments& differences, const WithinRounds& within, const Rule& rule);
+// Compares by these moments on the scale of the method: of A and B, or within rounds of the differences (`a`; `b` is not used),
+// with this scatter.
+Comparison compare_moments(Method method, Design design, const Moments& a, const Moments& b, const WithinRounds& within,
+                           const Rule& rule);
 
 // Compares deterministic values, such as simulated times, by the effect alone: no interval, no p value. `ratio`: both are
 // positive.

@@ -1,7 +1,9 @@
 #include "store/analysis/statistics/round_model.hpp"
 
 #include "store/analysis/statistics/distributions.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -72,7 +74,7 @@ bool are_alike(const std::vector<Residuals>& residuals, double freedom)
   }
   const double statistic =
       (freedom * std::log(squares / freedom) - weighted_logs) / (1 + (inverse - 1 / freedom) / (3 * (count - 1)));
-  return chi_square_upper_p(statistic, count - 1) > RoundModel::alike_level;
+  return chi_square_upper_p(std::max(0.0, statistic), count - 1) > RoundModel::alike_level;
 }
 
 // The additive model, fitted by least squares.
@@ -90,28 +92,7 @@ class Additive {
       fit_effects();
     }
   }
-  // Sums of squares, with their degrees of freedom.
-  struct Scatter {
-    double squares, freedom;
-  };
-  Scatter residual() const
-  {
-    double squares = 0;
-    for (const auto& own : residuals()) squares += own.squares;
-    return {squares, freedom_};
-  }
-  Scatter residual_without_rounds() const
-  {
-    Scatter scatter{0, 0};
-    for (const auto& cells : candidates_) {
-      std::vector<double> values;
-      for (const auto& [round, value] : cells) values.push_back(value);
-      const auto moments = moments_of(values);
-      scatter.squares += moments.variance * (moments.count - 1);
-      scatter.freedom += moments.count - 1;
-    }
-    return scatter;
-  }
+  double freedom() const { return freedom_; }
   std::vector<Residuals> residuals() const
   {
     std::vector<Residuals> all(candidates_.size());
@@ -178,18 +159,6 @@ std::vector<double> common_differences(const Cells& a, const Cells& b)
   return differences;
 }
 
-// Whether rounds explain more of the scatter than chance does.
-bool explain_scatter(const Additive& model)
-{
-  const auto with = model.residual(), without = model.residual_without_rounds();
-  const double of_rounds = without.freedom - with.freedom;
-  if (!(of_rounds > 0) || !(with.freedom > 0) || !(without.squares > with.squares)) return false;
-  const double variance = with.squares / with.freedom;
-  if (std::sqrt(variance) < least_scatter) return true;
-  const double f = (without.squares - with.squares) / of_rounds / variance;
-  return f_upper_p(f, of_rounds, with.freedom) < RoundModel::round_level;
-}
-
 } // namespace
 
 RoundModel::RoundModel(std::span<const Candidate> candidates, Scale scale) : scale_(scale)
@@ -204,7 +173,9 @@ void RoundModel::take_cells(std::span<const Candidate> candidates)
   std::map<std::string, std::size_t> numbers;
   for (const auto& candidate : candidates) {
     auto& cells = cells_.emplace_back();
+    in_ladder_.push_back(false);
     if (!are_all_in_rounds(candidate)) continue;
+    in_ladder_.back() = std::none_of(candidate.blocks.begin(), candidate.blocks.end(), is_round_name);
     const auto values = on_scale(candidate.values, scale_);
     std::map<std::size_t, std::vector<double>> by_round;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -216,37 +187,58 @@ void RoundModel::take_cells(std::span<const Candidate> candidates)
 
 void RoundModel::fit()
 {
-  std::vector<Cells> fitted; // of candidates with enough rounds
-  for (const auto& cells : cells_)
-    if (static_cast<double>(cells.size()) >= least_runs) fitted.push_back(cells);
-  if (fitted.size() < 2) return;
-  const Additive model(fitted, rounds_);
-  rounds_differ_ = explain_scatter(model);
-  const auto [squares, freedom] = model.residual();
   constexpr std::size_t least_candidates = 3;
-  if (fitted.size() < least_candidates || freedom < 2 || std::sqrt(squares / freedom) < least_scatter) return;
-  if (are_alike(model.residuals(), freedom))
-    pooled_ = {.variance = squares / freedom,
-               .freedom = freedom,
-               .freedom_per_round = static_cast<double>(fitted.size()) - 1,
-               .price = price};
+  std::vector<std::size_t> fitted; // candidates with enough rounds
+  std::vector<Cells> cells;
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    if (static_cast<double>(cells_[i].size()) >= least_runs) {
+      fitted.push_back(i);
+      cells.push_back(cells_[i]);
+    }
+  if (fitted.size() < least_candidates) return;
+  steady(fitted);
+  const Additive model(cells, rounds_);
+  const auto residuals = model.residuals();
+  double squares = 0;
+  for (const auto& own : residuals) squares += own.squares;
+  const double freedom = model.freedom();
+  if (freedom < 2 || std::sqrt(squares / freedom) < least_scatter || !are_alike(residuals, freedom)) return;
+  pooled_ = {.variance = squares / freedom,
+             .freedom = freedom,
+             .freedom_per_round = static_cast<double>(fitted.size()) - 1,
+             .price = pooled_price};
 }
+
+// Averages the variances of few runs with the mean variance.
+void RoundModel::steady(const std::vector<std::size_t>& fitted)
+{
+  double mean = 0;
+  for (const auto i : fitted) mean += moments_[i].variance / static_cast<double>(fitted.size());
+  for (const auto i : fitted)
+    if (auto& own = moments_[i]; own.count < few_runs) own.variance = (mean + (own.count - 1) * own.variance) / own.count;
+}
+
+double PairTest::p() const { return within.price * two_sided_p(estimate); }
 
 PairTest RoundModel::test(std::size_t a, std::size_t b) const
 {
-  const PairTest independent{Design::independent, difference_of_means(moments_[a], moments_[b])};
+  const PairTest independent{
+      Design::independent, difference_of_means(moments_[a], moments_[b]), moments_[a], moments_[b], {}, 0};
   const auto differences = moments_of(common_differences(cells_[a], cells_[b]));
   if (differences.count < least_runs) return independent;
   const auto left_out = cells_[a].size() + cells_[b].size() - 2 * static_cast<std::size_t>(differences.count);
   const auto within = [&](Design design, const WithinRounds& scatter) {
-    return PairTest{design, difference_within(differences, scatter, 0), differences, scatter, left_out};
+    return PairTest{design, difference_within(differences, scatter, 0), differences, {}, scatter, left_out};
   };
-  const WithinRounds own{differences.variance / 2, differences.count - 1, 1};
-  const auto alone = rounds_differ_ ? within(Design::paired, own) : independent;
-  if (!pooled_ || own.variance > most_own * pooled_->variance) return alone;
+  const auto scatters = [](const PairTest& test) { return test.estimate.standard_error >= least_scatter; };
+  const bool in_ladder = in_ladder_[a] && in_ladder_[b];
+  const double price = in_ladder ? 1 : paired_price;
+  const auto paired = within(Design::paired, {differences.variance / 2, differences.count - 1, 1, price});
+  auto best = in_ladder ? paired : independent;
+  if (!in_ladder && scatters(paired) && paired.p() < best.p()) best = paired;
+  if (!pooled_ || paired.within.variance > most_own * pooled_->variance) return best;
   const auto pooled = within(Design::pooled, *pooled_);
-  if (alone.estimate.standard_error < least_scatter) return pooled;
-  return price * two_sided_p(pooled.estimate) < two_sided_p(alone.estimate) ? pooled : alone;
+  return !scatters(best) || pooled.p() < best.p() ? pooled : best;
 }
 
 } // namespace dt::store

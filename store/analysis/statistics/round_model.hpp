@@ -17,54 +17,53 @@ namespace dt::store {
 struct PairTest {
   Design design = Design::independent;
   Estimate estimate{}; // a - b
-  // The differences within the common rounds, and the scatter that their error is computed with (Design::paired and pooled).
-  Moments differences{};
+  Moments a{}, b{};    // as Comparison::a and b
   WithinRounds within{};
   std::size_t left_out = 0; // rounds that only one of both has
+  double p() const;         // two-sided, with its price
 };
 
-// Additive model of runs on the scale of their values: value = candidate + round + residual. A pair is analysed in two ways, and
-// the one with the smaller p value counts:
+// Additive model of runs on the scale of their values: value = candidate + round + residual. A pair of candidates is analysed in
+// several ways, and the one with the smallest p value counts. Each has a price, by which its p value is multiplied (and the error
+// of its interval divided), so that all together keep the level:
 //
-//   by its own runs     within rounds (paired), if the rounds of all candidates differ: an F test of the model with rounds
-//   against
-//                       the one without rejects at `round_level`; otherwise, or without `least_runs` common rounds, as
-//                       independent samples (Welch's t)
-//   by those of all     (pooled) with the variance of the residuals of all candidates, which has about (rounds - 1)(candidates -
-//   1)
-//                       degrees of freedom and so decides at few repeats. Only if there are three or more candidates with
-//                       `least_runs` rounds, they scatter alike (Bartlett's test of their residual variances [Bartlett1937] does
-//                       not reject at `alike_level`), and the variance within the pair's own differences is at most `most_own`
-//                       times as large. Its p value is doubled, and its interval has half the error: the price of a second
-//                       analysis
+//   independent   Welch's t, price 1. Between three or more candidates in rounds, a variance of fewer than `few_runs` runs is
+//                 averaged with the mean variance of the candidates, which counts as one degree of freedom: two or three runs that
+//                 are alike by chance are no proof
+//   paired        Student's t on the differences within at least `least_runs` common rounds, price `paired_price`. In ladders, which
+//                 are planned for this, the price is 1, and there is no independent analysis
+//   pooled        the same differences with the variance of the residuals of all candidates, which has about (rounds - 1)
+//                 (candidates - 1) degrees of freedom and so decides at few repeats; price `pooled_price`. Only if there are three
+//                 or more candidates with `least_runs` rounds, they scatter alike (Bartlett's test of their residual variances
+//                 [Bartlett1937] does not reject at `alike_level`), and the variance within the pair's own differences is at most
+//                 `most_own` times as large
 //
-// Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. The limits and the price were
-// chosen by simulation so that at most 5.5 % of studies of equal candidates have a false verdict, also if some scatter twice as
-// much as others, and no case has less power than Welch's t (docs/benchmarks.md, scripts/benchmark-statistics).
+// Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen by
+// simulation (docs/benchmarks.md, scripts/benchmark-statistics).
 class RoundModel {
  public:
-  static constexpr double alike_level = 0.05, most_own = 1.25, round_level = 0.1, price = 2;
+  static constexpr double alike_level = 0.05, most_own = 1.25, paired_price = 5, pooled_price = 2, few_runs = 5;
 
   // All values must be finite; `ratio` and `time_to_target`: positive, too.
   RoundModel(std::span<const Candidate> candidates, Scale scale);
 
   // Candidate a with candidate b, by their indices.
   PairTest test(std::size_t a, std::size_t b) const;
-  // Whether the candidates share a variance, and whether rounds differ.
+  // Whether the candidates share a variance.
   bool is_pooled() const { return pooled_.has_value(); }
-  bool do_rounds_differ() const { return rounds_differ_; }
 
  private:
   using Cells = std::vector<std::pair<std::size_t, double>>; // round and mean of its runs, by round
 
   void take_cells(std::span<const Candidate> candidates);
   void fit();
+  void steady(const std::vector<std::size_t>& fitted);
 
   Scale scale_;
   std::vector<Moments> moments_; // of all runs, by candidate
+  std::vector<bool> in_ladder_;  // by candidate: its rounds are those of a ladder
   std::vector<Cells> cells_;     // empty: not all of its runs are in rounds
   std::size_t rounds_ = 0;
-  bool rounds_differ_ = false;
   std::optional<WithinRounds> pooled_;
 };
 

@@ -152,6 +152,8 @@ bool are_in_rounds(std::span<const SpeedRun> runs)
 
 std::string round_name(const std::string& study, std::int64_t repeat) { return study + " round " + std::to_string(repeat + 1); }
 
+bool is_round_name(const std::string& block) { return block.find("round ") != std::string::npos; }
+
 std::vector<bool> outlying_runs(std::span<const SpeedRun> runs)
 {
   auto points = by_point(runs, {});

@@ -25,6 +25,8 @@ bool are_in_rounds(std::span<const SpeedRun> runs);
 
 // The name of a round for Candidate::blocks: rounds of two studies are not the same.
 std::string round_name(const std::string& study, std::int64_t repeat);
+// Whether a block is such a round, and not the repeat of a ladder.
+bool is_round_name(const std::string& block);
 
 // By run, whether it is an outlier: farther from the median of the other runs of its point than six standard deviations of the
 // study, than three ranges of these other runs, and than 2 %. The standard deviation comes from the median of all differences

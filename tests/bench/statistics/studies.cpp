@@ -110,7 +110,7 @@ std::vector<Candidate> given(const StudyCase& study, const Runs& runs, double le
       const auto& run = runs[i][repeat];
       if (run.is_outlier) continue;
       candidate.values.push_back(run.speed * (i == 0 ? 1 + lead : 1));
-      if (study.order == Order::interleaved) candidate.blocks.push_back(std::to_string(repeat));
+      if (study.order == Order::interleaved) candidate.blocks.push_back("round " + std::to_string(repeat));
       candidate.first_begin_s = std::fmin(candidate.first_begin_s, run.begin_s);
       candidate.last_end_s = std::fmax(candidate.last_end_s, run.begin_s + 0.5);
     }
