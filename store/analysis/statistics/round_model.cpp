@@ -222,8 +222,7 @@ double PairTest::p() const { return within.price * two_sided_p(estimate); }
 
 PairTest RoundModel::test(std::size_t a, std::size_t b) const
 {
-  const PairTest independent{
-      Design::independent, difference_of_means(moments_[a], moments_[b]), moments_[a], moments_[b], {}, 0};
+  const PairTest independent{Design::independent, difference_of_means(moments_[a], moments_[b]), moments_[a], moments_[b], {}, 0};
   const auto differences = moments_of(common_differences(cells_[a], cells_[b]));
   if (differences.count < least_runs) return independent;
   const auto left_out = cells_[a].size() + cells_[b].size() - 2 * static_cast<std::size_t>(differences.count);

@@ -28,18 +28,19 @@ struct PairTest {
 // of its interval divided), so that all together keep the level:
 //
 //   independent   Welch's t, price 1. Between three or more candidates in rounds, a variance of fewer than `few_runs` runs is
-//                 averaged with the mean variance of the candidates, which counts as one degree of freedom: two or three runs that
-//                 are alike by chance are no proof
-//   paired        Student's t on the differences within at least `least_runs` common rounds, price `paired_price`. In ladders, which
+//                 averaged with the mean variance of the candidates, which counts as one degree of freedom: two or three runs
+//                 that are alike by chance are no proof
+//   paired        Student's t on the differences within at least `least_runs` common rounds, price `paired_price`. In ladders,
+//   which
 //                 are planned for this, the price is 1, and there is no independent analysis
 //   pooled        the same differences with the variance of the residuals of all candidates, which has about (rounds - 1)
-//                 (candidates - 1) degrees of freedom and so decides at few repeats; price `pooled_price`. Only if there are three
-//                 or more candidates with `least_runs` rounds, they scatter alike (Bartlett's test of their residual variances
-//                 [Bartlett1937] does not reject at `alike_level`), and the variance within the pair's own differences is at most
-//                 `most_own` times as large
+//                 (candidates - 1) degrees of freedom and so decides at few repeats; price `pooled_price`. Only if there are
+//                 three or more candidates with `least_runs` rounds, they scatter alike (Bartlett's test of their residual
+//                 variances [Bartlett1937] does not reject at `alike_level`), and the variance within the pair's own differences
+//                 is at most `most_own` times as large
 //
-// Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen by
-// simulation (docs/benchmarks.md, scripts/benchmark-statistics).
+// Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen
+// by simulation (docs/benchmarks.md, scripts/benchmark-statistics).
 class RoundModel {
  public:
   static constexpr double alike_level = 0.05, most_own = 1.25, paired_price = 5, pooled_price = 2, few_runs = 5;

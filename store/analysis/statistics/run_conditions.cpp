@@ -54,7 +54,7 @@ std::optional<std::size_t> outlier_of(const std::vector<Measured>& point, double
       if (j != i) others.push_back(point[j].log);
     const auto [low, high] = std::minmax_element(others.begin(), others.end());
     const double distance = std::abs(point[i].log - median(others));
-    if (distance > std::max({6 * deviation, 3 * (*high - *low), least_distance}) && distance > most)
+    if (distance > std::max({8 * deviation, 5 * (*high - *low), least_distance}) && distance > most)
       farthest = i, most = distance;
   }
   return farthest;

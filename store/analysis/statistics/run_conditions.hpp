@@ -28,8 +28,8 @@ std::string round_name(const std::string& study, std::int64_t repeat);
 // Whether a block is such a round, and not the repeat of a ladder.
 bool is_round_name(const std::string& block);
 
-// By run, whether it is an outlier: farther from the median of the other runs of its point than six standard deviations of the
-// study, than three ranges of these other runs, and than 2 %. The standard deviation comes from the median of all differences
+// By run, whether it is an outlier: farther from the median of the other runs of its point than eight standard deviations of the
+// study, than five ranges of these other runs, and than 2 %. The standard deviation comes from the median of all differences
 // within points (0.954 standard deviations, if runs are normal), so that a few outliers hardly change it. Of a point with n runs
 // at most n/3 are outliers. If more than a tenth of all runs, and more than one, would be outliers, it is no matter of single
 // runs, and none is one.

@@ -130,6 +130,18 @@ bool is_wrong(const std::vector<Candidate>& equals)
   return std::any_of(ranked.begin(), ranked.end(), [](const Ranked& row) { return !row.excluded_by.empty(); });
 }
 
+// Whether one of equal candidates is excluded at any size, if all sizes are looked at in one verdict.
+bool is_wrong_anywhere(const StudyCase& study, const std::vector<Runs>& sizes)
+{
+  std::vector<std::vector<Candidate>> equals;
+  for (const auto& runs : sizes) equals.push_back(given(study, runs, 0));
+  std::vector<Contestants> contests;
+  for (const auto& candidates : equals) contests.push_back({candidates, {}, Scale::ratio});
+  for (const auto& ranked : rankings(contests))
+    if (std::any_of(ranked.begin(), ranked.end(), [](const Ranked& row) { return !row.excluded_by.empty(); })) return true;
+  return false;
+}
+
 // What is found about a true leader, the first of the candidates.
 struct Found {
   double excluded = 0;    // share of the others that are excluded
@@ -159,11 +171,8 @@ Json row_of(const StudyCase& study, int trials, test::Draws& draws)
     const auto interval = first_pair(equals).interval;
     with_interval += std::isnan(interval.low) ? 0 : 1; // outliers leave fewer than three runs
     covered += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
-    const bool is_wrong_here = is_wrong(equals);
-    wrong += is_wrong_here ? 1 : 0;
-    const bool is_wrong_anywhere =
-        std::any_of(sizes.begin(), sizes.end() - 1, [&](const auto& of_size) { return is_wrong(given(study, of_size, 0)); });
-    wrong_anywhere += is_wrong_here || is_wrong_anywhere ? 1 : 0;
+    wrong += is_wrong(equals) ? 1 : 0;
+    wrong_anywhere += is_wrong_anywhere(study, sizes) ? 1 : 0;
     for (std::size_t i = 0; i < leads.size(); ++i) {
       const auto found = find_leader(given(study, sizes.back(), leads[i]));
       excluded[i] += found.excluded;
