@@ -172,8 +172,9 @@ TEST_CASE("the verdict of a race is that of its rule, in results and in the repo
   const auto outcome = dtctl.json({"sweep", "race.yaml", "--until-decided"});
   INFO(outcome.dump(1));
   // A ranking of the same runs would say that the second is the best, by 0.1 %.
-  const auto expected = "1, 2 are the best of 2 by throughput and equivalent within 3 % after 3 repeats";
-  CHECK(outcome.at("verdict").at("sentences") == Json{expected});
+  const auto expected = "arm 1, arm 2 are the best of 2 by throughput and equivalent within 3 % after 3 repeats";
+  // On a busy machine the sentence goes on and says so.
+  CHECK_THAT(outcome.at("verdict").at("sentences").at(0).get<std::string>(), Catch::StartsWith(expected));
   CHECK(dtctl.json({"results", "race"}).at("verdict") == outcome.at("verdict"));
   REQUIRE(dtctl.run({"report", "race", "-o", "report.html"}).ok());
   CHECK_THAT(dt::read_file(dtctl.folder() / "report.html"), Catch::Contains(expected));
