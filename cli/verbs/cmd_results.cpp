@@ -112,10 +112,11 @@ void add_results(Commands& commands)
        "other point is at least as good in both and better in one.\n"
        "With --why there is a row per point with the points of efficiency that each cause costs (+: gains), relative to the\n"
        "smallest size of the same label, or to a machine without any waiting if there is one size. batch: smaller batches\n"
-       "take more time per sample. contention: passes and updates take longer than on one rank alone (shared caches,\n"
-       "memory, cores). balance: some ranks always have more work or slower cores. jitter: in each step another rank is\n"
-       "late. input: waiting for data. exposed comm.: waiting for messages and all other time without work.\n"
-       "queueing: waiting at busy parameter servers. The causes multiply exactly to the efficiency.\n\n"
+       "take more time per sample. contention: passes and updates take longer than on one rank alone, on the faster\n"
+       "ranks too (shared caches, memory, cores). balance: some ranks always have more work or slower cores. jitter: in\n"
+       "each step another rank is late. input: waiting for data. exposed comm.: waiting for messages and all other time\n"
+       "without work. queueing: waiting at busy parameter servers. The causes multiply exactly to the efficiency.\n"
+       "Brackets behind a cost are its 95% interval from the scatter of the runs; it needs 3 runs of both sizes.\n\n"
        "Examples:\n  dtctl results quickstart\n  dtctl results last --best-by time-to-target\n  dtctl results quickstart --why"},
       [options](Context& context) { return results(context, *options); });
   add_selector(verb, options->selector);

@@ -188,6 +188,12 @@ Fields<RunResult> result_fields()
        "sum over the intervals between meetings of all workers of the largest useful time of any worker", later},
       {"work.busy_step_max_s", &member_of<R, &R::work, &WorkSums::busy_step_max_s>, "s",
        "the same sum, of useful time and wait for input", later},
+      {"work.useful_fast_s", &member_of<R, &R::work, &WorkSums::useful_fast_s>, "s",
+       "useful time of a fast worker: the lower quartile of the workers' sums, of up to four workers the least", later},
+      {"work.useful_step_fast_s", &member_of<R, &R::work, &WorkSums::useful_step_fast_s>, "s",
+       "sum over windows of about 16 such intervals: their number times the lower quartile of the useful times of all workers in "
+       "them",
+       later},
       {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
        "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few after the last step",
        later},

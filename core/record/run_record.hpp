@@ -183,7 +183,12 @@ struct WorkSums {
   double useful_max_s = 0;      // the largest sum of u of any worker
   double useful_step_max_s = 0; // sum over the intervals of the largest u of any worker
   double busy_step_max_s = 0;   // sum over the intervals of the largest u + i of any worker
+  // Of a fast worker (core/record/fast_worker.hpp). NaN: an earlier version recorded the run.
+  double useful_fast_s = not_measured;      // the lower quartile of the workers' sums of u
+  double useful_step_fast_s = not_measured; // the lower quartile of u in each window of intervals, summed
 };
+// Sums of a run whose ranks did not report them.
+inline constexpr WorkSums no_work_sums{not_measured, not_measured, not_measured, not_measured};
 
 // Staleness of asynchronous updates, over all updates of all servers. The staleness of an update is the number of updates that
 // other workers made to the centre between a worker's read and its own update.
@@ -212,7 +217,7 @@ struct RunResult {
   double wall_s = 0;                              // from the first step to the last, with evaluations
   double communication_share = 0;                 // exposed communication / step time, mean over workers, measured steps
   double isolated_communication_s = not_measured; // communication time of one step without concurrent computation
-  WorkSums work{not_measured, not_measured, not_measured, not_measured};
+  WorkSums work = no_work_sums;
   double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
   double choice_s = not_measured;       // time that the choice of the convolutions' algorithms took; 0: not timed
   Reported final_loss;                  // training loss of the last step

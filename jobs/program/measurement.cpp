@@ -1,5 +1,6 @@
 #include "jobs/program/measurement.hpp"
 
+#include "core/record/fast_worker.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 
@@ -172,7 +173,7 @@ void ProgramMeasurement::add(const RankReport& report)
   const int index = static_cast<int>(ranks_.size());
   std::vector<double> step_s, evaluation_s;
   std::array<std::vector<double>, phase_count> phase_s;
-  double useful_s = 0;
+  std::vector<double> useful_steps_s;
   if (report.steps.size() > sums_.size()) sums_.resize(report.steps.size());
   for (std::size_t line = 0; line < report.steps.size(); ++line) {
     const auto& step = report.steps[line];
@@ -183,7 +184,7 @@ void ProgramMeasurement::add(const RankReport& report)
     step_s.push_back(step.step_s);
     for (std::size_t i = 0; i < phase_count; ++i) phase_s[i].push_back(step.phase_s[i]);
     const double useful = useful_of(step), busy = useful + at(step, Phase::input);
-    useful_s += useful;
+    useful_steps_s.push_back(useful);
     sums.useful_max_s = largest({sums.useful_max_s, useful});
     if (sums.latest < 0 || busy > sums.busy_max_s) sums.latest = index;
     sums.busy_max_s = largest({sums.busy_max_s, busy});
@@ -202,7 +203,8 @@ void ProgramMeasurement::add(const RankReport& report)
   record.phases[static_cast<std::size_t>(Phase::evaluation)] = summary_of(evaluation_s);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
-  useful_s_.push_back(useful_s);
+  useful_s_.push_back(std::accumulate(useful_steps_s.begin(), useful_steps_s.end(), 0.0));
+  useful_steps_s_.push_back(std::move(useful_steps_s));
   measured_s_.push_back(ranks_.back().step.total_s);
   communication_s_.push_back(ranks_.back().phases[static_cast<std::size_t>(Phase::communication)].total_s);
 }
@@ -221,6 +223,15 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
 
+// What a fast worker needs. Not measured if not all ranks have the same measured steps.
+void ProgramMeasurement::add_fast_worker(WorkSums& work) const
+{
+  const auto steps = useful_steps_s_.front().size();
+  if (std::any_of(useful_steps_s_.begin(), useful_steps_s_.end(), [&](const auto& row) { return row.size() != steps; })) return;
+  work.useful_fast_s = fast_sum_s(useful_s_);
+  work.useful_step_fast_s = fast_useful_s({useful_steps_s_.begin(), useful_steps_s_.end()});
+}
+
 // The sums of attribution need the phases of all ranks, which meet at every step.
 void ProgramMeasurement::add_work(RunResult& result) const
 {
@@ -228,9 +239,10 @@ void ProgramMeasurement::add_work(RunResult& result) const
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
   if (std::isnan(work.useful_s)) { // a rank did not report forward, backward or optimizer
-    work = {not_measured, not_measured, not_measured, not_measured};
+    work = no_work_sums;
     return;
   }
+  add_fast_worker(work);
   std::vector<double> late_s(ranks_.size(), 0);
   for (const auto& step : sums_) {
     if (!step.is_measured) continue;

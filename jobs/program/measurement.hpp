@@ -51,6 +51,7 @@ class ProgramMeasurement {
   void set_clock_of_lines(const RankReport& report);
   void add_to_target(RunResult& result) const;
   void add_work(RunResult& result) const;
+  void add_fast_worker(WorkSums& work) const;
   void add_throughput(RunResult& result) const;
   void add_scores(RunResult& result) const;
 
@@ -69,6 +70,7 @@ class ProgramMeasurement {
   std::vector<StepSums> sums_;          // one per reported step, in order
   std::vector<RankRecord> ranks_;
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
+  std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each measured step
 };
 
 } // namespace dt::jobs

@@ -82,54 +82,39 @@ std::optional<FactorArray> undivided(const AttributedRun& run)
   return logs;
 }
 
-// A run of a point, with its factors.
-struct Member {
-  const AttributedRun* run;
-  FactorArray logs;
-  double throughput() const
-  {
-    return run->samples > 0 && run->measured_s > 0 ? static_cast<double>(run->samples) / run->measured_s
-                                                   : run->measured.throughput;
+// The factors of each run of a point.
+using Logs = std::vector<FactorArray>;
+
+bool lacks(const Logs& runs, Factor factor)
+{
+  return std::any_of(runs.begin(), runs.end(), [&](const FactorArray& logs) { return std::isnan(logs[index_of(factor)]); });
+}
+
+// Counts a factor as a part of another one, in the runs that know it.
+void join_part(Logs& runs, Factor part, Factor whole)
+{
+  for (auto& logs : runs) {
+    if (std::isnan(logs[index_of(part)])) continue;
+    logs[index_of(whole)] += logs[index_of(part)];
+    logs[index_of(part)] = not_measured;
   }
-};
-
-// The mean of each factor's logarithms over the runs. A factor that one run lacks is NaN.
-FactorArray mean_logs(const std::vector<Member>& members)
-{
-  auto mean = filled_with(0);
-  for (const auto& member : members)
-    for (std::size_t f = 0; f < factor_count; ++f) mean[f] += member.logs[f] / static_cast<double>(members.size());
-  return mean;
 }
 
-// Joins factors that one side knows separately and the other does not.
-void join_unknown(FactorArray& logs, const FactorArray& other, Factor part, Factor whole)
+// A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first. Without
+// servers there are no queues: the factor is 1.
+void complete_queueing(Logs& runs)
 {
-  if (std::isnan(logs[index_of(part)]) || !std::isnan(other[index_of(part)])) return;
-  logs[index_of(whole)] += logs[index_of(part)];
-  logs[index_of(part)] = not_measured;
+  if (lacks(runs, Factor::queueing)) join_part(runs, Factor::queueing, Factor::communication);
+  for (auto& logs : runs)
+    if (std::isnan(logs[index_of(Factor::queueing)]) && !std::isnan(logs[index_of(Factor::communication)]))
+      logs[index_of(Factor::queueing)] = 0;
 }
 
-// A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first.
-void join_if_mixed(std::vector<Member>& members, Factor part, Factor whole)
+Moments factor_moments(const Logs& runs, std::size_t factor)
 {
-  const bool lacks =
-      std::any_of(members.begin(), members.end(), [&](const Member& m) { return std::isnan(m.logs[index_of(part)]); });
-  if (!lacks) return;
-  for (auto& member : members) join_unknown(member.logs, filled_with(not_measured), part, whole);
-}
-
-FactorArray relative_logs(FactorArray own, FactorArray base)
-{
-  join_unknown(own, base, Factor::batch, Factor::contention);
-  join_unknown(base, own, Factor::batch, Factor::contention);
-  // Without servers there are no queues: the factor is 1.
-  const auto queueing = index_of(Factor::queueing);
-  for (auto* logs : {&own, &base})
-    if (std::isnan((*logs)[queueing]) && !std::isnan((*logs)[index_of(Factor::communication)])) (*logs)[queueing] = 0;
-  FactorArray relative{};
-  for (std::size_t f = 0; f < factor_count; ++f) relative[f] = own[f] - base[f];
-  return relative;
+  std::vector<double> values;
+  for (const auto& logs : runs) values.push_back(logs[factor]);
+  return moments_of(values);
 }
 
 double sum_of_known(const FactorArray& values)
@@ -140,49 +125,38 @@ double sum_of_known(const FactorArray& values)
   return sum;
 }
 
-// Computes factors, efficiency and lost parts from the logarithms relative to the baseline.
-void take_factors(Attribution& point, const FactorArray& relative)
-{
-  const double log_efficiency = sum_of_known(relative);
-  point.efficiency = std::exp(log_efficiency);
-  // (1 - E)/(-ln E) tends to 1 where E tends to 1.
-  const double scale = std::abs(log_efficiency) < 1e-12 ? 1 : (1 - point.efficiency) / -log_efficiency;
-  for (std::size_t f = 0; f < factor_count; ++f) {
-    point.factors[f] = std::exp(relative[f]);
-    point.lost[f] = 0 - relative[f] * scale; // not -0
-  }
-  point.has_split = !std::isnan(relative[index_of(Factor::batch)]);
-}
+// The succeeded runs of a point that can be attributed.
+using Runs = std::vector<const AttributedRun*>;
 
-template<class Figure> double centre_of_figure(const std::vector<Member>& members, Scale scale, Figure figure)
+template<class Figure> double centre_of_figure(const Runs& runs, Scale scale, Figure figure)
 {
   Candidate candidate;
-  for (const auto& member : members)
-    if (const double value = figure(*member.run); !std::isnan(value)) candidate.values.push_back(value);
+  for (const auto* run : runs)
+    if (const double value = figure(*run); !std::isnan(value)) candidate.values.push_back(value);
   return centre_of(candidate, scale);
 }
 
 // Exposed times may be 0.
-template<class Figure> double mean_of_figure(const std::vector<Member>& members, Figure figure)
+template<class Figure> double mean_of_figure(const Runs& runs, Figure figure)
 {
-  return centre_of_figure(members, Scale::difference, figure);
+  return centre_of_figure(runs, Scale::difference, figure);
 }
 
-CommunicationFigures communication_of(const std::vector<Member>& members)
+CommunicationFigures communication_of(const Runs& runs)
 {
-  CommunicationFigures figures{.isolated_s = mean_of_figure(members, [](const auto& run) { return run.isolated_s; }),
-                               .exposed_s = mean_of_figure(members, [](const auto& run) { return run.exposed_s; }),
-                               .bytes = mean_of_figure(members, [](const auto& run) { return run.bytes; }),
-                               .messages = mean_of_figure(members, [](const auto& run) { return run.messages; })};
+  CommunicationFigures figures{.isolated_s = mean_of_figure(runs, [](const auto& run) { return run.isolated_s; }),
+                               .exposed_s = mean_of_figure(runs, [](const auto& run) { return run.exposed_s; }),
+                               .bytes = mean_of_figure(runs, [](const auto& run) { return run.bytes; }),
+                               .messages = mean_of_figure(runs, [](const auto& run) { return run.messages; })};
   figures.hidden_s = std::isnan(figures.isolated_s) ? not_measured : std::max(0.0, figures.isolated_s - figures.exposed_s);
   figures.bandwidth = figures.isolated_s > 0 ? figures.bytes / figures.isolated_s : not_measured;
   return figures;
 }
 
 // The samples to the target; a run that missed it counts as infinite. NaN if no run has a target or most runs missed it.
-double samples_to_target(const std::vector<Member>& members)
+double samples_to_target(const Runs& runs)
 {
-  const double samples = centre_of_figure(members, Scale::time_to_target, [](const AttributedRun& run) {
+  const double samples = centre_of_figure(runs, Scale::time_to_target, [](const AttributedRun& run) {
     if (run.measured.has_diverged) return not_measured;
     if (run.samples_to_accuracy > 0) return static_cast<double>(run.samples_to_accuracy);
     return run.measured.target_accuracy > 0 ? std::numeric_limits<double>::infinity() : not_measured;
@@ -190,32 +164,54 @@ double samples_to_target(const std::vector<Member>& members)
   return std::isinf(samples) ? not_measured : samples;
 }
 
-void take_latest_host(Attribution& point, const std::vector<Member>& members)
+void take_latest_host(Attribution& point, const Runs& runs)
 {
-  std::map<std::string, std::int64_t> runs;
-  for (const auto& member : members)
-    if (!member.run->latest_host.empty()) ++runs[member.run->latest_host];
-  for (const auto& [host, count] : runs)
+  std::map<std::string, std::int64_t> runs_of_host;
+  for (const auto* run : runs)
+    if (!run->latest_host.empty()) ++runs_of_host[run->latest_host];
+  for (const auto& [host, count] : runs_of_host)
     if (count > point.latest_host_runs) {
       point.latest_host = host;
       point.latest_host_runs = count;
     }
 }
 
-Moments throughput_moments(const std::vector<Member>& members)
+double throughput_of(const AttributedRun& run)
+{
+  return run.samples > 0 && run.measured_s > 0 ? static_cast<double>(run.samples) / run.measured_s : run.measured.throughput;
+}
+
+Moments throughput_moments(const Runs& runs)
 {
   std::vector<double> values;
-  for (const auto& member : members) values.push_back(member.throughput());
+  for (const auto* run : runs) values.push_back(throughput_of(*run));
   return log_moments(values);
 }
 
-// The runs of a point that can be attributed.
 struct Point {
   ScalingRow row;
-  std::vector<Member> members;
+  Runs runs;
   std::int64_t left_out = 0;
   MissingPhases missing{};
 };
+
+Logs logs_of(const Point& point, Reference reference, const MissingPhases& missing)
+{
+  Logs runs;
+  for (const auto* run : point.runs) {
+    runs.push_back(*log_factors(*run, reference));
+    join(runs.back(), missing);
+  }
+  complete_queueing(runs);
+  return runs;
+}
+
+bool has_fast_worker(const Point& point)
+{
+  return std::all_of(point.runs.begin(), point.runs.end(), [](const AttributedRun* run) {
+    return !has_useful_sums(*run) || (run->work.useful_fast_s > 0 && run->work.useful_step_fast_s > 0);
+  });
+}
 
 // Two points of a study differ in one of these: series, nodes, ranks, workers.
 using PointKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t>;
@@ -225,7 +221,7 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
   std::vector<MeasuredRun> measured;
   for (const auto& run : runs) measured.push_back(run.measured);
   std::vector<Point> points;
-  for (auto& row : scaling_of(measured, sizes)) points.push_back({.row = std::move(row), .members = {}});
+  for (auto& row : scaling_of(measured, sizes)) points.push_back({.row = std::move(row), .runs = {}});
   std::map<PointKey, Point*> found;
   for (auto& point : points) found.try_emplace({point.row.label, point.row.nodes, point.row.ranks, point.row.workers}, &point);
   for (const auto& run : runs) {
@@ -233,20 +229,48 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
     const auto at = found.find({own.series, own.nodes, own.ranks, own.workers});
     if (at == found.end() || !own.succeeded || own.is_outlying) continue;
     auto& point = *at->second;
-    if (const auto logs = log_factors(run)) {
-      point.members.push_back({&run, *logs});
+    if (log_factors(run, Reference::mean_worker)) {
+      point.runs.push_back(&run);
       point.missing = point.missing | missing_of(run);
     } else {
       ++point.left_out;
     }
   }
-  for (auto& point : points) {
-    for (auto& member : point.members) join(member.logs, point.missing);
-    join_if_mixed(point.members, Factor::batch, Factor::contention);
-    join_if_mixed(point.members, Factor::queueing, Factor::communication);
-  }
-  std::erase_if(points, [](const Point& point) { return point.members.empty(); });
+  std::erase_if(points, [](const Point& point) { return point.runs.empty(); });
   return points;
+}
+
+// The factors of a point relative to its baseline, as logarithms, with 95 % intervals.
+struct RelativeFactors {
+  FactorArray logs{};
+  FactorIntervals intervals{};
+};
+
+// Welch's intervals of the differences. Runs without scatter, as simulated ones, have none.
+RelativeFactors relative_factors(const Logs& own, const Logs& base)
+{
+  RelativeFactors relative;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    const auto difference = difference_of_means(factor_moments(own, f), factor_moments(base, f));
+    relative.logs[f] = difference.value;
+    relative.intervals[f] = difference.standard_error > 0 ? confidence_interval(difference, 0.95) : no_interval;
+  }
+  return relative;
+}
+
+// Computes factors, efficiency and lost parts.
+void take_factors(Attribution& point, const RelativeFactors& relative)
+{
+  const double log_efficiency = sum_of_known(relative.logs);
+  point.efficiency = std::exp(log_efficiency);
+  // (1 - E)/(-ln E) tends to 1 where E tends to 1.
+  const double scale = std::abs(log_efficiency) < 1e-12 ? 1 : (1 - point.efficiency) / -log_efficiency;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    point.factors[f] = std::exp(relative.logs[f]);
+    point.lost[f] = 0 - relative.logs[f] * scale; // not -0
+    point.lost_intervals[f] = {-relative.intervals[f].high * scale, -relative.intervals[f].low * scale};
+  }
+  point.has_split = !std::isnan(relative.logs[index_of(Factor::batch)]);
 }
 
 // On an ideal machine every factor of the parallel run is 1; nothing is known about its computation.
@@ -255,19 +279,56 @@ FactorArray relative_to_ideal(const FactorArray& own)
   auto relative = own;
   relative[index_of(Factor::batch)] = not_measured;
   relative[index_of(Factor::contention)] = not_measured;
-  if (std::isnan(relative[index_of(Factor::queueing)]) && !std::isnan(relative[index_of(Factor::communication)]))
-    relative[index_of(Factor::queueing)] = 0;
   return relative;
 }
 
 // Between parts of the same cores, a worker of a smaller part has fewer of them.
-void count_per_core(FactorArray& relative, double workers_ratio)
+void count_per_core(RelativeFactors& relative, double workers_ratio)
 {
   for (const auto factor : {Factor::batch, Factor::contention, Factor::together})
-    if (auto& part = relative[index_of(factor)]; !std::isnan(part)) {
+    if (auto& part = relative.logs[index_of(factor)]; !std::isnan(part)) {
       part += std::log(workers_ratio);
+      auto& [low, high] = relative.intervals[index_of(factor)];
+      low += std::log(workers_ratio);
+      high += std::log(workers_ratio);
       return;
     }
+}
+
+// How far the computation of the baseline is from what one rank alone predicts, as a logarithm of at least 0. With one rank
+// nobody contends, so this is the error of that prediction. NaN if the baseline has several ranks or no such measurement.
+double lone_deviation_of(const Point& base)
+{
+  if (base.row.ranks != 1) return not_measured;
+  const auto logs = logs_of(base, Reference::mean_worker, base.missing);
+  return lacks(logs, Factor::batch) ? not_measured : std::abs(factor_moments(logs, index_of(Factor::contention)).mean);
+}
+
+bool has_batch_of(const Point& own, const Point& base)
+{
+  return own.runs.front()->batch_per_rank == base.runs.front()->batch_per_rank;
+}
+
+// At another batch than the baseline's, what one rank alone predicts may be wrong by as much as it is at the baseline. That moves
+// a part of the computation from the effect of the batch to contention or back.
+void widen_split(Attribution& point, RelativeFactors& relative, const Point& own, const Point& base)
+{
+  if (std::isnan(relative.logs[index_of(Factor::batch)]) || has_batch_of(own, base)) return;
+  point.lone_deviation = lone_deviation_of(base);
+  if (std::isnan(point.lone_deviation)) return;
+  for (const auto factor : {Factor::batch, Factor::contention}) {
+    auto& [low, high] = relative.intervals[index_of(factor)];
+    low -= point.lone_deviation;
+    high += point.lone_deviation;
+  }
+}
+
+RelativeFactors factors_relative_to(const Point& own, const Point& base, Reference reference, const MissingPhases& missing)
+{
+  auto own_logs = logs_of(own, reference, missing), base_logs = logs_of(base, reference, missing);
+  if (lacks(own_logs, Factor::batch) || lacks(base_logs, Factor::batch))
+    for (auto* logs : {&own_logs, &base_logs}) join_part(*logs, Factor::batch, Factor::contention);
+  return relative_factors(own_logs, base_logs);
 }
 
 void relate(Attribution& point, const Point& own, const Point& base)
@@ -276,18 +337,19 @@ void relate(Attribution& point, const Point& own, const Point& base)
   point.is_baseline = &own == &base;
   const double own_size = static_cast<double>(own.row.workers), base_size = static_cast<double>(base.row.workers);
   point.missing = own.missing | base.missing;
-  auto own_logs = mean_logs(own.members), base_logs = mean_logs(base.members);
-  for (auto* logs : {&own_logs, &base_logs}) join(*logs, point.missing);
-  auto relative = relative_logs(own_logs, base_logs);
+  point.reference = has_fast_worker(own) && has_fast_worker(base) ? Reference::fast_worker : Reference::mean_worker;
+  auto relative = factors_relative_to(own, base, point.reference, point.missing);
   if (own.row.is_part) count_per_core(relative, own_size / base_size);
+  widen_split(point, relative, own, base);
+  if (point.is_baseline) relative.intervals = no_factor_intervals();
   take_factors(point, relative);
   const bool is_of_all_runs = own.left_out == 0 && base.left_out == 0; // then it is the interval of `results`
   if (!point.is_baseline && is_of_all_runs)
     point.interval = {own.row.efficiency_low, own.row.efficiency_high};
   else if (!point.is_baseline)
-    point.interval = efficiency_interval(throughput_moments(own.members), own.row.is_part ? 1 : own_size / base_size,
-                                         throughput_moments(base.members), 1);
-  point.statistical_efficiency = samples_to_target(base.members) / samples_to_target(own.members);
+    point.interval = efficiency_interval(throughput_moments(own.runs), own.row.is_part ? 1 : own_size / base_size,
+                                         throughput_moments(base.runs), 1);
+  point.statistical_efficiency = samples_to_target(base.runs) / samples_to_target(own.runs);
   point.time_efficiency = point.efficiency * point.statistical_efficiency;
   const bool has_servers = own.row.workers != own.row.ranks || base.row.workers != base.row.ranks;
   if (has_servers && !own.row.is_part)
@@ -298,29 +360,35 @@ void relate(Attribution& point, const Point& own, const Point& base)
 void relate_to_ideal(Attribution& point, const Point& own)
 {
   point.missing = own.missing;
-  take_factors(point, relative_to_ideal(mean_logs(own.members)));
+  Logs runs;
+  std::vector<double> efficiencies;
+  for (const auto& logs : logs_of(own, point.reference, own.missing)) {
+    runs.push_back(relative_to_ideal(logs));
+    efficiencies.push_back(sum_of_known(runs.back()));
+  }
+  take_factors(point, relative_factors(runs, {filled_with(0)}));
   if (own.missing.communication || own.missing.work) {
     point.efficiency = not_measured;
     point.lost = point.factors = filled_with(not_measured);
     return;
   }
-  std::vector<double> logs;
-  for (const auto& member : own.members) logs.push_back(sum_of_known(relative_to_ideal(member.logs)));
-  const auto interval = confidence_interval(mean_of(moments_of(logs)), 0.95);
+  const auto interval = confidence_interval(mean_of(moments_of(efficiencies)), 0.95);
   point.interval = {std::exp(interval.low), std::exp(interval.high)};
 }
 
 double throttled_share_of(const Point& point)
 {
   double most = not_measured;
-  for (const auto& member : point.members) most = std::fmax(most, member.run->throttled_share); // fmax ignores NaN
+  for (const auto* run : point.runs) most = std::fmax(most, run->throttled_share); // fmax ignores NaN
   return most;
 }
 
 void take_throttling(Attribution& point, const Point& own, const Point* base)
 {
   point.throttled_share = std::fmax(throttled_share_of(own), base ? throttled_share_of(*base) : not_measured);
-  if (point.is_throttled()) point.factors = point.lost = filled_with(not_measured);
+  if (!point.is_throttled()) return;
+  point.factors = point.lost = filled_with(not_measured);
+  point.lost_intervals = no_factor_intervals();
 }
 
 Attribution attribution_of(const Point& own, const Point* base)
@@ -330,7 +398,7 @@ Attribution attribution_of(const Point& own, const Point* base)
                     .ranks = own.row.ranks,
                     .workers = own.row.workers,
                     .size = own.row.size,
-                    .runs = static_cast<std::int64_t>(own.members.size()),
+                    .runs = static_cast<std::int64_t>(own.runs.size()),
                     .left_out = own.left_out};
   point.is_part = own.row.is_part;
   if (base)
@@ -338,8 +406,8 @@ Attribution attribution_of(const Point& own, const Point* base)
   else
     relate_to_ideal(point, own);
   take_throttling(point, own, base);
-  take_latest_host(point, own.members);
-  point.communication = communication_of(own.members);
+  take_latest_host(point, own.runs);
+  point.communication = communication_of(own.runs);
   return point;
 }
 
@@ -359,24 +427,27 @@ MissingPhases operator|(const MissingPhases& a, const MissingPhases& b)
 
 bool Attribution::is_throttled() const { return throttled_share >= least_throttled_share; }
 
-std::optional<FactorArray> log_factors(const AttributedRun& run)
+std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference)
 {
   const bool has_busy_sums = run.work.busy_step_max_s > 0;
   if (!has_useful_sums(run) || (!has_busy_sums && !run.is_own_program)) return undivided(run);
-  const auto& [useful_s, useful_max_s, useful_step_max_s, busy_step_max_s] = run.work;
+  const auto& work = run.work;
   const auto samples = static_cast<double>(run.samples), workers = static_cast<double>(run.measured.workers);
+  const bool is_fast = reference == Reference::fast_worker;
+  const double step_s = is_fast ? work.useful_step_fast_s : work.useful_s / workers; // R
+  const double worker_s = is_fast ? work.useful_fast_s : work.useful_s / workers;    // m
   auto logs = filled_with(not_measured);
   const double lone_s = lone_useful_s(run);
   if (lone_s > 0) logs[index_of(Factor::batch)] = std::log(samples / lone_s);
-  logs[index_of(Factor::contention)] = std::log((lone_s > 0 ? lone_s : samples) / useful_s);
-  logs[index_of(Factor::load_balance)] = std::log(useful_s / workers / useful_max_s);
-  logs[index_of(Factor::jitter)] = std::log(useful_max_s / useful_step_max_s);
+  logs[index_of(Factor::contention)] = std::log((lone_s > 0 ? lone_s : samples) / (workers * step_s));
+  logs[index_of(Factor::load_balance)] = std::log(worker_s / work.useful_max_s);
+  logs[index_of(Factor::jitter)] = std::log(step_s / worker_s) + std::log(work.useful_max_s / work.useful_step_max_s);
   if (!has_busy_sums) {
-    logs[index_of(Factor::together)] = std::log(useful_step_max_s / run.measured_s);
+    logs[index_of(Factor::together)] = std::log(work.useful_step_max_s / run.measured_s);
     return logs;
   }
-  logs[index_of(Factor::input)] = std::log(useful_step_max_s / busy_step_max_s);
-  logs[index_of(Factor::communication)] = std::log(busy_step_max_s / run.measured_s);
+  logs[index_of(Factor::input)] = std::log(work.useful_step_max_s / work.busy_step_max_s);
+  logs[index_of(Factor::communication)] = std::log(work.busy_step_max_s / run.measured_s);
   split_queueing(logs, run);
   return logs;
 }

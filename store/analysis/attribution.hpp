@@ -3,20 +3,30 @@
 // With the useful time u (forward, backward, update) and the input wait i of worker r in interval s (the steps from one meeting
 // of all workers to the next), n samples of W workers in the measured time T, a run's throughput per worker is exactly
 //
-//   n/(W T) = n/U · U/(W M) · M/C · C/B · B/T,   U = Σ_r Σ_s u,  M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i)
+//   n/(W T) = n/(W R) · m/M · (R/m)(M/C) · C/B · B/T,   M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i)
 //
-//   n/U       computation, in samples per second of useful time: n/L · L/U, with L = n/b (time of one batch of b samples on one
-//             rank while all others sleep) + Σ update; n/L is the effect of the batch, L/U that of contention
-//   U/(W M)   load balance
-//   M/C       jitter (POP: serialisation)
-//   C/B       input
-//   B/T       exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
-//             B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the first
-//             is exposed communication, the second is queueing
+// R and m are the useful time of a fast worker (core/record/fast_worker.hpp): R, Σ over windows of intervals of their number
+// times the lower quartile of all u in them; m, the lower quartile of the workers' Σ_s u.
+//
+//   n/(W R)     computation, in samples per second of useful time: n/L · L/(W R), with L = n/b (time of one batch of b samples
+//               on one rank while all others sleep) + Σ update; n/L is the effect of the batch, L/(W R) that of contention
+//   m/M         load balance: what is slow on the same workers all the time
+//   (R/m)(M/C)  jitter: what is slow on different workers at different times; with R = m it is POP's serialisation
+//   C/B         input
+//   B/T         exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
+//               B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the
+//               first is exposed communication, the second is queueing
 //
 // The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. In a
 // partition study it is the ratio of their throughputs, so the computation counts per core: its ratio is multiplied by that of
 // the workers. POP names such factors for MPI programs in general [Rosas2014].
+//
+// R and m cancel in the product, so any choice of them keeps it exact. Runs of earlier versions did not record them; then both
+// are U/W with U = Σ_r Σ_s u, the mean worker, and 1/W of what one slow worker costs counts as contention. So it does relative to
+// an ideal machine, where the efficiency is that of the parallel run alone, U/(W T). Random differences between steps cost the
+// same at every size in R, as long as their scatter is the same: where the scatter of a step grows by a share of δ, computation
+// seems faster by 0.67 δ, and jitter costs as much more. If half of the workers are slow, R is the median of the others, and
+// computation seems slower by 0.67 times their scatter.
 //
 // A program of the user may not report every phase. What then cannot be told apart becomes one factor, `together`: without
 // `input`, C/T (input and communication); without `communication` on several ranks, everything but input, because time in which a
@@ -44,6 +54,18 @@ inline constexpr std::size_t factor_count = factor_names.size();
 // One number for each factor; NaN: the factor is unknown or does not apply.
 using FactorArray = std::array<double, factor_count>;
 
+// The worker against whose useful time computation is measured: R and m above.
+enum class Reference { fast_worker, mean_worker };
+
+using FactorIntervals = std::array<Interval, factor_count>;
+inline constexpr Interval no_interval{not_measured, not_measured};
+constexpr FactorIntervals no_factor_intervals()
+{
+  FactorIntervals intervals{};
+  intervals.fill(no_interval);
+  return intervals;
+}
+
 // Phases that a program does not report on every worker, as far as factors need them.
 struct MissingPhases {
   bool input = false;
@@ -62,7 +84,7 @@ struct AttributedRun {
   MeasuredRun measured;
   std::int64_t samples = 0; // of all workers, in the measured steps
   double measured_s = not_measured;
-  WorkSums work{not_measured, not_measured, not_measured, not_measured};
+  WorkSums work = no_work_sums;
   double update_s = not_measured;       // Σ update over workers and measured steps
   double lone_compute_s = not_measured; // RunResult::lone_compute_s
   std::int64_t batch_per_rank = 0;
@@ -80,8 +102,9 @@ struct AttributedRun {
 // The natural logarithms of a run's factors. Their sum without NaN is ln(samples / (workers · measured_s)), in samples/s. If
 // lone_compute_s is NaN, `batch` is NaN and `contention` holds the whole computation. `queueing` is NaN without servers or
 // without isolated_s; then `communication` holds both. `together` is NaN unless phases are missing. Nothing if the run has no
-// measured step, or no work sums although it is dtengine's (an older version recorded it).
-std::optional<FactorArray> log_factors(const AttributedRun& run);
+// measured step, or no work sums although it is dtengine's (an older version recorded it). With the fast worker the run must have
+// its sums.
+std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference);
 
 // Times and amounts of one step's communication, means over runs.
 struct CommunicationFigures {
@@ -112,6 +135,13 @@ struct Attribution {
   // The part of 1 - efficiency that each factor takes: factors' logarithms times (1 - E)/ln E, so that their sum is the loss.
   // Negative if a factor gained.
   FactorArray lost{};
+  // 95 %, from the scatter of the runs (Welch, on logarithms, times the same (1 - E)/ln E); NaN with fewer than least_runs runs
+  // on either side, or if the runs do not scatter. Those of batch and contention are wider by lone_deviation.
+  FactorIntervals lost_intervals = no_factor_intervals();
+  // How far the baseline's computation is from what one rank alone predicts, |ln(L/U)|, where it should be 0 because nobody
+  // contends. NaN if the baseline has several ranks or the same batch, or without `has_split`.
+  double lone_deviation = not_measured;
+  Reference reference = Reference::mean_worker; // fast_worker: all runs of the point and of its baseline recorded one
   bool has_split = false;            // the effect of the batch is known separately; otherwise `contention` is the computation
   MissingPhases missing{};           // of its runs and of those that it is compared with
   std::string latest_host{};         // the host that the others waited for in most runs

@@ -13,7 +13,8 @@ namespace {
 
 // The phases of a run's ranks are those of its last attempt, so they count as means per step.
 constexpr const char* attributed_columns = R"sql(,
-  measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s, lone_compute_s,
+  measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s,
+  work_useful_fast_s, work_useful_step_fast_s, lone_compute_s,
   batch_per_rank, global_batch, isolated_communication_s, samples_to_accuracy,
   (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
    WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker'),
@@ -34,7 +35,9 @@ AttributedRun attributed_run_of(Statement& row)
   AttributedRun run{.measured = measured_run_of(row)};
   run.samples = row.integer(column++);
   run.measured_s = row.real(column++);
-  for (double* sum : {&run.work.useful_s, &run.work.useful_max_s, &run.work.useful_step_max_s, &run.work.busy_step_max_s})
+  auto& work = run.work;
+  for (double* sum : {&work.useful_s, &work.useful_max_s, &work.useful_step_max_s, &work.busy_step_max_s, &work.useful_fast_s,
+                      &work.useful_step_fast_s})
     *sum = row.real(column++);
   run.lone_compute_s = row.real(column++);
   run.batch_per_rank = row.integer(column++);

@@ -71,7 +71,9 @@ RunResult result_of(const RunSpec& spec)
   result.work = {.useful_s = 0.8 * result.measured_s * ranks,
                  .useful_max_s = 0.82 * result.measured_s,
                  .useful_step_max_s = 0.85 * result.measured_s,
-                 .busy_step_max_s = 0.9 * result.measured_s};
+                 .busy_step_max_s = 0.9 * result.measured_s,
+                 .useful_fast_s = 0.79 * result.measured_s,
+                 .useful_step_fast_s = 0.78 * result.measured_s};
   result.lone_compute_s = 0.75 * result.measured_s / 500;
   result.wall_s = result.measured_s * 1.1;
   result.communication_share = 0.02 * ranks;

@@ -94,9 +94,9 @@ TEST_CASE("passes that are slow on one rank after another appear as jitter")
   dtctl.write("clean.yaml", modelled_recipe("clean", 1, "{name: lenet}", 4, 40));
   dtctl.write("slow.yaml", modelled_recipe("slow", 2, "{name: lenet}", 4, 40));
   run_clean(dtctl, "clean");
-  const auto submitted =
-      dtctl.json({"submit", "slow.yaml", "--wait", "--set", "resources.env.LD_PRELOAD=" DTCTL_BINARY_DIR "/tests/libslow_pass.so",
-                  "--set", "resources.env.ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"});
+  const auto submitted = dtctl.json({"submit", "slow.yaml", "--wait", "--set", "resources.env.DTCTL_TEST_CAUSE=jitter", "--set",
+                                     "resources.env.LD_PRELOAD=" DTCTL_BINARY_DIR "/tests/libplanted_cause.so", "--set",
+                                     "resources.env.ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"});
   REQUIRE(submitted.at("states") == Json{{"succeeded", 1}});
   check_loss(dtctl, "clean", "slow", "jitter");
 }

@@ -72,6 +72,10 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
     context.out.field("", "not reported", text_cell(phases_note, Style::warning));
     sentences.push_back(phases_note);
   }
+  for (const auto& uncertainty : uncertainty_notes(points)) {
+    context.out.field("", "uncertain", text_cell(uncertainty));
+    sentences.push_back(uncertainty);
+  }
   context.out.data("sentences", std::move(sentences));
 
   if (!context.json) context.messages.info(note);

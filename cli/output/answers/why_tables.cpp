@@ -119,6 +119,17 @@ PointColumn lost_column(std::size_t factor, std::string title)
           [factor](const Attribution& point) { return lost_cell(point.lost[factor]); }};
 }
 
+PointColumn lost_bound_column(std::size_t factor, std::string bound, double store::Interval::*member)
+{
+  return {{"lost_" + std::string(store::factor_names[factor]) + "_" + std::move(bound), ""},
+          [factor, member](const Attribution& point) { return real_cell(point.lost_intervals[factor].*member); }};
+}
+
+const char* words_of(store::Reference reference)
+{
+  return reference == store::Reference::fast_worker ? "fast worker" : "mean worker";
+}
+
 PointColumn factor_column(std::size_t factor)
 {
   return {{"factor_" + std::string(store::factor_names[factor]), ""},
@@ -171,11 +182,17 @@ std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
   for (std::size_t factor = 0; factor < store::factor_count; ++factor)
     columns.push_back(lost_column(factor, is_hidden(factor) ? "" : words[factor].column));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) columns.push_back(factor_column(factor));
+  for (std::size_t factor = 0; factor < store::factor_count; ++factor) {
+    columns.push_back(lost_bound_column(factor, "low", &store::Interval::low));
+    columns.push_back(lost_bound_column(factor, "high", &store::Interval::high));
+  }
   columns.push_back(share_column<&Attribution::statistical_efficiency>("statistical_efficiency", "samples to target", 2));
   columns.push_back(share_column<&Attribution::time_efficiency>("time_efficiency", "time to target", 1));
   columns.push_back({{"latest_host", ""}, [](const auto& point) { return text_cell(point.latest_host); }});
   columns.push_back(count_column<&Attribution::latest_host_runs>("latest_host_runs", ""));
   columns.push_back({{"missing_phases", ""}, [](const auto& point) { return data_cell(phases_of(point.missing)); }});
+  columns.push_back({{"reference", ""}, [](const auto& point) { return text_cell(words_of(point.reference)); }});
+  columns.push_back({{"lone_deviation", ""}, [](const auto& point) { return real_cell(point.lone_deviation); }});
   columns.push_back({{"throttled_share", ""}, [](const auto& point) { return percent_cell(point.throttled_share); }});
   return columns;
 }
@@ -220,7 +237,17 @@ std::vector<std::size_t> factors_above(const Attribution& point, double least)
   return factors;
 }
 
-// "exposed communication costs 19.0 points, jitter 6.1 (host3 in 4 of 5 runs)"; `verb` is "costs" or "gains".
+// " [17.2, 20.8]" of a cost or a gain, in points.
+std::string lost_interval_text(const Attribution& point, std::size_t factor)
+{
+  const auto [low, high] = point.lost_intervals[factor];
+  if (std::isnan(low)) return "";
+  return point.lost[factor] < 0 ? fmt::format(" [{:.1f}, {:.1f}]", -high * 100, -low * 100)
+                                : fmt::format(" [{:.1f}, {:.1f}]", low * 100, high * 100);
+}
+
+// "exposed communication costs 19.0 points [17.2, 20.8], jitter 6.1 [4.0, 8.2] (host3 in 4 of 5 runs)"; `verb` is "costs" or
+// "gains".
 std::string listed(const Attribution& point, const std::vector<std::size_t>& factors, const char* verb)
 {
   std::vector<std::string> parts;
@@ -228,6 +255,7 @@ std::string listed(const Attribution& point, const std::vector<std::size_t>& fac
     const bool is_first = parts.empty();
     auto part = fmt::format("{} {}{:.1f}{}", cost_of(point, factor), is_first ? verb : "", std::abs(point.lost[factor]) * 100,
                             is_first ? " points" : "");
+    part += lost_interval_text(point, factor);
     if (names_host(point, factor))
       part += fmt::format(" ({} in {} of {})", point.latest_host, point.latest_host_runs, counted(point.runs, "run"));
     parts.push_back(std::move(part));
@@ -271,6 +299,16 @@ std::string target_words(const Attribution& point)
   return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f}%.", needed,
                      point.time_efficiency * 100);
 }
+
+// Earlier versions recorded no fast worker. Relative to an ideal machine the mean worker is meant.
+bool uses_mean_worker_of_old_runs(const Attribution& point)
+{
+  const bool has_computation = !point.missing.communication && !point.missing.all_causes() && !point.is_throttled();
+  return point.reference == store::Reference::mean_worker && point.baseline_size != 0 && !point.is_baseline &&
+         point.workers > 1 && has_computation;
+}
+
+constexpr double visible_deviation = 0.005;
 
 // ---- waterfall ------------------------------------------------------------------------------------------------------
 
@@ -343,6 +381,25 @@ std::vector<std::string> missing_phases_notes(const std::vector<Attribution>& po
     told.push_back(missing);
     notes.push_back(fmt::format("Not every rank of the program reports {}: {}. {}", join(phases_of(missing), " and "),
                                 consequence_of(missing), advice_on(missing)));
+  }
+  return notes;
+}
+
+std::vector<std::string> uncertainty_notes(const std::vector<Attribution>& points)
+{
+  std::vector<std::string> notes;
+  const auto add = [&](std::string note) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+  };
+  for (const auto& point : points) {
+    if (uses_mean_worker_of_old_runs(point))
+      add("Some of these runs are of an earlier version, so computation is measured against the mean worker: of what one slow "
+          "worker of W costs, 1/W counts as slower computation. Train them again with: dtctl sweep RECIPE --force");
+    if (point.lone_deviation >= visible_deviation)
+      add(fmt::format(
+          "The time of one rank alone predicts the steps of {} with an error of {:.0f}%. At a smaller batch it may be "
+          "wrong by as much, so that much may move between the smaller batch and contention; their intervals include it.",
+          counted(point.baseline_size, unit_of(point)), std::expm1(point.lone_deviation) * 100));
   }
   return notes;
 }

@@ -18,13 +18,18 @@ Table attribution_table(const std::vector<store::Attribution>& points, const sto
 // bytes, messages and bandwidth.
 Table communication_table(const std::vector<store::Attribution>& points, const store::PointLabels& labels);
 
-// "8 nodes: 71.2% [69.1, 73.3] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points,
-// jitter 6.1 (host3 in 4 of 5 runs), smaller batches 3.2." Factors below half a point are not listed. Empty for a baseline.
+// "8 nodes: 71.2% [69.1, 73.3] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points
+// [17.2, 20.8], jitter 6.1 [4.0, 8.2] (host3 in 4 of 5 runs), smaller batches 3.2 [1.0, 5.4]." Intervals are left out where they
+// are not known. Factors below half a point are not listed. Empty for a baseline.
 std::string sentence_of(const store::Attribution& point, const store::PointLabels& labels);
 
 // One sentence for each set of phases that programs do not report: which they are, what follows, and what to do. Empty for
 // dtengine's runs.
 std::vector<std::string> missing_phases_notes(const std::vector<store::Attribution>& points);
+
+// Why the costs may be less certain than their intervals from the runs say: the error of the time of one rank alone, and runs of
+// an earlier version. One sentence for each reason.
+std::vector<std::string> uncertainty_notes(const std::vector<store::Attribution>& points);
 
 // A line for the baseline, one for each factor that costs or gains at least 0.05 points, and one for the point, with bars of up
 // to 40 characters for 100 points.

@@ -1,6 +1,10 @@
 #include "engine/train/record/work_times.hpp"
 
+#include "core/record/fast_worker.hpp"
+
+#include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace dt::train {
 namespace {
@@ -48,11 +52,52 @@ void WorkTimes::add_lateness(const std::vector<double>& busy_max)
     if (busy_[k] == busy_max[k]) late_s_ += busy_max[k] - mean[k];
 }
 
+std::vector<std::vector<double>> WorkTimes::of_workers(std::span<const double> own) const
+{
+  const auto all = comm_.gather_numbers(own);
+  std::vector<std::vector<double>> rows;
+  if (!comm_.is_root()) return rows;
+  for (const int worker : roles_.workers) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(worker) * own.size());
+    rows.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(own.size()));
+  }
+  return rows;
+}
+
+double WorkTimes::of_root(double value) const
+{
+  std::vector<double> sum{comm_.is_root() ? value : 0};
+  comm_.sum_record(sum);
+  return sum[0];
+}
+
+// Gathers a part of the intervals at a time, so that rank 0 needs little memory for a long training on many ranks.
+double WorkTimes::fast_step_s() const
+{
+  constexpr std::size_t most_intervals = 32 * intervals_of_window;
+  double sum_s = 0;
+  for (std::size_t begin = 0; begin < useful_.size(); begin += most_intervals) {
+    const auto count = std::min(most_intervals, useful_.size() - begin);
+    const auto rows = of_workers(std::span(useful_).subspan(begin, count));
+    sum_s += fast_useful_s({rows.begin(), rows.end()});
+  }
+  return of_root(sum_s);
+}
+
+double WorkTimes::fast_worker_s() const
+{
+  std::vector<double> sums_s;
+  for (const auto& row : of_workers(std::span(&own_useful_s_, 1))) sums_s.push_back(row[0]);
+  return of_root(fast_sum_s(sums_s));
+}
+
 void WorkTimes::collect()
 {
   own_useful_s_ += sum_of(useful_);
   sums_.useful_s = means({own_useful_s_})[0] * static_cast<double>(roles_.workers.size());
   sums_.useful_max_s = maxima({own_useful_s_})[0];
+  sums_.useful_fast_s = fast_worker_s();
+  sums_.useful_step_fast_s += fast_step_s();
   sums_.useful_step_max_s += sum_of(maxima(useful_));
   const auto busy_max = maxima(busy_);
   sums_.busy_step_max_s += sum_of(busy_max);

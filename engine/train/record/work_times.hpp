@@ -7,6 +7,7 @@
 #include "engine/sync/roles.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace dt::train {
@@ -30,6 +31,13 @@ class WorkTimes {
   // Of one value for each interval, over the workers; equal on all ranks.
   std::vector<double> maxima(const std::vector<double>& own) const;
   std::vector<double> means(const std::vector<double>& own) const;
+  // On rank 0 a row for each worker, of as many values as each rank passes. Empty on the other ranks.
+  std::vector<std::vector<double>> of_workers(std::span<const double> own) const;
+  // Rank 0's value, on every rank.
+  double of_root(double value) const;
+  // fast_useful_s of the intervals since the last collection; equal on all ranks, as fast_sum_s of all collected steps.
+  double fast_step_s() const;
+  double fast_worker_s() const;
   void add_lateness(const std::vector<double>& busy_max);
 
   const sync::Roles& roles_;
@@ -39,7 +47,7 @@ class WorkTimes {
   bool interval_is_open_ = false;
   double own_useful_s_ = 0; // of the collected steps
   double late_s_ = 0;
-  WorkSums sums_;
+  WorkSums sums_{.useful_fast_s = 0, .useful_step_fast_s = 0};
 };
 
 } // namespace dt::train

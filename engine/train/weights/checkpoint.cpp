@@ -154,6 +154,8 @@ constexpr std::array later_numbers{
     NumberField{"useful_max_s", number<&TrainingProgress::work, &WorkSums::useful_max_s>},
     NumberField{"useful_step_max_s", number<&TrainingProgress::work, &WorkSums::useful_step_max_s>},
     NumberField{"busy_step_max_s", number<&TrainingProgress::work, &WorkSums::busy_step_max_s>},
+    NumberField{"useful_fast_s", number<&TrainingProgress::work, &WorkSums::useful_fast_s>},
+    NumberField{"useful_step_fast_s", number<&TrainingProgress::work, &WorkSums::useful_step_fast_s>},
 };
 
 // The attributes of one group.

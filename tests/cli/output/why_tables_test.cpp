@@ -52,6 +52,47 @@ TEST_CASE("the sentence names efficiency, interval, runs, the costs in order, th
         "jitter 6.0 (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points.");
 }
 
+TEST_CASE("costs and gains that the runs bound are told with their intervals, and programs get the bounds")
+{
+  auto point = example();
+  const auto bound = [&](Factor factor, double low, double high) {
+    point.lost_intervals[static_cast<std::size_t>(factor)] = {low, high};
+  };
+  bound(Factor::communication, 0.172, 0.208);
+  bound(Factor::jitter, 0.04, 0.082);
+  bound(Factor::contention, -0.02, 0.01);
+  CHECK(sentence_of(point, {}) ==
+        "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points "
+        "[17.2, 20.8], jitter 6.0 [4.0, 8.2] (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points "
+        "[-1.0, 2.0].");
+  const auto row = to_json(attribution_table({point}, {}))[0];
+  CHECK(row.at("lost_jitter_low") == 0.04);
+  CHECK(row.at("lost_jitter_high") == 0.082);
+  CHECK(row.at("lost_batch_low").is_null());
+}
+
+TEST_CASE("notes say that one rank alone does not predict the baseline, and that runs of an earlier version have no fast worker")
+{
+  auto point = example();
+  point.reference = store::Reference::fast_worker;
+  CHECK(uncertainty_notes({point}).empty());
+  point.lone_deviation = std::log(1.07);
+  CHECK(uncertainty_notes({point, point}) ==
+        std::vector<std::string>{
+            "The time of one rank alone predicts the steps of 1 node with an error of 7%. At a smaller batch "
+            "it may be wrong by as much, so that much may move between the smaller batch and contention; their "
+            "intervals include it."});
+  point.lone_deviation = 0.001;
+  point.reference = store::Reference::mean_worker;
+  REQUIRE(uncertainty_notes({point}).size() == 1);
+  CHECK(uncertainty_notes({point})[0].starts_with(
+      "Some of these runs are of an earlier version, so computation is measured against "
+      "the mean worker"));
+  CHECK(to_json(attribution_table({point}, {}))[0].at("reference") == "mean worker");
+  point.baseline_size = 0; // an ideal machine
+  CHECK(uncertainty_notes({point}).empty());
+}
+
 TEST_CASE("a baseline has no sentence, and a point of a single size is compared with a machine without waiting")
 {
   auto point = example();

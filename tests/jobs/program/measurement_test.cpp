@@ -111,6 +111,8 @@ TEST_CASE("the sums of attribution are those of the phases of all ranks, step by
   CHECK(result.work.useful_max_s == 4);
   CHECK(result.work.useful_step_max_s == 5);
   CHECK(result.work.busy_step_max_s == 5);
+  CHECK(result.work.useful_fast_s == 3);
+  CHECK(result.work.useful_step_fast_s == 2); // two steps, and the lower quartile of 1, 1, 2 and 3 is 1
   CHECK(result.ranks[0].late_s == 1);
   CHECK(result.ranks[1].late_s == 0.5);
 }

@@ -2,10 +2,13 @@
 #include "store/analysis/attribution.hpp"
 
 #include "core/random.hpp"
+#include "core/record/fast_worker.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace dt;
 using namespace dt::store;
@@ -54,6 +57,8 @@ AttributedRun random_run(Random& random, std::int64_t workers, bool has_servers)
   run.work.useful_max_s = at_least(run.work.useful_s / static_cast<double>(workers));
   run.work.useful_step_max_s = at_least(run.work.useful_max_s);
   run.work.busy_step_max_s = at_least(run.work.useful_step_max_s);
+  run.work.useful_fast_s = run.work.useful_s / static_cast<double>(workers) * random.unit();
+  run.work.useful_step_fast_s = run.work.useful_fast_s * (0.5 + random.unit());
   run.measured_s = at_least(run.work.busy_step_max_s);
   run.update_s = 0.3 * run.work.useful_s * random.unit();
   if (random.chance(0.8F)) run.lone_compute_s = 0.001 + random.unit();
@@ -77,10 +82,12 @@ TEST_CASE("the logarithms of a run's factors sum to that of its throughput per w
   for (int trial = 0; trial < 2000; ++trial) {
     const auto workers = 1 + static_cast<std::int64_t>(random.below(64));
     const auto run = random_run(random, workers, random.chance(0.5F));
-    const auto logs = log_factors(run);
-    REQUIRE(logs);
     const double wanted = std::log(static_cast<double>(run.samples) / run.measured_s / static_cast<double>(workers));
-    CHECK(std::abs(known_sum(*logs) - wanted) < 1e-9);
+    for (const auto reference : {Reference::fast_worker, Reference::mean_worker}) {
+      const auto logs = log_factors(run, reference);
+      REQUIRE(logs);
+      CHECK(std::abs(known_sum(*logs) - wanted) < 1e-12);
+    }
   }
 }
 
@@ -159,6 +166,181 @@ TEST_CASE("a cause that is planted in the figures appears in its factor and in n
   }
 }
 
+namespace {
+
+// What slows a program of several workers down, in every step: one worker, one after another, all of them, the input, the
+// messages.
+enum class Cause { none, imbalance, jitter, contention, input, communication, superlinear };
+
+// A run whose workers compute 1 s in each of 1,600 steps, with a standard deviation of `scatter` s, and wait for each other after
+// each step. With several workers, the cause takes 0.4 s of the step, or gives 0.3 s.
+AttributedRun run_with(Cause cause, std::int64_t workers, Random& random, double scatter)
+{
+  constexpr std::size_t steps = 1600;
+  const auto count = static_cast<std::size_t>(workers);
+  const bool has_cause = workers > 1;
+  const double input_s = has_cause && cause == Cause::input ? 0.4 : 0;
+  std::vector<std::vector<double>> useful_s(count);
+  AttributedRun run = perfect_run(workers);
+  run.work = {0, 0, 0, 0};
+  run.measured_s = has_cause && cause == Cause::communication ? 0.4 * steps : 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    double most_s = 0;
+    for (std::size_t worker = 0; worker < count; ++worker) {
+      double time_s = 1 + scatter * random.normal();
+      if (has_cause && cause == Cause::imbalance && worker == 1) time_s += 0.4;
+      if (has_cause && cause == Cause::jitter && step % count == worker) time_s += 0.4;
+      if (has_cause && cause == Cause::contention) time_s += 0.4;
+      if (has_cause && cause == Cause::superlinear) time_s -= 0.3;
+      useful_s[worker].push_back(time_s);
+      run.work.useful_s += time_s;
+      most_s = std::max(most_s, time_s);
+    }
+    run.work.useful_step_max_s += most_s;
+    run.work.busy_step_max_s += most_s + input_s;
+    run.measured_s += most_s + input_s;
+  }
+  std::vector<double> sums_s;
+  for (const auto& row : useful_s) sums_s.push_back(std::accumulate(row.begin(), row.end(), 0.0));
+  run.work.useful_max_s = *std::max_element(sums_s.begin(), sums_s.end());
+  run.work.useful_fast_s = fast_sum_s(sums_s);
+  run.work.useful_step_fast_s = fast_useful_s({useful_s.begin(), useful_s.end()});
+  run.lone_compute_s = not_measured;
+  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  return run;
+}
+
+// ln(factor) of a study of one and of `workers` workers.
+double log_factor(Cause cause, std::int64_t workers, double scatter, Factor factor)
+{
+  Random random(11);
+  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter), run_with(cause, workers, random, scatter)};
+  return std::log(factor_of(at_workers(attributions_of(runs, StudySizes::grow), workers), factor));
+}
+
+double log_efficiency(Cause cause, std::int64_t workers, double scatter)
+{
+  Random random(11);
+  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter), run_with(cause, workers, random, scatter)};
+  return std::log(at_workers(attributions_of(runs, StudySizes::grow), workers).efficiency);
+}
+
+} // namespace
+
+TEST_CASE("of what a cause costs 2, 4 and 8 workers its factor has all, and at least 80 % if steps scatter by up to 5 %")
+{
+  constexpr std::pair<Cause, Factor> causes[]{
+      {Cause::imbalance, Factor::load_balance},      {Cause::jitter, Factor::jitter},
+      {Cause::contention, Factor::contention},       {Cause::input, Factor::input},
+      {Cause::communication, Factor::communication}, {Cause::superlinear, Factor::contention}};
+  for (const auto& [cause, factor] : causes)
+    for (const std::int64_t workers : {2, 4, 8})
+      for (const double scatter : {0.0, 0.01, 0.03, 0.05}) {
+        INFO(factor_names[static_cast<std::size_t>(factor)] << " of " << workers << " workers, scatter " << scatter);
+        const auto change = [&](Factor of) {
+          return log_factor(cause, workers, scatter, of) - log_factor(Cause::none, workers, scatter, of);
+        };
+        const double lost = log_efficiency(cause, workers, scatter) - log_efficiency(Cause::none, workers, scatter);
+        const double share = change(factor) / lost;
+        CHECK(share > (scatter == 0 ? 1 - 1e-9 : 0.8));
+        // More than all: the slow worker of eight hides the jitter that the scatter costs without it.
+        CHECK(share < (scatter == 0 ? 1 + 1e-9 : 1.3));
+      }
+}
+
+TEST_CASE("steps that scatter at random on every worker cost jitter, and computation is not slower or faster for it")
+{
+  for (const std::int64_t workers : {2, 4, 8})
+    for (const double scatter : {0.01, 0.03, 0.05}) {
+      INFO(workers << " workers, scatter " << scatter);
+      const double lost = log_efficiency(Cause::none, workers, scatter);
+      CHECK(lost < -0.5 * scatter);
+      CHECK(std::abs(log_factor(Cause::none, workers, scatter, Factor::contention)) < 0.2 * scatter);
+      CHECK(std::abs(log_factor(Cause::none, workers, scatter, Factor::load_balance)) < 0.4 * scatter);
+    }
+}
+
+TEST_CASE("runs of earlier versions, which recorded no fast worker, are attributed as before, and the point says so")
+{
+  Random random(11);
+  std::vector<AttributedRun> runs{run_with(Cause::imbalance, 1, random, 0), run_with(Cause::imbalance, 2, random, 0)};
+  CHECK(at_workers(attributions_of(runs, StudySizes::grow), 2).reference == Reference::fast_worker);
+  for (const std::size_t old : {0, 1}) { // one such run is enough
+    auto mixed = runs;
+    mixed[old].work.useful_fast_s = mixed[old].work.useful_step_fast_s = not_measured;
+    const auto points = attributions_of(mixed, StudySizes::grow);
+    const auto& point = at_workers(points, 2);
+    CHECK(point.reference == Reference::mean_worker);
+    CHECK(factor_of(point, Factor::contention) == Approx(1 / 1.2));
+    CHECK(factor_of(point, Factor::load_balance) == Approx(1.2 / 1.4));
+    CHECK(point.efficiency == Approx(1 / 1.4));
+  }
+}
+
+TEST_CASE("relative to an ideal machine the mean worker counts, so that the efficiency is the share of useful time")
+{
+  Random random(11);
+  const std::vector<AttributedRun> runs{run_with(Cause::imbalance, 2, random, 0)};
+  const auto points = attributions_of(runs, StudySizes::labels);
+  CHECK(points[0].efficiency == Approx(1.2 / 1.4));
+  CHECK(points[0].reference == Reference::mean_worker);
+}
+
+TEST_CASE("costs have intervals from the scatter of the runs, which contain the cost and are NaN with two runs")
+{
+  Random random(12);
+  std::vector<AttributedRun> runs;
+  for (int repeat = 0; repeat < 5; ++repeat)
+    for (const std::int64_t workers : {1, 4}) {
+      runs.push_back(run_with(Cause::imbalance, workers, random, 0.01));
+      runs.back().measured_s *= 1 + 0.01 * std::abs(random.normal()); // time without work
+    }
+  const auto interval_of = [&](Factor factor) {
+    return at_workers(attributions_of(runs, StudySizes::grow), 4).lost_intervals[static_cast<std::size_t>(factor)];
+  };
+  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto communication = interval_of(Factor::communication), balance = interval_of(Factor::load_balance);
+  CHECK(communication.low < lost(at_workers(points, 4), Factor::communication));
+  CHECK(communication.high > lost(at_workers(points, 4), Factor::communication));
+  CHECK(balance.low < lost(at_workers(points, 4), Factor::load_balance));
+  CHECK(balance.high - balance.low < 0.01);
+  CHECK(std::isnan(interval_of(Factor::queueing).low)); // no servers, so no scatter
+  CHECK(std::isnan(at_workers(points, 1).lost_intervals[static_cast<std::size_t>(Factor::load_balance)].low));
+  runs.resize(4);
+  CHECK(std::isnan(interval_of(Factor::communication).low));
+}
+
+TEST_CASE("if one rank alone does not predict the baseline's own steps, the split between batch and contention is as uncertain")
+{
+  // Half the batch takes 0.6 of the time alone, so a sample takes 1.2 times as long. In training everything takes a tenth longer.
+  std::vector<AttributedRun> runs;
+  for (const double noise : {0.999, 1.0, 1.001})
+    for (const std::int64_t workers : {1, 2}) {
+      auto run = perfect_run(workers);
+      const auto count = static_cast<double>(workers);
+      run.update_s = 0;
+      run.lone_compute_s = workers == 1 ? 0.01 : 0.006;
+      run.batch_per_rank = workers == 1 ? 64 : 32;
+      const double worker_s = (workers == 1 ? 1.1 : 1.32) * noise;
+      run.work = {count * worker_s, worker_s, worker_s, worker_s, worker_s, worker_s};
+      run.measured_s = worker_s;
+      run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+      runs.push_back(run);
+    }
+  const auto points = attributions_of(runs, StudySizes::grow);
+  const auto& point = at_workers(points, 2);
+  CHECK(factor_of(point, Factor::batch) == Approx(1 / 1.2));
+  CHECK(point.lone_deviation == Approx(std::log(1.1)).epsilon(0.01));
+  const auto [low, high] = point.lost_intervals[static_cast<std::size_t>(Factor::contention)];
+  const double scale = (1 - point.efficiency) / -std::log(point.efficiency);
+  CHECK(low < -std::log(1.1) * scale * 0.99);
+  CHECK(high > std::log(1.1) * scale * 0.99);
+  CHECK(high < 0.1);
+  for (auto& run : runs) run.batch_per_rank = 64, run.samples = 6400 * run.measured.workers;
+  const auto same_batch = attributions_of(runs, StudySizes::grow);
+  CHECK(std::isnan(at_workers(same_batch, 2).lone_deviation)); // the same error on both sides
+}
+
 TEST_CASE("a gain is a negative loss")
 {
   auto run = perfect_run(2);
@@ -230,7 +412,7 @@ TEST_CASE("without a time of one rank alone the computation is one factor")
 TEST_CASE("runs without sums are counted and left out, and a study of such runs has no attribution")
 {
   auto old = perfect_run(4);
-  old.work = {not_measured, not_measured, not_measured, not_measured};
+  old.work = no_work_sums;
   const std::vector<AttributedRun> mixed{perfect_run(1), perfect_run(4), old};
   const auto points = attributions_of(mixed, StudySizes::grow);
   CHECK(at_workers(points, 4).runs == 1);
@@ -348,7 +530,7 @@ TEST_CASE("a program that reports no input loses efficiency to input or communic
 TEST_CASE("a program that reports no phases on one rank has an efficiency whose causes are one sum")
 {
   std::vector runs{own_run(1, 1, 1), own_run(2, 1, 1.25)};
-  runs[1].work = {not_measured, not_measured, not_measured, not_measured};
+  runs[1].work = no_work_sums;
   runs[1].missing = {.input = true, .communication = true, .work = true};
   const auto points = attributions_of(runs, StudySizes::grow);
   const auto& point = at_workers(points, 2);
@@ -371,10 +553,10 @@ TEST_CASE("of a single size, a program that reports no communication is not comp
 TEST_CASE("an older run of dtengine without sums is left out, and a run of a program without a throughput too")
 {
   auto old = perfect_run(2), silent = own_run(2, 1, 1);
-  for (auto* run : {&old, &silent}) run->work = {not_measured, not_measured, not_measured, not_measured};
+  for (auto* run : {&old, &silent}) run->work = no_work_sums;
   silent.measured.throughput = not_measured;
-  CHECK_FALSE(log_factors(old));
-  CHECK_FALSE(log_factors(silent));
+  CHECK_FALSE(log_factors(old, Reference::mean_worker));
+  CHECK_FALSE(log_factors(silent, Reference::mean_worker));
 }
 
 TEST_CASE("a point of which a CPU quota held a run back, or its baseline, has an efficiency and no factors")

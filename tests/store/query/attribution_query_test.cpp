@@ -35,7 +35,9 @@ struct WhyStudy : Site {
       result.work = {.useful_s = 9.6,
                      .useful_max_s = 9.6 / static_cast<double>(ranks),
                      .useful_step_max_s = 9.6 / static_cast<double>(ranks),
-                     .busy_step_max_s = 9.6 / static_cast<double>(ranks)};
+                     .busy_step_max_s = 9.6 / static_cast<double>(ranks),
+                     .useful_fast_s = 9 / static_cast<double>(ranks),
+                     .useful_step_fast_s = 9.3 / static_cast<double>(ranks)};
     for (auto& rank : result.ranks) {
       rank.host = "node" + std::to_string(rank.rank);
       rank.late_s = rank.rank == 2 ? 0.5 : 0.1;
@@ -61,6 +63,7 @@ TEST_CASE("a stored study's efficiency is attributed, with the traffic of a step
   CHECK(point.efficiency == Approx(0.8));
   // The same useful time in all: what is lost is time without work.
   CHECK(point.lost[static_cast<std::size_t>(Factor::communication)] == Approx(0.2));
+  CHECK(point.reference == Reference::fast_worker);
   CHECK(point.latest_host == "node2");
   CHECK(point.latest_host_runs == 1);
   CHECK(point.communication.exposed_s == Approx(0.02));

@@ -230,6 +230,7 @@ TEST_CASE("times go on from the checkpoint, and throughput is of the measured st
   from.measured_samples = 2400;
   from.measured_s = 500;
   from.communication_s = 400;
+  from.work = {450, 150, 160, 170}; // of a checkpoint of an earlier version, which had no fast worker
   std::optional<CheckpointReader> reader;
   if (comm.is_root()) reader.emplace(list_checkpoints(folder.path()).front());
   const auto result = Trainer({spec, {}, from, reader ? &*reader : nullptr}, comm).run(diary, nobody).value();
@@ -242,6 +243,9 @@ TEST_CASE("times go on from the checkpoint, and throughput is of the measured st
   if (!comm.is_root()) return;
   CHECK(result.measured_s > 500);
   CHECK(result.measured_s < 600);
+  CHECK(result.work.busy_step_max_s > 170);
+  CHECK(std::isnan(result.work.useful_fast_s));
+  CHECK(std::isnan(result.work.useful_step_fast_s));
   CHECK(result.throughput == Approx(static_cast<double>(result.measured_samples) / result.measured_s));
   CHECK(result.communication_share >= 400 / result.measured_s);
   CHECK(result.communication_share < 1);

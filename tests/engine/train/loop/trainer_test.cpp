@@ -318,6 +318,9 @@ TEST_CASE("the sums of useful time agree with the ranks' phases and with the tim
   CHECK(result.work.useful_s == Approx(useful_s));
   CHECK(result.work.useful_max_s == Approx(most_s));
   CHECK(result.work.useful_step_max_s >= result.work.useful_max_s - 1e-9);
+  CHECK(result.work.useful_fast_s <= result.work.useful_s / static_cast<double>(ranks) + 1e-9);
+  CHECK(result.work.useful_step_fast_s > 0);
+  CHECK(result.work.useful_step_fast_s <= result.work.useful_step_max_s + 1e-9);
   CHECK(result.work.busy_step_max_s >= result.work.useful_step_max_s - 1e-9);
   CHECK(result.work.busy_step_max_s <= result.measured_s);
 }

@@ -48,6 +48,9 @@ TEST_CASE("with a meeting in every step the slowest rank of every step counts")
   CHECK(sums.useful_max_s == Approx(6 + 2.0 * 6 / ranks));
   CHECK(sums.useful_step_max_s == Approx(18));
   CHECK(sums.busy_step_max_s == Approx(21));
+  // At most half of the times in the window are slow, unless there is one rank. With four ranks, two are slow once and two twice.
+  CHECK(sums.useful_step_fast_s == Approx(ranks == 1 ? 18 : 6));
+  CHECK(sums.useful_fast_s == Approx(6 + 2.0 * (6 / ranks)));
   // A slow rank exceeds the mean by 2 - 2/P in each of its 6/P steps.
   CHECK(times.late_s() == Approx((2 - 2.0 / ranks) * 6 / ranks));
 }
@@ -77,6 +80,18 @@ TEST_CASE("without meetings the steps up to a collection are one interval")
   CHECK(times.sums().useful_max_s == Approx(std::max(4.0 * comm.size() + 2.0, 4.0 + 2.0 * comm.size())));
 }
 
+TEST_CASE("the fast worker of a long training is that of all its steps, although they are gathered in parts")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  const auto roles = all_work(comm);
+  WorkTimes times(roles, comm);
+  constexpr int steps = 1200;
+  for (int s = 0; s < steps; ++s) times.add_step(phases(comm.rank() == 1 ? 3 : 1, 0), true);
+  times.collect();
+  CHECK(times.sums().useful_step_fast_s == Approx(steps));
+  CHECK(times.sums().useful_fast_s == Approx(steps));
+}
+
 TEST_CASE("collecting when no step was added changes nothing")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
@@ -90,6 +105,7 @@ TEST_CASE("collecting when no step was added changes nothing")
   times.collect();
   CHECK(times.sums().useful_s == before.useful_s);
   CHECK(times.sums().busy_step_max_s == before.busy_step_max_s);
+  CHECK(times.sums().useful_step_fast_s == before.useful_step_fast_s);
 }
 
 TEST_CASE("a server's time counts as no work")
@@ -105,5 +121,7 @@ TEST_CASE("a server's time counts as no work")
   times.collect();
   CHECK(times.sums().useful_s == Approx(comm.size() - 1));
   CHECK(times.sums().useful_max_s == Approx(1));
+  CHECK(times.sums().useful_fast_s == Approx(1));
+  CHECK(times.sums().useful_step_fast_s == Approx(1));
   CHECK(times.late_s() == Approx(0).margin(1e-12));
 }

@@ -40,6 +40,7 @@ TrainingProgress progress_at(std::int64_t step)
   progress.checkpoint_s = 0.125;
   progress.measured_samples = 1920;
   progress.measured_s = 10.5;
+  progress.work = {20, 11, 12, 13, 9, 8};
   progress.communication_s = 2.5;
   progress.loss = 0.7;
   progress.best_accuracy = 0.9;
@@ -91,6 +92,8 @@ TEST_CASE("a checkpoint gives back owner, progress and tensors bit for bit")
   CHECK(progress.checkpoint_s == 0.125);
   CHECK(progress.measured_samples == 1920);
   CHECK(progress.measured_s == 10.5);
+  CHECK(progress.work.useful_fast_s == 9);
+  CHECK(progress.work.useful_step_fast_s == 8);
   CHECK(progress.communication_s == 2.5);
   CHECK(progress.loss == 0.7);
   CHECK(progress.best_accuracy == 0.9);
