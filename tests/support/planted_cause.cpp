@@ -6,8 +6,8 @@
 //   jitter         in every step another rank's pass takes 1.4 times as long
 //   contention     all passes take 1.4 times as long
 //   superlinear    all passes take 0.7 times as long
-//   input          each read of a packed file takes 10 ms longer
-//   communication  the first MPI_Allreduce after a pass takes 10 ms longer
+//   input          each read of a packed file takes 40 ms longer
+//   communication  the first MPI_Allreduce after a pass takes 40 ms longer
 // It ends with pass number $DTCTL_TEST_PASSES of a rank, so that what a rank measures after its last step is left alone.
 //
 // A modelled pass ends with a long sleep of the rank's first thread; no other sleep of that thread lasts a hundredth of a second.
@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr double shortest_pass_s = 0.01, delay_s = 0.01;
+constexpr double shortest_pass_s = 0.01, delay_s = 0.04;
 
 long number_of(const char* variable, long otherwise)
 {
