@@ -41,7 +41,7 @@ void add_run(Point& point, const MeasuredRun& run)
   ++point.row.succeeded;
   if (run.is_outlying) {
     ++point.row.outlying;
-  } else if (!std::isnan(run.throughput)) {
+  } else if (run.throughput > 0 && std::isfinite(run.throughput)) {
     point.row.throughputs.push_back(run.throughput);
     point.row.blocks.push_back(run.block);
   }
