@@ -82,8 +82,7 @@ TEST_CASE("sizes of a ladder are compared in pairs within the repeats of its job
   CHECK(larger.at("paired_blocks") == 3);
   check_interval(larger, "efficiency_", {ratio.low / 2, ratio.high / 2});
   CHECK(larger.at("efficiency_low").get<double>() != Approx(unpaired.low).epsilon(1e-6));
-  CHECK(user.run({"results", "last"}).err.find("compare the sizes in pairs within the repeats of the ladder") !=
-        std::string::npos);
+  CHECK(user.run({"results", "last"}).err.find("compare the sizes within the rounds of the study") != std::string::npos);
 
   const auto compared = user.json({"compare", "last", "--where-a", "nodes=2", "--where-b", "nodes=1"});
   INFO(compared.dump(1));
