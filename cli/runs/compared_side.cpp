@@ -91,7 +91,7 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .wall_s = row.real("wall_s")};
 }
 
-// What a file says about when and where a run was measured.
+// The time and the machine of a run, as an exported reference file has them.
 store::Measured measured_of(const ExportedRow& row)
 {
   store::Measured run{.run = row.text("key"),

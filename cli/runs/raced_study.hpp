@@ -14,7 +14,7 @@
 
 namespace dt::cli {
 
-// What the study's record keeps of study.until, with its defaults.
+// The rule of the race that study.json keeps (study.until of the recipe, with its defaults).
 StudyRace race_of_recipe(const StudySpec& study);
 
 store::RaceRule rule_of(const StudyRace& race);

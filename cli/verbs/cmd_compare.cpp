@@ -36,7 +36,7 @@ std::string any_key_of(const store::ComparedPoint& point)
   return {};
 }
 
-// What separates two points. Simulated runs do not depend on when and where they ran.
+// Time, hosts and software in which the runs of two points differ. Simulated runs do not depend on when and where they ran.
 store::Separation separation_of(const store::ComparedPoint& a, const ComparedSide& side_a, const store::ComparedPoint& b,
                                 const ComparedSide& side_b)
 {

@@ -223,7 +223,8 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
 
-// What a fast worker needs. Not measured if not all ranks have the same measured steps.
+// The useful time of a fast worker (core/record/fast_worker.hpp), from the steps of all ranks. Not measured if not all ranks have
+// the same measured steps.
 void ProgramMeasurement::add_fast_worker(WorkSums& work) const
 {
   const auto steps = useful_steps_s_.front().size();

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "store/analysis/prediction/link_fit.hpp"
+#include "store/analysis/statistics/run_conditions.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
@@ -92,7 +93,7 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
   while (s.next()) runs.push_back(attributed_run_of(s));
   std::vector<MeasuredRun*> measured;
   for (auto& run : runs) measured.push_back(&run.measured);
-  judge_conditions(measured);
+  judge_conditions<MeasuredRun>(measured, "");
   auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));
   const auto links = fitted_links(database, study_id, labels);
   for (auto& point : attributions)

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace dt::store {
 namespace {
@@ -69,37 +68,18 @@ ComparedRun figures_of(const RunRow& row)
           .wall_s = row.figure("wall_s")};
 }
 
-// The runs of one study that are compared: marks outliers, and gives rounds to those that were not measured in a ladder.
-void judge_conditions(std::vector<ComparedRun>& runs, const std::vector<std::size_t>& of_study, const std::string& study)
-{
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
-  std::vector<SpeedRun> speeds;
-  for (const auto i : of_study) {
-    const auto& run = runs[i];
-    const auto point = points.try_emplace({run.series, run.nodes, run.ranks}, points.size()).first->second;
-    speeds.push_back({point, run.repeat, run.begin_unix_s, run.succeeded && !run.is_exact ? run.throughput : not_measured});
-  }
-  const auto outlying = outlying_runs(speeds);
-  const bool in_rounds = are_in_rounds(speeds);
-  for (std::size_t i = 0; i < of_study.size(); ++i) {
-    auto& run = runs[of_study[i]];
-    run.is_outlying = outlying[i];
-    if (in_rounds && run.block.empty()) run.block = round_name(study, run.repeat);
-  }
-}
-
 } // namespace
 
 std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows)
 {
   std::vector<ComparedRun> runs;
   runs.reserve(rows.size());
-  std::map<std::string, std::vector<std::size_t>> of_studies; // without controls
+  std::map<std::string, std::vector<ComparedRun*>> of_studies; // without controls
   for (const auto& row : rows) {
     runs.push_back(figures_of(row));
-    if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(runs.size() - 1);
+    if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(&runs.back()); // it stays there
   }
-  for (const auto& [study, of_study] : of_studies) judge_conditions(runs, of_study, study);
+  for (const auto& [study, of_study] : of_studies) judge_conditions<ComparedRun>(of_study, study);
   return runs;
 }
 

@@ -51,22 +51,6 @@ MeasuredRun measured_run_of(Statement& row)
           .time_to_accuracy_s = row.real(9)};
 }
 
-void judge_conditions(std::span<MeasuredRun* const> runs)
-{
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
-  std::vector<SpeedRun> speeds;
-  for (const auto* run : runs) {
-    const auto point = points.try_emplace({run->series, run->nodes, run->ranks}, points.size()).first->second;
-    speeds.push_back({point, run->repeat, run->begin_unix_s, run->succeeded && !run->is_exact ? run->throughput : not_measured});
-  }
-  const auto outlying = outlying_runs(speeds);
-  const bool in_rounds = are_in_rounds(speeds);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i]->is_outlying = outlying[i];
-    if (in_rounds && runs[i]->block.empty()) runs[i]->block = round_name("", runs[i]->repeat);
-  }
-}
-
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
 {
   auto kind = connection.statement("SELECT kind FROM studies WHERE key = ?");
@@ -82,7 +66,7 @@ std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::stri
   while (s.next()) runs.push_back(measured_run_of(s));
   std::vector<MeasuredRun*> all;
   for (auto& run : runs) all.push_back(&run);
-  judge_conditions(all);
+  judge_conditions<MeasuredRun>(all, "");
   return scaling_of(runs, sizes_of_study(connection, study_key));
 }
 

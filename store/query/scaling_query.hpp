@@ -28,9 +28,6 @@ inline constexpr int measured_run_width = 16;
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 
-// Marks the outliers among the runs of a study, and gives rounds to those that were not measured in a ladder. Without controls.
-void judge_conditions(std::span<MeasuredRun* const> runs);
-
 // What the sizes of the study with this key are.
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key);
 

@@ -233,7 +233,7 @@ Json to_json(const store::Standing& standing)
 
 std::string verdict_counts(const std::vector<Judged>& comparisons)
 {
-  std::vector<std::pair<std::string, std::size_t>> counts; // in the order in which the words are told
+  std::vector<std::pair<std::string, std::size_t>> counts; // of points by verdict, in the order of the sentence
   for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent})
     counts.emplace_back(store::word_of(verdict, comparisons.front().metric), 0);
   for (const auto* word : {"different in these runs", "alike in these runs", "for this one seed", "cannot tell", "no data"})

@@ -1,4 +1,4 @@
-// What separates the two sides of a comparison, in the first lines of its answer.
+// Prints in which time, hosts and software the two sides of a comparison differ: the first lines of its answer.
 #pragma once
 
 #include "cli/context.hpp"

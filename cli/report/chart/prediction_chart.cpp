@@ -34,7 +34,8 @@ Series measured_series(const ChartSource& source, const store::SeriesMeasurement
   return series;
 }
 
-// What is certain to change since the largest measured size, and what these sizes cannot tell.
+// A sentence for the chart: what is certain to change (such as a full server) beyond the largest measured size, and what these
+// sizes cannot tell.
 std::string note_of(const store::Prediction& prediction)
 {
   std::vector<std::string> words;

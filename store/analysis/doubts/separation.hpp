@@ -1,4 +1,4 @@
-// What separates two sides of a comparison beside what is compared: when, where and with what they were measured. Pure functions.
+// In which time, on which hosts and with which software the two sides of a comparison were measured. Pure functions.
 #pragma once
 
 #include "core/record/field.hpp"

@@ -3,12 +3,10 @@
 
 #include "core/error.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 namespace dt::store {
@@ -51,14 +49,6 @@ double student_t_upper_p(double t, double freedom)
   require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
   if (std::isinf(t)) return t > 0 ? 0 : 1;
   return boost::math::cdf(Distribution(freedom), -t);
-}
-
-double f_upper_p(double f, double above, double below)
-{
-  if (std::isnan(f) || std::isnan(above) || std::isnan(below)) return f + above + below;
-  require(above > 0 && below > 0, "F: the degrees of freedom must be above 0", std::min(above, below));
-  if (std::isinf(f)) return 0;
-  return boost::math::cdf(boost::math::complement(boost::math::fisher_f_distribution<double, Policy>(above, below), f));
 }
 
 double chi_square_upper_p(double value, double freedom)

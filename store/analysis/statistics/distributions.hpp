@@ -1,4 +1,4 @@
-// Student's t [Student1908], F and chi-square distributions, for any real degrees of freedom. Computed by Boost.Math.
+// Student's t [Student1908] and chi-square distributions, for any real degrees of freedom. Computed by Boost.Math.
 #pragma once
 
 namespace dt::store {
@@ -13,9 +13,7 @@ double student_t_two_sided_p(double t, double freedom);
 // The probability that Student's t is above t. NaN and errors as above.
 double student_t_upper_p(double t, double freedom);
 
-// The probability that F, with these degrees of freedom above and below the line, is above f; chi-square likewise. NaN if an
-// argument is NaN. The degrees of freedom are above 0.
-double f_upper_p(double f, double above, double below);
+// The probability that chi-square is above the value. NaN if an argument is NaN. The degrees of freedom are above 0.
 double chi_square_upper_p(double value, double freedom);
 
 } // namespace dt::store

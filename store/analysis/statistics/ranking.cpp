@@ -176,21 +176,6 @@ bool has_nan(const Criteria& point) { return std::isnan(point.first) || std::isn
 
 } // namespace
 
-std::vector<double> holm_adjusted(std::span<const double> p)
-{
-  std::vector<std::size_t> ascending;
-  for (std::size_t i = 0; i < p.size(); ++i)
-    if (!std::isnan(p[i])) ascending.push_back(i);
-  std::stable_sort(ascending.begin(), ascending.end(), [&](auto a, auto b) { return p[a] < p[b]; });
-  std::vector<double> adjusted(p.size(), std::numeric_limits<double>::quiet_NaN());
-  double largest = 0;
-  for (std::size_t place = 0; place < ascending.size(); ++place) {
-    largest = std::max(largest, static_cast<double>(ascending.size() - place) * p[ascending[place]]);
-    adjusted[ascending[place]] = std::min(1.0, largest);
-  }
-  return adjusted;
-}
-
 std::vector<PairOfP> adjusted_pairs(std::span<const PairOfP> pairs)
 {
   struct Hypothesis {

@@ -11,16 +11,11 @@
 
 namespace dt::store {
 
-// Holm's adjusted p values [Holm1979], in the order of `p`: with the m values in ascending order p(1) <= … <= p(m), the adjusted
-// value of p(i) is the largest of (m - j + 1) p(j) for j <= i, and at most 1. Rejecting the hypotheses whose adjusted value is at
-// most q keeps the probability of any false rejection at or below q, however the tests depend on each other. A NaN (nothing was
-// tested) stays NaN and does not count.
-std::vector<double> holm_adjusted(std::span<const double> p);
-
 // Adjusts the p values of pairs, two hypotheses for each pair: that A and B do not differ, and that they differ by more than the
 // margin. At most one of them is true, so if r pairs still have a hypothesis that is not rejected, at most r hypotheses are true:
 // in ascending order, each p value is multiplied by that r [Shaffer1986], and no adjusted value is below one before it. Without
-// the second hypothesis (NaN) this is Holm's correction. A NaN stays NaN.
+// the second hypothesis (NaN) this is Holm's correction [Holm1979]. It keeps the probability of any false rejection at or below
+// the level, however the tests depend on each other. A NaN (nothing was tested) stays NaN and does not count.
 std::vector<PairOfP> adjusted_pairs(std::span<const PairOfP> pairs);
 
 // What is known about a candidate.

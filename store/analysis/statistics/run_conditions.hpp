@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace dt::store {
@@ -54,5 +57,25 @@ struct TwoSpeeds {
 // squares that is left, relative to that without groups, is compared with that of 999 samples of normal runs. Nothing if p is
 // above 1 %, the smaller group has less than a fifth of the runs, the ratio is below 1.01, or there are fewer than 9 runs.
 std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std::vector<bool>& left_out);
+
+// Marks the outliers among the runs of one study, and gives rounds to those that were not measured in a ladder. `Run` is a
+// MeasuredRun or a ComparedRun; without controls. Deterministic runs and those that did not succeed are not looked at.
+template<class Run> void judge_conditions(std::span<Run* const> runs, const std::string& study)
+{
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
+  std::vector<SpeedRun> speeds;
+  for (const auto* run : runs) {
+    const auto point = points.try_emplace({run->series, run->nodes, run->ranks}, points.size()).first->second;
+    const bool counts = run->succeeded && !run->is_exact;
+    speeds.push_back(
+        {point, run->repeat, run->begin_unix_s, counts ? run->throughput : std::numeric_limits<double>::quiet_NaN()});
+  }
+  const auto outlying = outlying_runs(speeds);
+  const bool in_rounds = are_in_rounds(speeds);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->is_outlying = outlying[i];
+    if (in_rounds && runs[i]->block.empty()) runs[i]->block = round_name(study, runs[i]->repeat);
+  }
+}
 
 } // namespace dt::store

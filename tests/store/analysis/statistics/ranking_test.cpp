@@ -17,7 +17,15 @@ namespace {
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
-std::vector<double> adjusted(const std::vector<double>& p) { return holm_adjusted(p); }
+// Of pairs without a margin.
+std::vector<double> adjusted(const std::vector<double>& p)
+{
+  std::vector<PairOfP> pairs;
+  for (const double one : p) pairs.push_back({one, nan_value});
+  std::vector<double> all;
+  for (const auto& pair : adjusted_pairs(pairs)) all.push_back(pair.difference);
+  return all;
+}
 
 std::vector<std::string> names(const std::vector<Ranked>& ranked)
 {
