@@ -139,16 +139,11 @@ std::string in_microseconds(double seconds) { return format_shortest(1e6 * secon
 std::string default_text(const Key& key)
 {
   if (key.required) return "required";
-  if (key.field == nullptr) return "";
+  if (!has_default(key)) return "";
   const auto value = default_of(key);
-  const auto* number = std::get_if<std::int64_t>(&value);
-  if (number != nullptr && static_cast<double>(*number) < key.min) return "";
-  const auto* real = std::get_if<double>(&value);
-  if (real != nullptr && *real < key.min) return "";
-  if (key.type == KeyType::duration) return "`" + format_duration(static_cast<double>(*number)) + "`";
-  if (key.type == KeyType::moment) return "`" + in_microseconds(*real) + "`";
-  const auto text = dt::to_text(value);
-  return text.empty() ? "" : "`" + text + "`";
+  if (key.type == KeyType::duration) return "`" + format_duration(static_cast<double>(std::get<std::int64_t>(value))) + "`";
+  if (key.type == KeyType::moment) return "`" + in_microseconds(std::get<double>(value)) + "`";
+  return "`" + dt::to_text(value) + "`";
 }
 
 // Escapes a text for a cell of a Markdown table.

@@ -158,17 +158,6 @@ Json json_of(const FieldValue& value)
   return std::visit([](const auto& v) -> Json { return v; }, value);
 }
 
-// Whether the key has a default. A default outside the key's range (train.steps: 0) or an empty text means no default.
-bool has_default(const Key& key)
-{
-  if (key.field == nullptr || key.required) return false;
-  const auto value = default_of(key);
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number) >= key.min;
-  if (const auto* number = std::get_if<double>(&value)) return *number >= key.min;
-  if (const auto* text = std::get_if<std::string>(&value)) return !text->empty();
-  return true;
-}
-
 Json key_json(const Key& key)
 {
   auto json = value_json(key);

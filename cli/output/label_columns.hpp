@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +19,15 @@ std::vector<TableColumn<Row>> label_columns(const store::PointLabels& labels, st
                                             std::function<std::string(const Row&)> label_of)
 {
   const bool is_one = labels.has_own() || labels.keys().empty();
-  const auto all = std::make_shared<const store::PointLabels>(labels); // columns are copied, and a study may have 20,000 labels
   std::vector<TableColumn<Row>> columns;
   if (is_one || !member.empty())
-    columns.push_back({{std::move(member), is_one ? "point" : ""}, [all, label_of](const Row& row) {
-                         return Cell{label_of(row), all->shown(label_of(row)), Style::plain};
+    columns.push_back({{std::move(member), is_one ? "point" : ""}, [labels, label_of](const Row& row) {
+                         return Cell{label_of(row), labels.shown(label_of(row)), Style::plain};
                        }});
   if (is_one) return columns;
   for (const auto& [key, is_implied] : labels.keys())
     columns.push_back({{"", key.empty() ? "mark" : key, Align::left, is_implied ? 6 : 0},
-                       [all, label_of, key](const Row& row) { return text_cell(all->value(label_of(row), key)); }});
+                       [labels, label_of, key](const Row& row) { return text_cell(labels.value(label_of(row), key)); }});
   return columns;
 }
 

@@ -13,6 +13,7 @@
 #include "store/query/compared_runs.hpp"
 #include "store/query/separation_query.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -77,7 +78,7 @@ store::Separation allow_for_separation(ResultsStore& results, const ComparedSide
   return whole;
 }
 
-std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)
+std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, store::Rule rule)
 {
   std::vector<std::pair<store::Sample, store::Sample>> samples;
   std::vector<store::Candidate> candidates;
@@ -92,6 +93,9 @@ std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric,
   for (const auto& [a, b] : samples) all.insert(all.end(), {&a, &b});
   require_metric(metric, all);
   const auto scatter = store::pooled_scatter(candidates, store::metric_row(metric).scale);
+  rule.comparisons = std::max(1.0, static_cast<double>(std::count_if(samples.begin(), samples.end(), [](const auto& pair) {
+                                return !pair.first.candidate.values.empty() && !pair.second.candidate.values.empty();
+                              })));
   std::vector<Judged> comparisons;
   for (auto& [a, b] : samples) {
     const auto name = both(a.candidate.name, b.candidate.name), title = both(a.title, b.title);
@@ -163,6 +167,10 @@ void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
   const auto counts = verdict_counts(comparisons);
   context.out.data("verdicts", counts);
   context.out.field("", "verdict", text_cell(fmt::format("Of {} points, A against B: {}.", comparisons.size(), counts)));
+  if (comparisons.front().comparison.rule.comparisons > 1)
+    context.out.field("", " ",
+                      text_cell("Intervals and p values are corrected for the number of points: with a probability of 95 %, "
+                                "all intervals contain the true effects."));
   for (const auto& judged : comparisons) // the table has what the others say
     if (judged.comparison.verdict == store::Verdict::cannot_tell)
       context.out.field("", " ", text_cell(judged.title + ": " + sentence_of(judged)));
@@ -294,7 +302,8 @@ void add_compare(Commands& commands)
        "decide, and their node-hours (nodes times the time of the steps). With fewer than 3 runs there is no interval, but\n"
        "the smallest difference that could be resolved. Points of A and B are matched by label and size.\n"
        "With A alone, or with --by, the labels or the values of a key within A compete at each size; the p values are\n"
-       "corrected for all pairs (Holm), and every candidate that may be the best is named.\n"
+       "corrected for all pairs (Holm), and every candidate that may be the best is named. Of several points of A and B, the\n"
+       "intervals and p values are corrected for their number (Bonferroni).\n"
        "A run that missed its target counts as infinitely late in time-to-target; a rank test then decides.\n"
        "Runs of a ladder are compared in pairs within their repeat.\n"
        "Studies that were measured apart differ by more than the scatter of their runs: the first lines say what separates\n"

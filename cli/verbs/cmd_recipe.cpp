@@ -9,7 +9,7 @@ namespace {
 std::string default_text(const Key& key)
 {
   if (key.required) return "required";
-  return key.field == nullptr ? "" : to_text(default_of(key));
+  return has_default(key) ? to_text(default_of(key)) : "";
 }
 
 Table keys_table()

@@ -515,6 +515,17 @@ FieldValue default_of(const Key& key)
   return value_of(defaults, key);
 }
 
+bool has_default(const Key& key)
+{
+  constexpr std::array<std::string_view, 3> decided_by_others{"study.order", "study.vary_seed", "sync.progress"};
+  if (key.field == nullptr || key.required || std::ranges::find(decided_by_others, key.path) != decided_by_others.end())
+    return false;
+  const auto value = default_of(key);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number) >= key.min;
+  if (const auto* number = std::get_if<double>(&value)) return *number >= key.min;
+  return !to_text(value).empty();
+}
+
 std::string to_text(const FieldValue& value)
 {
   struct Printer {

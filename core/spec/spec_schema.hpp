@@ -102,6 +102,10 @@ void set_value(RunSpec& spec, const Key& key, const FieldValue& value);
 // The value of a key that a recipe does not mention.
 FieldValue default_of(const Key& key);
 
+// Whether a document can name the default. It cannot where a recipe must give the key, where the default is out of the key's
+// range (train.steps: 0) or an empty text, and where other keys decide, as the key's help says.
+bool has_default(const Key& key);
+
 // Formats a value for people: numbers in their shortest exact form, lists joined by ", ", maps as "a=1, b=2".
 std::string to_text(const FieldValue& value);
 

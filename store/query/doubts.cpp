@@ -121,6 +121,14 @@ struct MeasuredRuns {
   std::vector<std::string> own_programs; // keys of the asked runs of the user's programs
 };
 
+// `length_s`: the time that was measured; of a program that reports none, the time of its job. 0 where it does not count.
+void add_length(ShortRuns& found, double length_s)
+{
+  if (!(length_s > 0) || length_s >= least_measured_s) return;
+  found.shortest_s = found.runs == 0 ? length_s : std::min(found.shortest_s, length_s);
+  ++found.runs;
+}
+
 // Takes the figures of one run, whose columns begin after its step spread.
 void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
 {
@@ -129,6 +137,7 @@ void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
     doubts.not_finite.push_back(std::move(not_finite));
   if (s.integer(7) != 0) ++doubts.modelled_runs;
   if (const auto platform = s.text(8); !platform.empty()) ++doubts.simulated_runs[platform];
+  add_length(doubts.too_short, s.real(10));
   ++doubts.measured_runs;
 }
 
@@ -139,8 +148,10 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
       "SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
       "chosen.run_id AND phase = 'step'), not_finite_steps, divergence, diverged_step IS NOT NULL, "
       "coalesce(json_extract(not_finite, '$.accuracy'), ''), train_modelled_rate > 0 AND resources_platform = '', "
-      "resources_platform, program_command NOT IN ('', '[]') FROM chosen JOIN results ON results.run_id = chosen.run_id "
-      "JOIN runs ON runs.id = chosen.run_id ORDER BY position, chosen.key");
+      "resources_platform, program_command NOT IN ('', '[]'), CASE WHEN resources_platform = '' AND state = 'succeeded' THEN "
+      "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END FROM chosen JOIN results ON "
+      "results.run_id = chosen.run_id JOIN runs ON runs.id = chosen.run_id LEFT JOIN attempts ON attempts.run_id = runs.id AND "
+      "attempts.attempt = chosen.attempt ORDER BY position, chosen.key");
   while (s.next()) {
     runs.conditions.push_back({.run = s.text(0),
                                .point = s.text(1),
@@ -153,25 +164,6 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
     if (run.asked && s.integer(9) != 0) runs.own_programs.push_back(run.run);
   }
   return runs;
-}
-
-// The time that was measured; of a program that reports none, the time of its job.
-ShortRuns short_runs(const Chosen& chosen)
-{
-  ShortRuns found;
-  auto s = chosen.ask(
-      "SELECT chosen.key, coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s) AS length FROM chosen "
-      "JOIN "
-      "runs ON runs.id = chosen.run_id JOIN results ON results.run_id = runs.id LEFT JOIN attempts ON attempts.run_id = runs.id "
-      "AND attempts.attempt = chosen.attempt WHERE coalesce(resources_platform, '') = '' AND state = 'succeeded' AND length > 0 "
-      "AND length < " +
-      std::to_string(least_measured_s));
-  while (s.next()) {
-    if (!chosen.is_asked(s.text(0))) continue;
-    found.shortest_s = found.runs == 0 ? s.real(1) : std::min(found.shortest_s, s.real(1));
-    ++found.runs;
-  }
-  return found;
 }
 
 std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
@@ -247,7 +239,6 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.outliers = outliers_of(probes);
   doubts.busy = busy_runs(runs.conditions);
   doubts.throttled = throttled_runs(runs.conditions);
-  doubts.too_short = short_runs(chosen);
   doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);
   doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, runs.own_programs);
   return doubts;

@@ -180,7 +180,8 @@ TEST_CASE("the verdict of a race is that of its rule, in results and in the repo
   CHECK_THAT(dt::read_file(dtctl.folder() / "report.html"), Catch::Contains(expected));
 }
 
-TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry run shows the first round")
+TEST_CASE("a single run, a ladder, a race to no target or of one seed and rounds in order are refused, and a dry run shows the "
+          "first round")
 {
   const Dtctl dtctl;
   dtctl.write("one.yaml", dt::test::tiny_recipe());
@@ -196,6 +197,13 @@ TEST_CASE("a single run, a ladder and a race to no target are refused, and a dry
   const auto no_target = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.until.metric=time-to-target"});
   CHECK(no_target.exit_code == 2);
   CHECK(no_target.err.find("study.until.metric is time-to-target, but modelled_rate=12 has no target") != std::string::npos);
+  const auto one_seed = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.until.metric=time-to-target", "--set",
+                                   "train.target_accuracy=0.5", "--set", "study.vary_seed=false"});
+  CHECK(one_seed.exit_code == 2);
+  CHECK(one_seed.err.find("trains all repeats of a point with one seed") != std::string::npos);
+  const auto in_order = dtctl.run({"sweep", "race.yaml", "--until-decided", "--set", "study.order=listed"});
+  CHECK(in_order.exit_code == 2);
+  CHECK(in_order.err.find("--until-decided needs study.order: random") != std::string::npos);
   const auto wrong = dtctl.run({"validate", "race.yaml", "--set", "study.until.interval=5 apples"});
   CHECK(wrong.exit_code == 2);
   CHECK(wrong.err.find("`study.until.interval` must be a number") != std::string::npos);

@@ -68,6 +68,7 @@ TEST_CASE("the schema has ranges, defaults and choices")
   CHECK(entry_of("study.mode").at("enum") == Json::array({"strong", "weak", "partition"}));
   CHECK_FALSE(entry_of("study.mode").contains("default"));
   CHECK_FALSE(entry_of("train.steps").contains("default"));
+  CHECK_FALSE(entry_of("study.vary_seed").contains("default")); // other keys decide
   CHECK(entry_of("train.warmup_steps").at("default") == 5);
 }
 

@@ -29,6 +29,8 @@ class CpuQuota {
     const auto quota_us = std::to_string(static_cast<int>(cores * period_us));
     is_made_ = is_v1 ? put(group_ / "cpu.cfs_period_us", std::to_string(period_us)) && put(group_ / "cpu.cfs_quota_us", quota_us)
                      : put(group_ / "cpu.max", quota_us + " " + std::to_string(period_us));
+    // The quota is what ends the group's time slices, not other processes: on a busy machine, too.
+    put(group_ / (is_v1 ? "cpu.shares" : "cpu.weight"), is_v1 ? "262144" : "10000");
     is_made_ = is_made_ && put(group_ / "cgroup.procs", std::to_string(::getpid()));
   }
   CpuQuota(const CpuQuota&) = delete;

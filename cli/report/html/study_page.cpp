@@ -76,7 +76,7 @@ void add_verdict(Page& page, const Content& content)
   const auto doubts = store::doubts_of(source.database, source.study.id, keys_of(content));
   const auto facts = deciding_facts(doubts);
   auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
-  let_race_decide(judged, content.record, rows_of(content.runs), source.shown, facts);
+  let_race_decide(judged, content.record, source.runs, source.shown, facts);
   const auto& verdict = judged.text;
   if (!verdict.headline.empty()) page.paragraph(verdict.headline + ".", "verdict");
   for (const auto& line : verdict.lines) page.paragraph(line + ".");

@@ -91,10 +91,10 @@ Comparison across_studies(Comparison comparison, const BetweenStudies& between)
   const double variance =
       2 * between.variance + additional(between, comparison.a.count) + additional(between, comparison.b.count);
   const Estimate estimate{std::log(comparison.effect), std::sqrt(variance), between.freedom};
-  const auto wide = confidence_interval(estimate, comparison.rule.level);
+  const auto wide = confidence_interval(estimate, level_of_one(comparison.rule));
   comparison.interval.low = std::min(comparison.interval.low, std::exp(wide.low));
   comparison.interval.high = std::max(comparison.interval.high, std::exp(wide.high));
-  comparison.p = std::max(comparison.p, two_sided_p(estimate));
+  comparison.p = std::max(comparison.p, std::min(1.0, comparison.rule.comparisons * two_sided_p(estimate)));
   comparison.verdict = verdict_of_ratio(comparison.interval, comparison.rule.margin, comparison.rule.better);
   return comparison;
 }

@@ -29,6 +29,7 @@ void require_rule(const Rule& rule)
 {
   if (!(rule.level > 0 && rule.level < 1)) refuse("the confidence level must be between 0 and 1", rule.level);
   if (!(rule.margin >= 0)) refuse("the margin must be 0 or larger", rule.margin);
+  if (!(rule.comparisons >= 1)) refuse("there must be 1 comparison or more", rule.comparisons);
 }
 
 // The values that do not matter: those between the bounds. `equal` is the value of no difference.
@@ -89,7 +90,7 @@ Verdict verdict_of(Interval interval, Method method, const Rule& rule)
 // A NaN stays.
 double at_most_1(double p) { return p > 1 ? 1 : p; }
 
-double level_of(const Comparison& c) { return 1 - (1 - c.rule.level) / c.within.price; }
+double level_of(const Comparison& c) { return 1 - (1 - level_of_one(c.rule)) / c.within.price; }
 
 double resolvable_of(const Comparison& c)
 {
@@ -108,7 +109,7 @@ void judge(Comparison& c, const Estimate& estimate)
   c.has_no_scatter = estimate.standard_error < least_scatter; // false if it is NaN
   if (c.has_no_scatter) return;
   c.interval = interval_of(estimate, c.method, level_of(c));
-  c.p = at_most_1(c.within.price * two_sided_p(estimate));
+  c.p = at_most_1(c.within.price * c.rule.comparisons * two_sided_p(estimate));
   c.resolvable = resolvable_of(c);
   c.verdict = verdict_of(c.interval, c.method, c.rule);
 }
@@ -124,10 +125,10 @@ Comparison compare_ranks(std::span<const double> a, std::span<const double> b, c
   Comparison result{.method = Method::ranks, .rule = rule, .runs_a = a.size(), .runs_b = b.size()};
   const auto test = rank_test(a, b);
   result.effect = ratio_of_medians(a, b);
-  result.p = test.p;
-  result.smallest_p = test.smallest_p;
+  result.p = at_most_1(rule.comparisons * test.p);
+  result.smallest_p = at_most_1(rule.comparisons * test.smallest_p);
   constexpr double rounding = 1e-12; // 1 - 0.9 is a little below 0.1
-  if (test.p <= 1 - rule.level + rounding) result.verdict = test.rank_difference < 0 ? Verdict::faster : Verdict::slower;
+  if (result.p <= 1 - rule.level + rounding) result.verdict = test.rank_difference < 0 ? Verdict::faster : Verdict::slower;
   return result;
 }
 

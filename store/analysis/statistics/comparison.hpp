@@ -26,7 +26,13 @@ struct Rule {
   // for A/B and B/A. Of differences: the band from -0.02 to 0.02, in the unit of the values.
   double margin = 0;
   Better better = Better::larger;
+  // Comparisons that are looked at together, at least 1, this one included. Bonferroni's correction: p values are multiplied by
+  // it, and the intervals of all of them together contain the truth with the probability `level`.
+  double comparisons = 1;
 };
+
+// The level of an interval of one of the comparisons.
+inline double level_of_one(const Rule& rule) { return 1 - (1 - rule.level) / rule.comparisons; }
 
 // The verdict that an interval of the ratio A/B allows. The first of these rules that applies decides:
 //
@@ -60,7 +66,7 @@ enum class Design {
 // estimate, and degrees of freedom that one more round adds.
 struct WithinRounds {
   double variance = std::numeric_limits<double>::quiet_NaN(), freedom = 0, freedom_per_round = 0;
-  double price = 1; // p values are multiplied by it, and an interval of a level has the error (1 - level) / price
+  double price = 1; // p values are multiplied by it, and the error of an interval is divided by it
 };
 
 // Standard deviations below this are the rounding of floating point numbers: runs that scatter less do not scatter. Logarithms
@@ -84,7 +90,8 @@ struct Comparison {
   // Of the effect. NaN with fewer than `least_runs` runs of A or B (or common rounds), if nothing scatters, and always if the
   // method is `ranks`.
   Interval interval{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-  double p = std::numeric_limits<double>::quiet_NaN(); // two-sided, of no difference; NaN where the interval is, but for `ranks`
+  double p = std::numeric_limits<double>::quiet_NaN(); // two-sided, of no difference, corrected; NaN where the interval is, but
+                                                       // for `ranks`
   double smallest_p = 0;                               // `ranks`: no outcome with these sizes and ties could have had a smaller p
   // The smallest difference that so many runs with such a scatter could resolve (resolvable_difference); NaN if the method is
   // `ranks`.

@@ -141,25 +141,28 @@ std::vector<std::string> shown_texts(const std::vector<std::string>& labels, std
 
 PointLabels::PointLabels(const std::vector<std::string>& labels, const std::map<std::string, std::string>& of_recipe)
 {
+  std::map<std::string, std::string> shown;
   std::vector<std::string> distinct;
   for (const auto& label : labels)
-    if (shown_.try_emplace(label).second) distinct.push_back(label);
+    if (shown.try_emplace(label).second) distinct.push_back(label);
   auto axes = axes_of(distinct);
   const auto texts = shown_texts(distinct, axes);
-  for (std::size_t i = 0; i < distinct.size(); ++i) shown_[distinct[i]] = texts[i];
+  for (std::size_t i = 0; i < distinct.size(); ++i) shown[distinct[i]] = texts[i];
   if (distinct.size() > 1)
     for (const auto& axis : axes) keys_.push_back({axis.key, axis.is_implied});
   for (const auto& [label, own] : of_recipe)
-    if (const auto known = shown_.find(label); known != shown_.end()) {
+    if (const auto known = shown.find(label); known != shown.end()) {
       known->second = own;
       has_own_ = true;
     }
+  shown_ = std::make_shared<const std::map<std::string, std::string>>(std::move(shown));
 }
 
 std::string PointLabels::shown(const std::string& label) const
 {
-  const auto known = shown_.find(label);
-  return known == shown_.end() ? label : known->second;
+  if (!shown_) return label;
+  const auto known = shown_->find(label);
+  return known == shown_->end() ? label : known->second;
 }
 
 std::string PointLabels::value(const std::string& label, const std::string& key) const

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct LabelKey {
 
 // Shown labels of the points that are looked at together. A shown label has the values of the keys that differ, words before
 // numbers, without keys whose value follows from that of another key. One number stands alone beside words; several numbers, or
-// numbers alone, stand after their keys: "sync-sgd · 0.1", "period 4". Two labels never look the same.
+// numbers alone, stand after their keys: "sync-sgd · 0.1", "period 4". Two labels never look the same. Cheap to copy.
 class PointLabels {
  public:
   PointLabels() = default;
@@ -34,7 +35,7 @@ class PointLabels {
 
  private:
   std::vector<LabelKey> keys_;
-  std::map<std::string, std::string> shown_;
+  std::shared_ptr<const std::map<std::string, std::string>> shown_; // by label; shared by copies. Null: there are none
   bool has_own_ = false;
 };
 

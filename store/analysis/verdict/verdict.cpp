@@ -171,7 +171,7 @@ Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& ru
   judged.comparison = compare_candidates(judged.a.candidate, judged.b.candidate, row.scale, judged.comparison.rule);
   judged.resolvable = is_decidable(judged) ? judged.comparison.resolvable
                                            : resolvable_difference(scatter.cv, scatter.freedom, judged.comparison.a.count,
-                                                                   judged.comparison.b.count, rule.level);
+                                                                   judged.comparison.b.count, level_of_one(rule));
   judged.more = needed(judged);
   judged.more_node_hours = static_cast<double>(judged.more.per_side) * (judged.a.node_hours + judged.b.node_hours);
   return limited(std::move(judged), limit_of_seeds(metric, std::vector<const Sample*>{&judged.a, &judged.b}));

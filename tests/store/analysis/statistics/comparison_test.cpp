@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "sleep_data.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <catch2/catch.hpp>
@@ -164,6 +165,24 @@ TEST_CASE("a higher level has a longer interval")
   const auto& [a, b] = examples[3];
   CHECK(ratio(a, b, {.level = 0.99}).interval.low < ratio(a, b, {.level = 0.95}).interval.low);
   CHECK(ratio(a, b, {.level = 0.5}).interval.low > ratio(a, b, {.level = 0.95}).interval.low);
+}
+
+TEST_CASE("of several comparisons that are looked at together, each has the level and the p value of Bonferroni's correction")
+{
+  const Rule one{.margin = 0.02}, of_four{.margin = 0.02, .comparisons = 4};
+  for (const auto& [a, b] : examples)
+    for (const auto compare : {ratio, means}) {
+      const auto corrected = compare(a, b, of_four), alone = compare(a, b, one), strict = compare(a, b, {.level = 1 - 0.05 / 4});
+      if (std::isnan(alone.p)) continue;
+      CHECK(corrected.interval.low == Approx(strict.interval.low));
+      CHECK(corrected.interval.high == Approx(strict.interval.high));
+      CHECK(corrected.resolvable == Approx(strict.resolvable));
+      CHECK(corrected.p == Approx(std::min(1.0, 4 * alone.p)));
+    }
+  const Values early{1, 2, 3, 4, 5}, late{6, 7, 8, 9, miss}; // by ranks: p = 2/252
+  CHECK(targets(early, late, one).verdict == Verdict::faster);
+  CHECK(targets(early, late, of_four).p == Approx(4 * 2.0 / 252));
+  CHECK(targets(early, late, {.comparisons = 7}).verdict == Verdict::cannot_tell);
 }
 
 TEST_CASE("pairing helps when blocks drift")
