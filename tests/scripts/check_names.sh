@@ -10,7 +10,7 @@ git -C "$source" ls-files -z | while IFS= read -r -d '' file; do
   if [ -e "$source/$file" ]; then printf '%s\0' "$file"; fi
 done | tar -C "$source" --null -T - -cf - | tar -C "$copy" -xf -
 git -C "$copy" init -q
-git -C "$copy" add -A
+git -C "$copy" add --intent-to-add .
 check() { "$copy/scripts/house/names_in_documents.py" "$copy"; }
 
 check || { echo 'FAILED: the tree itself names what it does not have' >&2; exit 1; }
