@@ -1,4 +1,4 @@
-// The folder of one attempt, and the table of the files in it. ARCHITECTURE.md prints the table ("The run folder, as a grammar").
+// The folder of one attempt, and the table of the files in it. docs/run-folder.md prints the table.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The records of a run folder, and the functions that write and read one of them. AttemptReader (attempt_record.hpp) reads all
 // records of an attempt.
 //
-// The engine and dtjob write the files; reconcile (jobs) and ingest (store) read them. ARCHITECTURE.md contains the
+// The engine and dtjob write the files; reconcile (jobs) and ingest (store) read them. docs/run-folder.md contains the
 // grammar. Functions that read a file do not fail if it is missing or torn: they return the part that is complete, or nothing.
 #pragma once
 

@@ -38,8 +38,8 @@ double timing_messages(const std::string& allreduce, double ranks)
 
 SimulationCost simulation_cost(const RunSpec& spec)
 {
-  // Fitted to dtsim allreduce with 64 to 4,096 ranks and to dtsim run with 8 to 512 (docs/benchmarks.md). A message's time grows
-  // with the root of the number of ranks, because their memory fits less and less into the processor's caches.
+  // Fitted to dtsim allreduce with 64 to 4,096 ranks and to dtsim run with 8 to 512 (docs/design/simulation.md). A message's
+  // time grows with the root of the number of ranks, because their memory fits less and less into the processor's caches.
   constexpr double start_s = 0.1, a_rank_s = 2e-3, a_message_s = 1.2e-6;
   constexpr double start_bytes = 66e6, a_rank_bytes = 60e3, a_pair_bytes = 55;
   constexpr double a_planned_message_bytes = 200, planned_lengths = 5; // the latter where `dynamic` times a ring

@@ -17,7 +17,7 @@ struct SimulationCost {
   double memory_bytes = 0; // of the process
 };
 
-// An estimate from the number of messages: within a factor of about three on current machines (docs/benchmarks.md).
+// An estimate from the number of messages: within a factor of about three on current machines (docs/design/simulation.md).
 SimulationCost simulation_cost(const RunSpec& spec);
 
 } // namespace dt

@@ -7,7 +7,8 @@
 //   false success  dtctl says succeeded without a result, or the weights differ from those of an undisturbed run
 //   wrong state    any other word of dtctl that the folders contradict
 //
-// Prints the table of docs/benchmarks.md; exit 1 when any of the last four columns is not 0.
+// Prints a table with a row for each kind of fault (docs/benchmarks.md has the sums); exit 1 when any of the last four columns is
+// not 0.
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"

@@ -57,7 +57,7 @@ struct Contestants {
 //
 // The best is chosen after a look at the runs, so its comparisons with the others are not k - 1 comparisons that were fixed in
 // advance: among equal candidates the luckiest one would beat another far too often. The p values are therefore adjusted for all
-// k (k - 1)/2 pairs of all contests together (docs/benchmarks.md compares both). Then the probability that any candidate is
+// k (k - 1)/2 pairs of all contests together (error rates: docs/benchmarks.md). Then the probability that any candidate is
 // behind one that is not better, or equivalent to one that it is not equivalent to, is at most 1 - level over all contests
 // together, and so is the probability that the candidates that are not behind lack the best.
 // If a contest has more than 500 candidates with enough runs, each is compared only with the first 20 of its ranking, and its p

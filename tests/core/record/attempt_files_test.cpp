@@ -1,4 +1,4 @@
-// The table of an attempt's files, and ARCHITECTURE.md, which prints it.
+// The table of an attempt's files, and docs/run-folder.md, which prints it.
 #include "core/record/attempt_files.hpp"
 
 #include "core/file.hpp"
@@ -15,9 +15,9 @@ using namespace dt;
 
 namespace {
 
-std::filesystem::path document_path() { return std::filesystem::path(DTCTL_SOURCE_DIR) / "ARCHITECTURE.md"; }
+std::filesystem::path document_path() { return std::filesystem::path(DTCTL_SOURCE_DIR) / "docs/run-folder.md"; }
 
-// The table as ARCHITECTURE.md has it.
+// The table as docs/run-folder.md has it.
 std::string table()
 {
   std::string text = "| file | what it holds | written by |\n|---|---|---|\n";
@@ -28,7 +28,7 @@ std::string table()
   return text;
 }
 
-// A line of events.log in ARCHITECTURE.md's notation, on one line.
+// A line of events.log in docs/run-folder.md's notation, on one line.
 template<class Record> std::string line_of(std::string_view tag, Fields<Record> fields)
 {
   std::string text(tag);
@@ -47,14 +47,14 @@ std::string with_single_blanks(const std::string& text)
 
 } // namespace
 
-TEST_CASE("ARCHITECTURE.md has the lines of events.log as they are")
+TEST_CASE("docs/run-folder.md has the lines of events.log as they are")
 {
   const auto text = with_single_blanks(read_file(document_path()));
   CHECK(text.find(line_of("step", step_event_fields())) != std::string::npos);
   CHECK(text.find(line_of("eval", eval_event_fields())) != std::string::npos);
 }
 
-TEST_CASE("ARCHITECTURE.md lists the files of an attempt as they are")
+TEST_CASE("docs/run-folder.md lists the files of an attempt as they are")
 {
   auto text = read_file(document_path());
   const std::string begin = "<!-- files of an attempt -->\n", end = "<!-- end of files -->";
@@ -65,8 +65,8 @@ TEST_CASE("ARCHITECTURE.md lists the files of an attempt as they are")
     std::ofstream(document_path()) << text;
     return;
   }
-  INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_core \"ARCHITECTURE.md lists the files of an attempt as they "
-       "are\"");
+  INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_core \"docs/run-folder.md lists the files of an attempt as "
+       "they are\"");
   CHECK(text.substr(at, until - at) == table());
 }
 
