@@ -314,7 +314,12 @@ std::map<std::string, std::string> own_labels(const Selection& selection)
 
 std::vector<store::ComparedPoint> compared_points(const Selection& selection)
 {
-  return store::points_of(store::figures_of(rows_of(selection.runs)), "", own_labels(selection));
+  return compared_points(selection, store::figures_of(rows_of(selection.runs)));
+}
+
+std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::ComparedRun> figures)
+{
+  return store::points_of(std::move(figures), "", own_labels(selection));
 }
 
 store::PointLabels labels_of(const Selection& selection)

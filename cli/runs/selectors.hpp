@@ -60,5 +60,7 @@ store::PointLabels labels_of(const Selection& selection);
 
 // The points of the selected runs, with their titles.
 std::vector<store::ComparedPoint> compared_points(const Selection& selection);
+// The same of the figures of its runs, for a caller that has them.
+std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::ComparedRun> figures);
 
 } // namespace dt::cli

@@ -189,7 +189,7 @@ std::vector<std::string> package_changes(ResultsStore& results, const ComparedSi
 
 store::Matching matched_points(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)
 {
-  auto points_a = store::points_of(a.runs, options.by), points_b = store::points_of(b.runs, options.by);
+  auto points_a = store::points_without_titles(a.runs, options.by), points_b = store::points_without_titles(b.runs, options.by);
   give_titles(options, a, points_a, b, points_b);
   return store::matched(std::move(points_a), std::move(points_b));
 }

@@ -11,6 +11,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
+#include "store/query/compared_runs.hpp"
 #include "store/query/doubts.hpp"
 
 #include <algorithm>
@@ -63,13 +64,14 @@ ExitCode results(Context& context, const ResultsOptions& options)
     context.out.field("kind", "", text_cell(study.kind));
   }
   const bool by_run = options.runs || !selection.whole_study;
-  const auto points =
-      by_run ? std::vector<store::ScalingRow>() : store::scaling_of_study(results.database(), selection.study->id);
+  const auto rows = rows_of(selection.runs);
+  auto figures = store::figures_of(rows);
+  const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
   const auto labels = labels_of(selection);
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(selection), rows_of(selection.runs), options.best_by, labels));
+    print_best(context, best_points_of(compared_points(selection, figures), rows, options.best_by, labels));
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
@@ -80,8 +82,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_common_causes(context, selection.runs);
   if (!by_run) {
     const auto facts = deciding_facts(doubts);
-    auto verdict = verdict_of(selection.study->kind, compared_points(selection), points, facts);
-    let_race_decide(verdict, record_of(results.home(), *selection.study), rows_of(selection.runs), labels, facts);
+    auto verdict = verdict_of(selection.study->kind, compared_points(selection, std::move(figures)), points, facts);
+    let_race_decide(verdict, record_of(results.home(), *selection.study), rows, labels, facts);
     print_verdict(context, verdict);
   }
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -229,11 +230,14 @@ std::vector<Column> flat_columns(Connection& connection)
 
 double RunRow::figure(std::string_view figure_name) const
 {
-  const auto& fields = numeric_figures();
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.name == figure_name; });
-  if (found == fields.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
-  const auto index = static_cast<std::size_t>(found - fields.begin());
-  return index < figures.size() ? figures[index] : not_measured;
+  static const auto places = [] {
+    std::unordered_map<std::string_view, std::size_t> by_name;
+    for (const auto& field : numeric_figures()) by_name.emplace(field.name, by_name.size());
+    return by_name;
+  }();
+  const auto place = places.find(figure_name);
+  if (place == places.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
+  return place->second < figures.size() ? figures[place->second] : not_measured;
 }
 
 std::string RunRow::word(std::string_view figure_name) const

@@ -33,9 +33,10 @@ ChartSource chart_source(store::Database& database, const Home& home, const stor
 {
   auto figures = store::figures_of(runs);
   auto scaling = store::scaling_of_runs(runs, figures, study.kind);
-  auto compared = store::points_of(std::move(figures), "", study.labels);
+  auto compared = store::points_without_titles(std::move(figures));
   ChartSource source{database, home, study, std::move(runs), std::move(scaling), std::move(compared)};
   source.shown = store::labels_of(source.compared, study.labels);
+  store::give_titles(source.compared, source.shown);
   choose_labels(source);
   return source;
 }

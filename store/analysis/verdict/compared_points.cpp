@@ -209,8 +209,7 @@ void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels)
   }
 }
 
-std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key,
-                                     const std::map<std::string, std::string>& of_recipe)
+std::vector<ComparedPoint> points_without_titles(std::vector<ComparedRun> runs, std::string_view key)
 {
   const bool with_rest = !key.empty() && differ_in_more(runs);
   using Place = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
@@ -228,6 +227,13 @@ std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_
     refuse_mixture(point);
     points.push_back(std::move(point));
   }
+  return points;
+}
+
+std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key,
+                                     const std::map<std::string, std::string>& of_recipe)
+{
+  auto points = points_without_titles(std::move(runs), key);
   give_titles(points, labels_of(points, of_recipe));
   return points;
 }

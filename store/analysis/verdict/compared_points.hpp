@@ -36,6 +36,8 @@ std::string title_of(const ComparedPoint& point);
 // `of_recipe`: the recipe's own labels, for the titles of the points (StudyRecord::labels).
 std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key = {},
                                      const std::map<std::string, std::string>& of_recipe = {});
+// The same for a caller that gives the titles itself.
+std::vector<ComparedPoint> points_without_titles(std::vector<ComparedRun> runs, std::string_view key = {});
 
 // The shown labels of these points, which are looked at together.
 PointLabels labels_of(std::span<const ComparedPoint> points, const std::map<std::string, std::string>& of_recipe);
