@@ -49,7 +49,6 @@ using FieldCell = std::variant<bool, int, std::int64_t, double, Reported, std::s
 
 enum class Presence {
   required, // a record without it is damaged
-  later,    // older versions did not write it: without it the record keeps its default
   computed, // from the record's other fields when it is stored in the database; not in the JSON
 };
 

@@ -31,7 +31,7 @@ inline Json number(double value) { return std::isfinite(value) ? Json(value) : J
 inline Json count(std::int64_t value) { return value == not_counted ? Json(nullptr) : Json(value); }
 inline double number_of(const Json& json) { return json.is_null() ? not_measured : json.get<double>(); }
 
-// null: not reported; "NaN", "inf" and "-inf" are values, which JSON has no numbers for. Older versions wrote null for both.
+// null: not reported; "NaN", "inf" and "-inf" are values, which JSON has no numbers for.
 inline Json json_of(const Reported& figure)
 {
   return is_not_finite(figure) ? Json(word_of(*figure)) : number(or_not_measured(figure));
@@ -81,7 +81,6 @@ template<class Record> Record record_of(const Json& json, std::span<const Field<
   for (const auto& field : fields) {
     if (field.presence == Presence::computed) continue;
     const auto pointer = pointer_to(field.name);
-    if (field.presence == Presence::later && !json.contains(pointer)) continue;
     std::visit(
         [&](auto place) {
           if constexpr (std::is_invocable_v<decltype(place), const Record&>) {

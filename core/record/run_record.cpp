@@ -202,8 +202,7 @@ std::optional<Outcome> record::parse_outcome(std::string_view text)
     if (json.contains("fenced_by")) return Outcome{std::nullopt, json.at("fenced_by").get<int>()};
     auto result = record_of(json, result_fields());
     for (const auto& rank : json.at("ranks")) result.ranks.push_back(rank_of(rank));
-    if (json.contains("buckets")) // older versions did not write them
-      for (const auto& bucket : json.at("buckets")) result.buckets.push_back(record_of(bucket, bucket_fields()));
+    for (const auto& bucket : json.at("buckets")) result.buckets.push_back(record_of(bucket, bucket_fields()));
     return Outcome{std::move(result), std::nullopt};
   });
 }

@@ -69,7 +69,6 @@ int flags_of(Access access)
 
 void expect_current(Connection& connection)
 {
-  refuse_development_version(connection);
   if (!is_current(connection))
     throw Error(ErrorKind::environment,
                 connection.file().string() + " lacks columns or views of this dtctl. Add them with: dtctl db migrate");

@@ -51,7 +51,8 @@ class Database {
   std::unique_ptr<Impl> impl_;
 };
 
-// The newest schema version that this dtctl knows.
+// The format of the file that this dtctl knows. A newer one is only needed for a change that adding columns and making the views
+// again does not cover.
 int latest_version();
 
 // One value in the result of a query.

@@ -118,7 +118,7 @@ void update(Connection& connection)
 
 } // namespace
 
-int latest_version() { return first_version; }
+int latest_version() { return 1; }
 
 int schema_version(Connection& connection)
 {
@@ -141,20 +141,6 @@ int schema_version(Connection& connection)
   return static_cast<int>(version);
 }
 
-bool is_of_a_development_version(Connection& connection)
-{
-  const int version = schema_version(connection);
-  return version > 0 && version < first_version;
-}
-
-void refuse_development_version(Connection& connection)
-{
-  if (is_of_a_development_version(connection))
-    throw Error(ErrorKind::environment, connection.file().string() + " has format " + std::to_string(schema_version(connection)) +
-                                            ", which a development version before dtctl 0.1.0 wrote. Rebuild it from the run "
-                                            "folders, which are still supported, with: dtctl db rebuild");
-}
-
 bool is_current(Connection& connection)
 {
   if (schema_version(connection) != latest_version()) return false;
@@ -165,7 +151,6 @@ bool is_current(Connection& connection)
 
 void migrate(Connection& connection)
 {
-  refuse_development_version(connection);
   Transaction transaction(connection);
   const bool is_new = schema_version(connection) == 0;
   // Another process may have done it before this one got the lock.

@@ -8,23 +8,15 @@
 
 namespace dt::store {
 
-// The format of dtctl 0.1.0. Formats 1 to 8 are those of development versions: they are refused, and a rebuild replaces them. A
-// later format is only needed for a change that adding columns and making the views again does not cover.
-inline constexpr int first_version = 9;
-
 // Returns the file's format, or 0 if it is empty. Throws an environment error if the file is from a newer dtctl or another
 // program.
 int schema_version(Connection& connection);
-
-bool is_of_a_development_version(Connection& connection);
-// Throws an environment error for a file of a development version; it says how to make the file again.
-void refuse_development_version(Connection& connection);
 
 // Whether the file has the tables, columns and views of this dtctl, and has lost none of them since.
 bool is_current(Connection& connection);
 
 // Creates the schema in an empty file, or adds to an older file what it lacks, in one transaction. Safe when two processes do it
-// at once. Throws an environment error for a file of a development version.
+// at once.
 void migrate(Connection& connection);
 
 } // namespace dt::store

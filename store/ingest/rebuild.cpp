@@ -138,30 +138,6 @@ void copy_over(Connection& from, Connection& to)
   from.copy_to(to);
 }
 
-bool is_of_a_development_version(const fs::path& file)
-{
-  if (!holds_anything(file)) return false;
-  Connection connection(file, SQLITE_OPEN_READONLY, usual_lock_timeout_s);
-  return store::is_of_a_development_version(connection);
-}
-
-// The database that is to be replaced. One of a development version is opened as the file that it is.
-class Target {
- public:
-  explicit Target(const fs::path& file)
-  {
-    if (is_of_a_development_version(file))
-      old_ = std::make_unique<Connection>(file, SQLITE_OPEN_READWRITE, usual_lock_timeout_s);
-    else
-      current_ = std::make_unique<Database>(file, Access::read_write);
-  }
-  Connection& connection() const { return old_ ? *old_ : current_->impl().connection; }
-
- private:
-  std::unique_ptr<Connection> old_;
-  std::unique_ptr<Database> current_;
-};
-
 } // namespace
 
 IngestReport rebuild(const LockedHome& home, const Judge& judge)
@@ -169,7 +145,7 @@ IngestReport rebuild(const LockedHome& home, const Judge& judge)
   const auto file = home.database();
   set_aside_if_damaged(file);
   const bool replaces_one = holds_anything(file);
-  const Target target(file); // what cannot be written is refused now rather than after an hour's work
+  Database target(file, Access::read_write); // what cannot be written is refused now rather than after an hour's work
 
   IngestReport report;
   Scratch scratch(file.string() + ".new");
@@ -177,7 +153,7 @@ IngestReport rebuild(const LockedHome& home, const Judge& judge)
   take_in_runs(scratch.database(), home, judge, report);
   for (auto& problem : ingest_predictions(scratch.database(), home)) report.problems.push_back(std::move(problem));
   if (replaces_one) expect_readable(report, file);
-  copy_over(scratch.database().impl().connection, target.connection());
+  copy_over(scratch.database().impl().connection, target.impl().connection);
   return report;
 }
 

@@ -124,12 +124,9 @@ TEST_CASE("a probe is read back, and what was not measured stays so")
   CHECK(seen->ranks[1].host == "node1");
 }
 
-TEST_CASE("a submission keeps how often the scheduler had started it again, and an older one had none")
+TEST_CASE("a submission keeps how often the scheduler had started it again")
 {
   Attempt a;
   write_file_atomic(a.attempt.submission(), to_json(Submission{2, "t", "slurm", "s", 1, "12", 3}));
   CHECK(read_submission(a.attempt)->restart == 3);
-  write_file_atomic(a.attempt.submission(),
-                    R"({"schema":1,"attempt":1,"token":"t","scheduler":"local","study":"s","submitted_unix_s":1,"job_id":"9"})");
-  CHECK(read_submission(a.attempt)->restart == 0);
 }

@@ -353,18 +353,6 @@ TEST_CASE("NaN and infinity of a training that diverged survive the file of its 
   check_equal(*back, result);
 }
 
-TEST_CASE("a result of an older version has null for NaN too, and is read as not reported and not diverged")
-{
-  auto json = nlohmann::json::parse(to_json(sample_result()));
-  json["final_loss"] = nullptr;
-  for (const auto* later : {"diverged_step", "divergence", "not_finite_steps"}) json.erase(later);
-  const WithResult here(json.dump());
-  const auto back = read_result(here.attempt);
-  REQUIRE(back);
-  CHECK_FALSE(back->final_loss);
-  CHECK(back->diverged_step == not_counted);
-}
-
 TEST_CASE("a result whose ranks measured no step of a phase is still a result")
 {
   auto result = sample_result();

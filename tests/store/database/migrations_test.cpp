@@ -1,3 +1,4 @@
+#include "core/file.hpp"
 #include "core/record/fields.hpp"
 #include "store/database/migrations.hpp"
 #include "tests/store/fixture.hpp"
@@ -75,27 +76,24 @@ TEST_CASE("a table or an index of the user's own does not make a file another ve
   CHECK_NOTHROW(site.open(Access::read_only));
 }
 
-TEST_CASE("a database of a development version is refused with what to do, and a rebuild replaces it")
+TEST_CASE("a database of dtctl 0.1.0 gets what this dtctl added, and keeps its runs")
 {
   const Site site;
   const auto run = site.run_well(sample_spec(1), 100);
   {
     Connection connection(site.home.database(), new_file, 1);
-    connection.execute("CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT)");
-    connection.execute("INSERT INTO runs (key) VALUES ('abc')");
+    connection.execute(read_file(std::filesystem::path(DTCTL_SOURCE_DIR) / "tests/golden/schema-0.1.0.sql"));
+    connection.execute("INSERT INTO format (schema_hash, file_hash) VALUES ('of 0.1.0', 'of 0.1.0')");
+    connection.execute("INSERT INTO runs (key, state, ranks) VALUES ('" + run.key + "', 'succeeded', 1)");
     connection.execute("PRAGMA application_id = " + std::to_string(0x64746374));
-    connection.execute("PRAGMA user_version = 8");
+    connection.execute("PRAGMA user_version = 1");
   }
-  const auto expected = "environment: " + site.home.database().string() +
-                        " has format 8, which a development version before dtctl 0.1.0 wrote. Rebuild it from the run "
-                        "folders, which are still supported, with: dtctl db rebuild";
-  CHECK(error_of([&] { site.open(); }) == expected);
-  CHECK(error_of([&] { site.open(Access::read_only); }) == expected);
-  site.rebuild();
   auto database = site.open();
-  CHECK(database.version() == latest_version());
-  CHECK(ask_text(database, "SELECT key FROM runs") == run.key);
+  CHECK(runs_to_read_again(database) == std::vector{run.key});
+  site.ingest(database, {run});
+  CHECK(ask_text(database, "SELECT key || ' ' || throughput FROM runs_flat") == run.key + " 100.0");
   CHECK(database.check().empty());
+  CHECK_NOTHROW(site.open(Access::read_only));
 }
 
 TEST_CASE("every field of a result has a column in its table and in both views")
