@@ -1,7 +1,7 @@
 #include "engine/bench/compute/fixed_step.hpp"
 
 #include "core/memory.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_replica.hpp"
 
@@ -33,7 +33,7 @@ bool is_small(const nn::NetworkOptions& options) { return options.image.size() <
 
 nn::NetworkOptions natural_options(nn::NetworkOptions options)
 {
-  const auto [image, classes] = nn::natural_input(options.model);
+  const auto [image, classes] = model::natural_input(options.model);
   options.image = image;
   options.classes = classes;
   const auto images = static_cast<std::int64_t>(sizeof(float)) * options.batch * image.size();

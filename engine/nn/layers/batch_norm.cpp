@@ -12,8 +12,7 @@
 namespace dt::nn {
 namespace {
 
-constexpr double eps = 1e-5; // as in the paper's implementations and PyTorch
-constexpr auto epsilon = static_cast<float>(eps);
+constexpr auto epsilon = static_cast<float>(model::BatchNormSpec::epsilon);
 constexpr std::size_t most_lanes = 16, most_parts = 4;
 
 bool is_bf16(const dnnl::memory& memory) { return memory.get_desc().data_type() == dnnl::memory::data_type::bf16; }
@@ -24,9 +23,6 @@ template<class T> T* pointer(const dnnl::memory& memory, std::int64_t offset)
 }
 
 } // namespace
-
-// The running variance is that of the batch itself, divided by its size and not by one less.
-LayerAttributes BatchNorm::attributes() const { return {{"eps", eps}, {"biased_variance", true}}; }
 
 void BatchNorm::fuse_relu(Tensor result)
 {

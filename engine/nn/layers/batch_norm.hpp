@@ -13,14 +13,11 @@ namespace dt::nn {
 
 class BatchNorm final : public Layer {
  public:
-  BatchNorm(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
-  std::string kind() const override { return "batch norm"; }
-  LayerAttributes attributes() const override;
-  std::int64_t parameters() const override { return 2 * output().shape.channels; }
+  using Layer::Layer;
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 
-  // Fuse the layers after this one into it; see fuse() in model.hpp.
+  // Fuse the layers after this one into it; see fuse() in layer_graph.hpp.
   void fuse_relu(Tensor result);
   void fuse_add(Tensor residual, Tensor result);
   bool has_relu() const { return relu_; }

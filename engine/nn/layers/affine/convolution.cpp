@@ -8,28 +8,19 @@
 
 namespace dt::nn {
 
-Convolution::Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
-    : Affine(std::move(name), input, output, spec.bias),
-      spec_(spec), strides_{spec.stride, spec.stride}, padding_{spec.padding, spec.padding}
+Convolution::Convolution(const model::Layer& description)
+    : Affine(description, description.as<ConvolutionSpec>().bias), strides_{spec().stride, spec().stride}, padding_{
+                                                                                                               spec().padding,
+                                                                                                               spec().padding}
 {
-}
-
-LayerAttributes Convolution::attributes() const
-{
-  return {{"channels", spec_.channels}, {"kernel", spec_.kernel}, {"stride", spec_.stride},
-          {"padding", spec_.padding},   {"groups", spec_.groups}, {"bias", spec_.bias}};
 }
 
 dnnl::memory::dims Convolution::weight_dims() const
 {
-  const auto outputs = spec_.channels / spec_.groups, inputs = input().shape.channels / spec_.groups;
-  if (spec_.groups == 1) return {outputs, inputs, spec_.kernel, spec_.kernel};
-  return {spec_.groups, outputs, inputs, spec_.kernel, spec_.kernel};
-}
-
-std::int64_t Convolution::weight_count() const
-{
-  return spec_.channels * (input().shape.channels / spec_.groups) * spec_.kernel * spec_.kernel;
+  const auto& s = spec();
+  const auto outputs = s.channels / s.groups, inputs = input().shape.channels / s.groups;
+  if (s.groups == 1) return {outputs, inputs, s.kernel, s.kernel};
+  return {s.groups, outputs, inputs, s.kernel, s.kernel};
 }
 
 LayerAlgorithms Convolution::rule() const { return {}; }
@@ -128,10 +119,10 @@ void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_g
 {
   const bool reads_images = !plan.needs_gradient(input());
   if (plan.options().precision != Precision::fp32 || algorithms(plan).backward_weights == Algorithm::channels_last ||
-      !WeightSums::supports(spec_, input().shape.channels, reads_images))
+      !WeightSums::supports(spec(), input().shape.channels, reads_images))
     return Affine::plan_backward_weights(plan, output_gradient);
   planned_.backward_weights = Algorithm::direct;
-  const WeightSums sums(spec_, input().shape, output().shape, plan.options().batch, plan.options().threads);
+  const WeightSums sums(spec(), input().shape, output().shape, plan.options().batch, plan.options().threads);
   const auto images = plan.in_layout(source_, plan.layout(input().shape, sums.images_layout()), name(), backward_);
   const auto gradient = plan.in_layout(output_gradient, plan.layout(output().shape, sums.gradient_layout()), name(), backward_);
   const dnnl::memory::desc layout(weight_dims(), dnnl::memory::data_type::f32, sums.weights_layout());

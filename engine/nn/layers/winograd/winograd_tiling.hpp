@@ -5,12 +5,14 @@
 // of sixteen floats, so that the points of a tile lie in different sets of the caches.
 #pragma once
 
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/tensor.hpp"
 #include "engine/nn/kernels/parts.hpp"
 #include "engine/nn/kernels/processor.hpp"
 #include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 
 namespace dt::nn {
+
+using model::Shape;
 
 inline constexpr std::int64_t winograd_line = block_channels; // adjacent channels in buffers of points
 

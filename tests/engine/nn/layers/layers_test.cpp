@@ -67,7 +67,7 @@ void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::i
   check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, algorithms}), relu, true, growth);
 }
 
-void check_average(const Windows& s, const Model& model)
+void check_average(const Windows& s, const LayerGraph& model)
 {
   const auto x = numbers(s.inputs(), 1), c = numbers(s.outputs(), 4);
   const auto out = run_layers(model, {s.batch, x, {}, c});

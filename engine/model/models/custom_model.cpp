@@ -1,4 +1,4 @@
-#include "engine/nn/models/custom_model.hpp"
+#include "engine/model/models/custom_model.hpp"
 
 #include "core/error.hpp"
 #include "core/spec/layer_schema.hpp"
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace dt::nn {
+namespace dt::model {
 namespace {
 
 std::vector<LayerLine> parsed(std::span<const std::string> lines)
@@ -205,4 +205,4 @@ class CustomModel {
 
 Tensor custom(ModelBuilder& model, std::span<const std::string> lines) { return CustomModel(model, parsed(lines)).build(); }
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -1,6 +1,7 @@
-// Model: the layers and tensors of a network, before memory and kernels are planned.
+// LayerGraph: the layers that compute a model, with its tensors, before memory and operations are planned.
 #pragma once
 
+#include "engine/model/model.hpp"
 #include "engine/nn/layers/layer.hpp"
 
 #include <memory>
@@ -8,18 +9,12 @@
 
 namespace dt::nn {
 
-// Additional logits whose loss counts in training with this weight.
-struct AuxiliaryLogits {
-  Tensor logits;
-  double weight = 0;
-};
-
 // The layers are in an order in which every input exists before it is read.
-struct Model {
+struct LayerGraph {
   std::vector<std::unique_ptr<Layer>> layers;
   std::size_t tensors = 0;
   Tensor input, logits;
-  std::vector<AuxiliaryLogits> auxiliary{};
+  std::vector<model::AuxiliaryLogits> auxiliary{};
 
   // For each tensor: how many layers read it; a loss counts as one.
   std::vector<int> uses() const;
@@ -31,6 +26,6 @@ struct Model {
 //   a convolution or inner product with the ReLU after it (the ReLU keeps its backward pass);
 //   a ReLU and the max pooling after it swap places, so that the ReLU's backward pass has fewer elements;
 //   a batch norm, the addition of a shortcut after it, and the ReLU after that.
-void fuse(Model& model);
+void fuse(LayerGraph& graph);
 
 } // namespace dt::nn

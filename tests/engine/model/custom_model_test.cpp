@@ -1,13 +1,12 @@
-#include "engine/nn/models/custom_model.hpp"
+#include "engine/model/models/custom_model.hpp"
 
 #include "core/error.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::nn;
+using namespace dt::model;
 
 namespace {
 
@@ -44,20 +43,20 @@ const Lines lenet_lines{
 
 TEST_CASE("LeNet by lines is LeNet by name")
 {
-  const auto by_lines = describe(built(lenet_lines));
-  const auto by_name = describe(build_model({.model = "lenet", .image = {3, 32, 32}, .classes = 10}));
+  const auto by_lines = built(lenet_lines).layers;
+  const auto by_name = build_model({.model = "lenet", .image = {3, 32, 32}, .classes = 10}).layers;
   REQUIRE(by_lines.size() == by_name.size());
   for (std::size_t i = 0; i < by_lines.size(); ++i) {
     CHECK(by_lines[i].name == by_name[i].name);
-    CHECK(by_lines[i].kind == by_name[i].kind);
-    CHECK(by_lines[i].output == by_name[i].output);
-    CHECK(by_lines[i].parameters == by_name[i].parameters);
+    CHECK(by_lines[i].kind() == by_name[i].kind());
+    CHECK(by_lines[i].output.shape == by_name[i].output.shape);
+    CHECK(by_lines[i].parameters() == by_name[i].parameters());
   }
 }
 
 TEST_CASE("every kind of layer, branches and the images as an input")
 {
-  const auto layers = describe(built({
+  const auto model = built({
       "convolution bias=false channels=8 groups=1 kernel=3 name=a padding=1",
       "batch_norm",
       "relu name=r",
@@ -70,10 +69,10 @@ TEST_CASE("every kind of layer, branches and the images as an input")
       "dropout rate=0.1",
       "global_average_pooling",
       "inner_product outputs=classes",
-  }));
-  CHECK(layers.back().output == Shape{10, 1, 1});
-  CHECK(layers.back().inputs.at(0) == Shape{11, 1, 1});
-  CHECK(totals_of(layers).parameters == 8 * 3 * 9 + 16 + 8 * 2 * 9 + 8 + 11 * 10 + 10);
+  });
+  CHECK(model.layers.back().output.shape == Shape{10, 1, 1});
+  CHECK(model.layers.back().inputs.at(0).shape == Shape{11, 1, 1});
+  CHECK(model.totals().parameters == 8 * 3 * 9 + 16 + 8 * 2 * 9 + 8 + 11 * 10 + 10);
 }
 
 TEST_CASE("a shape that does not fit is told with the layer's place, name and attributes, and both shapes")

@@ -1,22 +1,12 @@
-#include "engine/nn/graph/model_builder.hpp"
+#include "engine/model/model_builder.hpp"
 
 #include "core/error.hpp"
-#include "engine/nn/kernels/reference_convolution.hpp"
-#include "engine/nn/layers/add.hpp"
-#include "engine/nn/layers/affine/block_inner_product.hpp"
-#include "engine/nn/layers/affine/inner_product.hpp"
-#include "engine/nn/layers/batch_norm.hpp"
-#include "engine/nn/layers/concat.hpp"
-#include "engine/nn/layers/dropout.hpp"
-#include "engine/nn/layers/lanes/lane_convolution.hpp"
-#include "engine/nn/layers/lanes/lane_inner_product.hpp"
-#include "engine/nn/layers/lanes/lane_pooling.hpp"
-#include "engine/nn/layers/relu.hpp"
-#include "engine/nn/layers/winograd/winograd_convolution.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
-namespace dt::nn {
+namespace dt::model {
 
 ModelBuilder::ModelBuilder(const Options& options) : options_(options)
 {
@@ -31,10 +21,11 @@ ModelBuilder::ModelBuilder(const Options& options) : options_(options)
   model_.input = new_tensor({image.channels, image.height, image.width});
 }
 
-template<class L, class... Arguments> Tensor ModelBuilder::append(Arguments&&... arguments)
+Tensor ModelBuilder::append(const std::string& name, const LayerSpec& spec, const std::vector<Tensor>& inputs,
+                            const Shape& output)
 {
-  model_.layers.push_back(std::make_unique<L>(std::forward<Arguments>(arguments)...));
-  return model_.layers.back()->output();
+  model_.layers.push_back({name, spec, inputs, new_tensor(output)});
+  return model_.layers.back().output;
 }
 
 std::string ModelBuilder::numbered(const char* kind) const { return fmt::format("{}{}", kind, model_.layers.size() + 1); }
@@ -85,15 +76,10 @@ void ModelBuilder::check_convolution(const std::string& name, const Shape& input
 Tensor ModelBuilder::convolution(const std::string& name, Tensor input, const ConvolutionSpec& spec)
 {
   check_convolution(name, input.shape, spec);
-  const auto output = new_tensor(windowed(name, input.shape, spec.channels, {spec.kernel, spec.stride, spec.padding, false}));
-  if (options_.kernels == LayerKernels::batch_lanes && LaneConvolution::supports(spec))
-    return append<LaneConvolution>(name, input, output, spec);
-  if (options_.kernels == LayerKernels::plain_loops) return append<ReferenceConvolution>(name, input, output, spec);
-  model_.layers.push_back(make_convolution(name, input, output, spec, options_.winograd, options_.precision));
-  return output;
+  return append(name, spec, {input}, windowed(name, input.shape, spec.channels, {spec.kernel, spec.stride, spec.padding, false}));
 }
 
-Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec& spec)
+Tensor ModelBuilder::pooling(Tensor input, const PoolingSpec& spec)
 {
   const auto name = numbered("pool");
   if (spec.padding >= spec.kernel)
@@ -101,52 +87,48 @@ Tensor ModelBuilder::pooling(Pooling::Rule rule, Tensor input, const PoolingSpec
                 fmt::format("Layer {} of model {} has windows of {}x{} and padding {}: some windows would lie in "
                             "the padding alone. Take a padding below the window.",
                             name, options_.model, spec.kernel, spec.kernel, spec.padding));
-  const auto output =
-      new_tensor(windowed(name, input.shape, input.shape.channels, {spec.kernel, spec.stride, spec.padding, spec.ceil}));
-  if (options_.kernels == LayerKernels::batch_lanes && LanePooling::supports(spec.kernel))
-    return append<LanePooling>(rule, name, input, output, spec);
-  return append<Pooling>(rule, name, input, output, spec);
+  return append(name, spec, {input},
+                windowed(name, input.shape, input.shape.channels, {spec.kernel, spec.stride, spec.padding, spec.ceil}));
 }
 
-Tensor ModelBuilder::max_pooling(Tensor input, const PoolingSpec& spec) { return pooling(Pooling::Rule::max, input, spec); }
-
-Tensor ModelBuilder::average_pooling(Tensor input, const PoolingSpec& spec)
+Tensor ModelBuilder::max_pooling(Tensor input, PoolingSpec spec)
 {
-  return pooling(Pooling::Rule::average, input, spec);
+  spec.rule = PoolingRule::max;
+  return pooling(input, spec);
+}
+
+Tensor ModelBuilder::average_pooling(Tensor input, PoolingSpec spec)
+{
+  spec.rule = PoolingRule::average;
+  return pooling(input, spec);
 }
 
 Tensor ModelBuilder::global_average_pooling(Tensor input)
 {
-  return append<Pooling>(Pooling::Rule::average, numbered("pool"), input, new_tensor({input.shape.channels, 1, 1}));
+  const PoolingSpec whole_image{.kernel = input.shape.height, .stride = 1, .rule = PoolingRule::average, .global = true};
+  return append(numbered("pool"), whole_image, {input}, {input.shape.channels, 1, 1});
 }
 
 // ---- other layers ----
 
 Tensor ModelBuilder::inner_product(const std::string& name, Tensor input, std::int64_t outputs)
 {
-  const auto output = new_tensor({outputs, 1, 1});
-  if (options_.kernels == LayerKernels::batch_lanes) return append<LaneInnerProduct>(name, input, output);
-  if (BlockInnerProduct::suits(input.shape.size(), outputs, options_.precision))
-    return append<BlockInnerProduct>(name, input, output);
-  return append<InnerProduct>(name, input, output);
+  return append(name, InnerProductSpec{outputs}, {input}, {outputs, 1, 1});
 }
 
 Tensor ModelBuilder::batch_norm(const std::string& name, Tensor input)
 {
-  return append<BatchNorm>(name, input, new_tensor(input.shape));
+  return append(name, BatchNormSpec{}, {input}, input.shape);
 }
 
-Tensor ModelBuilder::relu(Tensor input) { return append<Relu>(numbered("relu"), input, new_tensor(input.shape)); }
+Tensor ModelBuilder::relu(Tensor input) { return append(numbered("relu"), ReluSpec{}, {input}, input.shape); }
 
-Tensor ModelBuilder::lrn(Tensor input, const LrnSpec& spec)
-{
-  return append<Lrn>(numbered("lrn"), input, new_tensor(input.shape), spec);
-}
+Tensor ModelBuilder::lrn(Tensor input, const LrnSpec& spec) { return append(numbered("lrn"), spec, {input}, input.shape); }
 
 Tensor ModelBuilder::dropout(Tensor input, double rate)
 {
   if (!options_.dropout || rate == 0) return input;
-  return append<Dropout>(numbered("dropout"), input, new_tensor(input.shape), rate, model_.layers.size());
+  return append(numbered("dropout"), DropoutSpec{rate}, {input}, input.shape);
 }
 
 Tensor ModelBuilder::add(Tensor a, Tensor b)
@@ -155,7 +137,7 @@ Tensor ModelBuilder::add(Tensor a, Tensor b)
   if (a.shape != b.shape)
     throw Error(ErrorKind::recipe, fmt::format("Layer {} of model {} adds {} and {}: both must be of one shape.", name,
                                                options_.model, to_text(a.shape), to_text(b.shape)));
-  return append<Add>(name, a, b, new_tensor(a.shape));
+  return append(name, AddSpec{}, {a, b}, a.shape);
 }
 
 Tensor ModelBuilder::concat(const std::vector<Tensor>& inputs)
@@ -171,7 +153,7 @@ Tensor ModelBuilder::concat(const std::vector<Tensor>& inputs)
                               name, options_.model, to_text(inputs[0].shape), to_text(input.shape)));
     shape.channels += input.shape.channels;
   }
-  return append<Concat>(name, inputs, new_tensor(shape));
+  return append(name, ConcatSpec{}, inputs, shape);
 }
 
 // ---- finishing ----
@@ -192,11 +174,15 @@ void ModelBuilder::auxiliary(Tensor logits, double weight)
 
 void ModelBuilder::check_uses() const
 {
-  const auto uses = model_.uses();
+  std::vector<bool> is_read(model_.tensors, false);
+  is_read[model_.logits.id] = true;
+  for (const auto& head : model_.auxiliary) is_read[head.logits.id] = true;
   for (const auto& layer : model_.layers)
-    if (uses[layer->output().id] == 0)
-      throw Error(ErrorKind::recipe, fmt::format("Layer {} of model {} leads nowhere: no layer uses its output of {}.",
-                                                 layer->name(), options_.model, to_text(layer->output().shape)));
+    for (const auto& input : layer.inputs) is_read[input.id] = true;
+  const auto unread = std::ranges::find_if(model_.layers, [&](const Layer& layer) { return !is_read[layer.output.id]; });
+  if (unread != model_.layers.end())
+    throw Error(ErrorKind::recipe, fmt::format("Layer {} of model {} leads nowhere: no layer uses its output of {}.",
+                                               unread->name, options_.model, to_text(unread->output.shape)));
 }
 
 Model ModelBuilder::finish(Tensor logits)
@@ -212,4 +198,4 @@ Model ModelBuilder::part(Tensor output)
   return std::move(model_);
 }
 
-} // namespace dt::nn
+} // namespace dt::model

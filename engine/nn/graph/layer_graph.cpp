@@ -1,4 +1,4 @@
-#include "engine/nn/graph/model.hpp"
+#include "engine/nn/graph/layer_graph.hpp"
 
 #include "engine/nn/layers/add.hpp"
 #include "engine/nn/layers/affine/affine.hpp"
@@ -12,27 +12,27 @@
 namespace dt::nn {
 namespace {
 
-// A model's graph while its layers are fused.
+// A graph while its layers are fused.
 class Joiner {
  public:
-  explicit Joiner(Model& model) : model_(model), uses_(model.uses()) {}
+  explicit Joiner(LayerGraph& graph) : graph_(graph), uses_(graph.uses()) {}
 
   void join_adds()
   {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i)
-      if (dynamic_cast<Add*>(model_.layers[i].get())) i -= join_add(i) ? 1 : 0;
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i)
+      if (dynamic_cast<Add*>(graph_.layers[i].get())) i -= join_add(i) ? 1 : 0;
   }
 
   void join_relus()
   {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i)
-      if (dynamic_cast<Relu*>(model_.layers[i].get())) i -= join_relu(i) ? 1 : 0;
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i)
+      if (dynamic_cast<Relu*>(graph_.layers[i].get())) i -= join_relu(i) ? 1 : 0;
   }
 
   void exchange_with_poolings()
   {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-      auto* relu = dynamic_cast<Relu*>(model_.layers[i].get());
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+      auto* relu = dynamic_cast<Relu*>(graph_.layers[i].get());
       auto* pooling = relu ? only_reader(relu->output()) : nullptr;
       if (pooling) exchange(*relu, *pooling, i);
     }
@@ -40,37 +40,37 @@ class Joiner {
 
   void join_lane_poolings()
   {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i)
-      if (auto* convolution = dynamic_cast<LaneConvolution*>(model_.layers[i].get())) join_pooling(*convolution);
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i)
+      if (auto* convolution = dynamic_cast<LaneConvolution*>(graph_.layers[i].get())) join_pooling(*convolution);
   }
 
  private:
   bool used_once(Tensor tensor) const { return uses_[tensor.id] == 1; }
   Layer* producer(Tensor tensor) const
   {
-    const auto found = std::find_if(model_.layers.begin(), model_.layers.end(),
+    const auto found = std::find_if(graph_.layers.begin(), graph_.layers.end(),
                                     [&](const auto& layer) { return layer->output().id == tensor.id; });
-    return found == model_.layers.end() ? nullptr : found->get();
+    return found == graph_.layers.end() ? nullptr : found->get();
   }
   std::size_t place_of(const Layer* layer) const
   {
     return static_cast<std::size_t>(
-        std::find_if(model_.layers.begin(), model_.layers.end(), [&](const auto& other) { return other.get() == layer; }) -
-        model_.layers.begin());
+        std::find_if(graph_.layers.begin(), graph_.layers.end(), [&](const auto& other) { return other.get() == layer; }) -
+        graph_.layers.begin());
   }
-  void remove(std::size_t place) { model_.layers.erase(model_.layers.begin() + static_cast<std::ptrdiff_t>(place)); }
+  void remove(std::size_t place) { graph_.layers.erase(graph_.layers.begin() + static_cast<std::ptrdiff_t>(place)); }
 
   // Moves the batch norm to the addition's place, after the other input. True if the batch norm was moved, so that one layer
   // before `place` is gone.
   bool join_add(std::size_t place)
   {
-    const auto inputs = model_.layers[place]->inputs();
+    const auto inputs = graph_.layers[place]->inputs();
     for (std::size_t side = 0; side < 2; ++side) {
       auto* norm = dynamic_cast<BatchNorm*>(producer(inputs[side]));
       if (!norm || norm->has_relu() || norm->has_residual() || !used_once(inputs[side])) continue;
-      norm->fuse_add(inputs[1 - side], model_.layers[place]->output());
+      norm->fuse_add(inputs[1 - side], graph_.layers[place]->output());
       const auto from = place_of(norm);
-      model_.layers[place] = std::move(model_.layers[from]);
+      graph_.layers[place] = std::move(graph_.layers[from]);
       remove(from);
       return true;
     }
@@ -80,7 +80,7 @@ class Joiner {
   // True if the ReLU was removed as a separate layer.
   bool join_relu(std::size_t place)
   {
-    auto& relu = dynamic_cast<Relu&>(*model_.layers[place]);
+    auto& relu = dynamic_cast<Relu&>(*graph_.layers[place]);
     auto* before = producer(relu.input());
     if (!before || !used_once(relu.input())) return false;
     if (auto* affine = dynamic_cast<Affine*>(before)) {
@@ -99,13 +99,13 @@ class Joiner {
   Pooling* only_reader(Tensor tensor) const
   {
     auto* pooling = used_once(tensor) ? dynamic_cast<Pooling*>(reader(tensor)) : nullptr;
-    return pooling && pooling->rule() == Pooling::Rule::max ? pooling : nullptr;
+    return pooling && pooling->spec().rule == PoolingRule::max ? pooling : nullptr;
   }
 
   // The first layer that reads only this tensor.
   Layer* reader(Tensor tensor) const
   {
-    for (const auto& layer : model_.layers)
+    for (const auto& layer : graph_.layers)
       if (layer->inputs().size() == 1 && layer->input().id == tensor.id) return layer.get();
     return nullptr;
   }
@@ -119,7 +119,7 @@ class Joiner {
     pooling.set_output(pooled);
     relu.set_input(0, pooled);
     relu.set_output(result);
-    std::swap(model_.layers[place], model_.layers[place_of(&pooling)]);
+    std::swap(graph_.layers[place], graph_.layers[place_of(&pooling)]);
   }
 
   // The pooling's layer disappears, and that of the convolution's ReLU, which came after it. A ReLU that is not the convolution's
@@ -136,13 +136,13 @@ class Joiner {
     remove(place_of(pooling));
   }
 
-  Model& model_;
+  LayerGraph& graph_;
   std::vector<int> uses_;
 };
 
 } // namespace
 
-std::vector<int> Model::uses() const
+std::vector<int> LayerGraph::uses() const
 {
   std::vector<int> counts(tensors, 0);
   for (const auto& layer : layers)
@@ -152,7 +152,7 @@ std::vector<int> Model::uses() const
   return counts;
 }
 
-std::vector<bool> Model::needed_for_logits() const
+std::vector<bool> LayerGraph::needed_for_logits() const
 {
   std::vector<bool> tensor_needed(tensors, false), needed(layers.size(), false);
   tensor_needed[logits.id] = true;
@@ -164,9 +164,9 @@ std::vector<bool> Model::needed_for_logits() const
   return needed;
 }
 
-void fuse(Model& model)
+void fuse(LayerGraph& graph)
 {
-  Joiner joiner(model);
+  Joiner joiner(graph);
   joiner.join_adds();
   joiner.join_relus();
   joiner.exchange_with_poolings();

@@ -15,13 +15,13 @@
 // convolution (the paper's option B; for 32x32 the paper uses option A, zeros for the missing maps, which saves 1 % of the
 // parameters). A bottleneck's stride is on its 3x3 convolution, as in the usual implementations; the paper has it on the first
 // 1x1.
-#include "engine/nn/models/blocks.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/blocks.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <array>
 #include <span>
 
-namespace dt::nn {
+namespace dt::model {
 namespace {
 
 // Name of a block, its number of maps and its stride.
@@ -89,4 +89,4 @@ Tensor resnet101(ModelBuilder& model) { return resnet(model, bottleneck, {3, 4, 
 Tensor resnet20(ModelBuilder& model) { return resnet_cifar(model, 3); }
 Tensor resnet56(ModelBuilder& model) { return resnet_cifar(model, 9); }
 
-} // namespace dt::nn
+} // namespace dt::model

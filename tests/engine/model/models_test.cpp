@@ -2,8 +2,7 @@
 #include "core/error.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/names.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,24 +11,27 @@
 #include <numeric>
 
 using namespace dt;
-using namespace dt::nn;
+using namespace dt::model;
 
 namespace {
 
-std::vector<LayerDescription> described(const std::string& name)
+Model described(const std::string& name)
 {
   const auto [image, classes] = natural_input(name);
-  return describe(build_model({.model = name, .image = image, .classes = classes}));
+  return build_model({.model = name, .image = image, .classes = classes});
 }
 
-std::int64_t parameters_of(const std::string& name) { return totals_of(described(name)).parameters; }
+std::int64_t parameters_of(const std::string& name) { return described(name).totals().parameters; }
 
-const LayerDescription& layer_called(const std::vector<LayerDescription>& layers, const std::string& name)
+Layer layer_called(const Model& model, const std::string& name)
 {
-  const auto found = std::find_if(layers.begin(), layers.end(), [&](const auto& layer) { return layer.name == name; });
-  REQUIRE(found != layers.end());
+  const auto found = std::ranges::find(model.layers, name, &Layer::name);
+  REQUIRE(found != model.layers.end());
   return *found;
 }
+
+Shape output_of(const Model& model, const std::string& name) { return layer_called(model, name).output.shape; }
+Shape input_of(const Model& model, const std::string& name) { return layer_called(model, name).inputs.at(0).shape; }
 
 // Weights and biases.
 std::int64_t convolution(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel)
@@ -103,35 +105,35 @@ TEST_CASE("GoogLeNet's parameters, counted from its paper's table")
 TEST_CASE("AlexNet's images shrink as in its paper")
 {
   for (const auto* name : {"alexnet", "alexnet-2012"}) {
-    const auto layers = described(name);
-    CHECK(layer_called(layers, "conv1").output == Shape{96, 55, 55});
-    CHECK(layer_called(layers, "conv2").output == Shape{256, 27, 27});
-    CHECK(layer_called(layers, "conv3").output == Shape{384, 13, 13});
-    CHECK(layer_called(layers, "fc6").inputs.at(0) == Shape{256, 6, 6});
+    const auto model = described(name);
+    CHECK(output_of(model, "conv1") == Shape{96, 55, 55});
+    CHECK(output_of(model, "conv2") == Shape{256, 27, 27});
+    CHECK(output_of(model, "conv3") == Shape{384, 13, 13});
+    CHECK(input_of(model, "fc6") == Shape{256, 6, 6});
   }
 }
 
 TEST_CASE("VGG's stages end at 7x7, and at 1x1 for small images")
 {
-  CHECK(layer_called(described("vgg16"), "conv5_3").output == Shape{512, 14, 14});
-  CHECK(layer_called(described("vgg16"), "fc6").inputs.at(0) == Shape{512, 7, 7});
+  CHECK(output_of(described("vgg16"), "conv5_3") == Shape{512, 14, 14});
+  CHECK(input_of(described("vgg16"), "fc6") == Shape{512, 7, 7});
   for (const auto* name : {"vgg11-cifar", "vgg16-cifar", "vgg19-cifar"})
-    CHECK(layer_called(described(name), "fc").inputs.at(0) == Shape{512, 1, 1});
+    CHECK(input_of(described(name), "fc") == Shape{512, 1, 1});
 }
 
 TEST_CASE("ResNet's stages have the paper's shapes, and its depth is the number of its layers with weights")
 {
-  const auto layers = described("resnet50");
-  CHECK(layer_called(layers, "conv1").output == Shape{64, 112, 112});
-  CHECK(layer_called(layers, "conv2_3_c").output == Shape{256, 56, 56});
-  CHECK(layer_called(layers, "conv3_1_a").output == Shape{128, 56, 56});
-  CHECK(layer_called(layers, "conv3_1_b").output == Shape{128, 28, 28});
-  CHECK(layer_called(layers, "conv5_3_c").output == Shape{2048, 7, 7});
+  const auto model = described("resnet50");
+  CHECK(output_of(model, "conv1") == Shape{64, 112, 112});
+  CHECK(output_of(model, "conv2_3_c") == Shape{256, 56, 56});
+  CHECK(output_of(model, "conv3_1_a") == Shape{128, 56, 56});
+  CHECK(output_of(model, "conv3_1_b") == Shape{128, 28, 28});
+  CHECK(output_of(model, "conv5_3_c") == Shape{2048, 7, 7});
   for (const auto& [name, depth] :
        {std::pair{"resnet18", 18}, {"resnet34", 34}, {"resnet50", 50}, {"resnet101", 101}, {"resnet20", 20}, {"resnet56", 56}}) {
-    const auto all = described(name);
+    const auto all = described(name).layers;
     CHECK(depth == std::count_if(all.begin(), all.end(), [](const auto& layer) {
-            return layer.flops > 0 && layer.parameters > 0 && !layer.name.ends_with("_shortcut") &&
+            return layer.flops() > 0 && layer.parameters() > 0 && !layer.name.ends_with("_shortcut") &&
                    !layer.name.ends_with("_norm");
           }));
   }
@@ -139,27 +141,27 @@ TEST_CASE("ResNet's stages have the paper's shapes, and its depth is the number 
 
 TEST_CASE("GoogLeNet's inceptions have the paper's shapes")
 {
-  const auto layers = described("googlenet");
-  CHECK(layer_called(layers, "conv1").output == Shape{64, 112, 112});
-  CHECK(layer_called(layers, "conv2").output == Shape{192, 56, 56});
-  CHECK(layer_called(layers, "inception3a_1x1").inputs.at(0) == Shape{192, 28, 28});
-  CHECK(layer_called(layers, "inception4a_1x1").inputs.at(0) == Shape{480, 14, 14});
-  CHECK(layer_called(layers, "inception5b_1x1").inputs.at(0) == Shape{832, 7, 7});
-  CHECK(layer_called(layers, "head1_conv").inputs.at(0) == Shape{512, 4, 4});
-  CHECK(layer_called(layers, "fc").inputs.at(0) == Shape{1024, 1, 1});
-  CHECK(layer_called(described("googlenet-cifar"), "inception5b_1x1").inputs.at(0) == Shape{832, 8, 8});
+  const auto model = described("googlenet");
+  CHECK(output_of(model, "conv1") == Shape{64, 112, 112});
+  CHECK(output_of(model, "conv2") == Shape{192, 56, 56});
+  CHECK(input_of(model, "inception3a_1x1") == Shape{192, 28, 28});
+  CHECK(input_of(model, "inception4a_1x1") == Shape{480, 14, 14});
+  CHECK(input_of(model, "inception5b_1x1") == Shape{832, 7, 7});
+  CHECK(input_of(model, "head1_conv") == Shape{512, 4, 4});
+  CHECK(input_of(model, "fc") == Shape{1024, 1, 1});
+  CHECK(input_of(described("googlenet-cifar"), "inception5b_1x1") == Shape{832, 8, 8});
 }
 
 TEST_CASE("a forward pass costs what is published, and a step three times that but for the first layer's input")
 {
-  const auto gigaflops = [](const char* name) { return totals_of(described(name)).forward_flops / 1e9; };
+  const auto gigaflops = [](const char* name) { return described(name).totals().forward_flops / 1e9; };
   CHECK(gigaflops("alexnet") == Approx(2 * 1.135).epsilon(0.01));
   CHECK(gigaflops("vgg16") == Approx(2 * 15.47).epsilon(0.01));
   CHECK(gigaflops("resnet18") == Approx(2 * 1.814).epsilon(0.01));
   CHECK(gigaflops("resnet50") == Approx(2 * 4.09).epsilon(0.01));
-  const auto layers = described("lenet");
-  const auto totals = totals_of(layers);
-  CHECK(totals.step_flops == 3 * totals.forward_flops - layer_called(layers, "conv1").flops);
+  const auto model = described("lenet");
+  const auto totals = model.totals();
+  CHECK(totals.step_flops == 3 * totals.forward_flops - layer_called(model, "conv1").flops());
 }
 
 TEST_CASE("models for small images are refused images that they cannot shrink, with both shapes")
@@ -171,40 +173,4 @@ TEST_CASE("models for small images are refused images that they cannot shrink, w
     CHECK(error.kind() == ErrorKind::recipe);
     CHECK(std::string(error.what()).find("Images of 3x16x16 are too small for model vgg11-cifar") != std::string::npos);
   }
-}
-
-TEST_CASE("what is told of a model is what its network has: parameters, and FLOPs of a step")
-{
-  for (const auto* name : {"lenet", "resnet20"}) {
-    const auto [image, classes] = natural_input(name);
-    const Network network({.model = name, .image = image, .classes = classes, .batch = 2});
-    const auto totals = totals_of(described(name));
-    CHECK(network.parameter_count() == totals.parameters);
-    CHECK(network.flops() == Approx(2 * totals.step_flops));
-  }
-}
-
-TEST_CASE("weights have PyTorch's shapes, with dropout and without, in image lanes and outside")
-{
-  using Dims = std::vector<std::int64_t>;
-  const auto check = [](NetworkOptions options, const std::map<std::string, Dims>& expected) {
-    for (const bool dropout : {true, false})
-      for (const bool lanes : {true, false}) {
-        options.batch = 2, options.dropout = dropout, options.image_lanes = lanes;
-        const Network network(options);
-        std::map<std::string, Dims> found;
-        for (const auto& parameter : network.parameters())
-          if (expected.contains(parameter.name)) found[parameter.name] = parameter.dims;
-        INFO(options.model << ", dropout " << dropout << ", lanes " << lanes);
-        CHECK(found == expected);
-      }
-  };
-  check({.model = "lenet"}, {{"conv1.weight", {6, 1, 5, 5}}, {"conv1.bias", {6}}, {"fc1.weight", {120, 400}}});
-  check({.model = "resnet20", .image = {3, 32, 32}}, {{"fc.weight", {10, 64}}, {"conv1_norm.weight", {16}}});
-  check({.model = "custom",
-         .layers = {"dropout rate=0.3", "convolution channels=8 groups=4 kernel=3 name=c padding=1",
-                    "inner_product outputs=classes name=f"},
-         .image = {4, 6, 6}},
-        {{"c.weight", {8, 1, 3, 3}}, {"f.weight", {10, 288}}});
-  check({.model = "custom", .layers = {"dropout rate=0.3", "inner_product outputs=classes name=f"}}, {{"f.weight", {10, 784}}});
 }

@@ -1,6 +1,6 @@
-#include "engine/nn/models/blocks.hpp"
+#include "engine/model/models/blocks.hpp"
 
-namespace dt::nn {
+namespace dt::model {
 
 Tensor convolution_relu(ModelBuilder& model, const std::string& name, Tensor x, const ConvolutionSpec& spec)
 {
@@ -18,4 +18,4 @@ Tensor convolution_norm_relu(ModelBuilder& model, const std::string& name, Tenso
   return model.relu(convolution_norm(model, name, x, spec));
 }
 
-} // namespace dt::nn
+} // namespace dt::model

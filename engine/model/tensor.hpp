@@ -1,11 +1,11 @@
-// Shape of one sample, and Tensor: a value that flows between layers in a model's description.
+// Shape of one sample, and Tensor: a value that flows between the layers of a model.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace dt::nn {
+namespace dt::model {
 
 // One sample, for example an image: channels x height x width. A vector of features is features x 1 x 1.
 struct Shape {
@@ -25,4 +25,4 @@ struct Tensor {
   Shape shape;
 };
 
-} // namespace dt::nn
+} // namespace dt::model

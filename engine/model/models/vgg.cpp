@@ -8,12 +8,12 @@
 //
 // For 32x32 the five poolings leave 1x1x512, and one inner product computes the classes from it. Batch norm follows each
 // convolution there, as in [LiuDeng2015], because the paper could train D and E only from A's weights.
-#include "engine/nn/models/blocks.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/blocks.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <array>
 
-namespace dt::nn {
+namespace dt::model {
 namespace {
 
 using Convolutions = std::array<int, 5>; // per stage
@@ -57,4 +57,4 @@ Tensor vgg11_cifar(ModelBuilder& model) { return vgg_cifar(model, a); }
 Tensor vgg16_cifar(ModelBuilder& model) { return vgg_cifar(model, d); }
 Tensor vgg19_cifar(ModelBuilder& model) { return vgg_cifar(model, e); }
 
-} // namespace dt::nn
+} // namespace dt::model

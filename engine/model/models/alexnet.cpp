@@ -12,10 +12,10 @@
 //   fc8       one unit per class
 //
 // `alexnet` leaves out the parts in brackets, as is usual since the network fits on one device (one tower).
-#include "engine/nn/models/blocks.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/blocks.hpp"
+#include "engine/model/models/registry.hpp"
 
-namespace dt::nn {
+namespace dt::model {
 namespace {
 
 constexpr PoolingSpec overlapping{.kernel = 3, .stride = 2};
@@ -69,4 +69,4 @@ Tensor alexnet_cifar(ModelBuilder& model)
   return classifier(model, model.max_pooling(x, overlapping), 1024);
 }
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -1,12 +1,12 @@
 #include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
-using namespace dt::nn;
+using namespace dt::model;
 
 namespace {
 
@@ -21,12 +21,12 @@ template<class Call> std::string message_of(Call call, ErrorKind kind)
   return "no error";
 }
 
-NetworkOptions lenet_for(const Shape& image) { return {.model = "lenet", .image = image}; }
+ModelOptions lenet_for(const Shape& image) { return {.model = "lenet", .image = image}; }
 
 std::vector<std::string> shapes_of(const Model& model)
 {
   std::vector<std::string> shapes;
-  for (const auto& layer : model.layers) shapes.push_back(to_text(layer->output().shape));
+  for (const auto& layer : model.layers) shapes.push_back(to_text(layer.output.shape));
   return shapes;
 }
 

@@ -1,11 +1,11 @@
 // Groups of layers that several models use.
 #pragma once
 
-#include "engine/nn/graph/model_builder.hpp"
+#include "engine/model/model_builder.hpp"
 
 #include <string>
 
-namespace dt::nn {
+namespace dt::model {
 
 Tensor convolution_relu(ModelBuilder& model, const std::string& name, Tensor x, const ConvolutionSpec& spec);
 
@@ -13,4 +13,4 @@ Tensor convolution_relu(ModelBuilder& model, const std::string& name, Tensor x, 
 Tensor convolution_norm(ModelBuilder& model, const std::string& name, Tensor x, ConvolutionSpec spec);
 Tensor convolution_norm_relu(ModelBuilder& model, const std::string& name, Tensor x, const ConvolutionSpec& spec);
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -8,11 +8,11 @@
 //   C5  120 units over all of S4
 //   F6  84 units
 //   output: one unit per class
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <algorithm>
 
-namespace dt::nn {
+namespace dt::model {
 
 Tensor lenet(ModelBuilder& model)
 {
@@ -28,4 +28,4 @@ Tensor lenet(ModelBuilder& model)
   return model.inner_product("fc3", x, model.classes());
 }
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -1,19 +1,21 @@
-// Registry of the models: each family has one file in models/, each model one line in model_registry.cpp.
+// Registry of the models: each family has one file beside this one, each model one line in registry.cpp.
 #pragma once
 
-#include "engine/nn/graph/model_builder.hpp"
+#include "engine/model/model_builder.hpp"
 
-namespace dt::nn {
+namespace dt::model {
 
-// Builds options.model for its image shape and classes. Throws a recipe error for an unknown name and for shapes that do not fit.
-Model build_model(const NetworkOptions& options);
+struct ModelOptions {
+  std::string model;                 // one of registered_models()
+  std::vector<std::string> layers{}; // for model "custom": one line per layer (engine/model/models/custom_model.hpp)
+  Shape image{1, 28, 28};
+  std::int64_t classes = 10;
+  bool dropout = true; // false: the model's dropout layers are left out
+};
 
-// Whether image lanes can be faster than oneDNN's layers: convolutions of at most so many channels, and no large layer. With more
-// channels oneDNN's vectors are full.
-bool has_small_layers(const Model& model, std::int64_t most_channels);
-// Whether image lanes are the rule for this model: small layers, convolutions of few channels, no batch norm, and a batch that
-// fills most lanes of its groups of sixteen.
-bool suits_image_lanes(const Model& model, std::int64_t batch);
+// Builds the model for its image shape and classes. Throws a recipe error for an unknown name and for shapes that do not fit.
+Model build_model(const ModelOptions& options);
+std::vector<std::string> registered_models();
 
 // The input that a model was published for; 3x32x32 and 10 classes for custom and unknown names.
 struct NaturalInput {
@@ -42,4 +44,4 @@ Tensor resnet56(ModelBuilder& model);
 Tensor googlenet(ModelBuilder& model);
 Tensor googlenet_cifar(ModelBuilder& model);
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -1,23 +1,12 @@
 // ModelBuilder: describes a model layer by layer, and checks all shapes before anything is allocated.
 #pragma once
 
-#include "engine/nn/graph/model.hpp"
-#include "engine/nn/graph/network.hpp"
-#include "engine/nn/layers/affine/convolution.hpp"
-#include "engine/nn/layers/lrn.hpp"
-#include "engine/nn/layers/pooling.hpp"
+#include "engine/model/model.hpp"
 
 #include <string>
 #include <vector>
 
-namespace dt::nn {
-
-enum class LayerKernels {
-  library,     // oneDNN's, and ours where they are faster
-  batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lanes/lane_products.hpp) where there is one, else
-               // as library
-  plain_loops, // of convolutions; the rest as library
-};
+namespace dt::model {
 
 // Every method takes tensors and returns the new one. It throws a recipe error with layer, window and input shape if they do not
 // fit. A tensor may be used any number of times.
@@ -28,9 +17,6 @@ class ModelBuilder {
     Shape image{1, 28, 28};
     std::int64_t classes = 10;
     bool dropout = true; // false: dropout() returns its input
-    LayerKernels kernels = LayerKernels::library;
-    bool winograd = true; // whether make_convolution may take Winograd's algorithm
-    Precision precision = Precision::fp32;
   };
   explicit ModelBuilder(const Options& options);
   Tensor input() const { return model_.input; }
@@ -40,8 +26,8 @@ class ModelBuilder {
   Tensor inner_product(const std::string& name, Tensor input, std::int64_t outputs);
   Tensor batch_norm(const std::string& name, Tensor input);
   Tensor relu(Tensor input);
-  Tensor max_pooling(Tensor input, const PoolingSpec& spec);
-  Tensor average_pooling(Tensor input, const PoolingSpec& spec);
+  Tensor max_pooling(Tensor input, PoolingSpec spec);
+  Tensor average_pooling(Tensor input, PoolingSpec spec);
   Tensor global_average_pooling(Tensor input);
   Tensor lrn(Tensor input, const LrnSpec& spec);
   Tensor dropout(Tensor input, double rate);
@@ -58,9 +44,9 @@ class ModelBuilder {
 
  private:
   Tensor new_tensor(const Shape& shape) { return {model_.tensors++, shape}; }
-  template<class L, class... Arguments> Tensor append(Arguments&&... arguments);
+  Tensor append(const std::string& name, const LayerSpec& spec, const std::vector<Tensor>& inputs, const Shape& output);
   std::string numbered(const char* kind) const;
-  Tensor pooling(Pooling::Rule rule, Tensor input, const PoolingSpec& spec);
+  Tensor pooling(Tensor input, const PoolingSpec& spec);
   struct Window {
     std::int64_t kernel, stride, padding;
     bool ceil;
@@ -73,4 +59,4 @@ class ModelBuilder {
   Model model_;
 };
 
-} // namespace dt::nn
+} // namespace dt::model

@@ -16,14 +16,14 @@
 //
 // For 32x32: one 3x3 convolution with 192 maps replaces everything before 3a, so that the inceptions have images of 32x32, 16x16
 // and 8x8. Batch norm follows each convolution [IoffeSzegedy2015]; the auxiliary classifiers are then not needed.
-#include "engine/nn/models/blocks.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/blocks.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <array>
 #include <span>
 #include <string_view>
 
-namespace dt::nn {
+namespace dt::model {
 namespace {
 
 constexpr PoolingSpec halving{.kernel = 3, .stride = 2, .ceil = true};
@@ -128,4 +128,4 @@ Tensor googlenet_cifar(ModelBuilder& model)
   return classifier(model, net.inceptions(x, stage5));
 }
 
-} // namespace dt::nn
+} // namespace dt::model
