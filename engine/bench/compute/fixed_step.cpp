@@ -84,7 +84,7 @@ nn::ParameterMemory FixedStep::parameter_memory()
 std::unique_ptr<optim::Optimizer> FixedStep::make_optimizer()
 {
   auto optimizer = optim::make_optimizer({.name = "momentum"}, network_.weights().size(), train::segments_of(network_));
-  if (node_memory_) optimizer->keep_buffers_in(node_memory_->commons().subspan(1));
+  if (node_memory_) optimizer->elementwise()->keep_buffers_in(node_memory_->commons().subspan(1));
   return optimizer;
 }
 
@@ -92,7 +92,10 @@ StepProfile FixedStep::profile()
 {
   const double begin_s = comm::monotonic_s();
   StepProfile step{network_.profile(images_, labels_)};
-  node_memory_ ? void(sum_and_update()) : update(1);
+  if (node_memory_)
+    sum_and_update();
+  else
+    update(1);
   step.step_s = comm::monotonic_s() - begin_s;
   return step;
 }
@@ -100,9 +103,10 @@ StepProfile FixedStep::profile()
 void FixedStep::update(float gradient_factor)
 {
   if (node_memory_) {
-    optimizer_->begin_slices();
+    auto& rule = *optimizer_->elementwise();
+    rule.begin_slices();
     return sync::sum_own_slice(*node_memory_, [&](std::size_t begin, std::span<const float> sums) {
-      optimizer_->step_slice(network_.weights(), begin, sums, learning_rate_, gradient_factor);
+      rule.step_slice(network_.weights(), begin, sums, learning_rate_, gradient_factor);
     });
   }
   optimizer_->step(network_.weights(), network_.gradients(), learning_rate_, {{0, network_.weights().size()}, gradient_factor});

@@ -20,9 +20,11 @@ std::string hash_of(std::span<const float> weights)
   return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-sync::StrategyParts parts_of_size(sync::StrategyParts parts, std::size_t packed_bytes)
+sync::StrategyParts parts_for(LocalReplica& local, const RunSpec& spec, sync::StrategyParts parts)
 {
-  parts.packed_bytes = packed_bytes;
+  parts.packed_bytes = local.network().weights().size_bytes();
+  parts.updates_whole = spec.optimizer.clip_norm > 0;
+  parts.node_slices = local.replica().node_slices();
   return parts;
 }
 
@@ -61,7 +63,7 @@ Trainer::Trainer(const Options& options, comm::Communicator& comm)
                               "algorithms")),
       local_({options.spec, plan_, *sources_.train, parts_, chosen_algorithms_.algorithms, timer_}, resumed_.step),
       learning_rate_(made(optim::LearningRate(options.spec.optimizer, plan_.epochs, options.spec.workers()), "network")),
-      strategy_(made(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes())), "strategy")),
+      strategy_(made(sync::make_strategy(parts_for(local_, options.spec, parts_)), "strategy")),
       evaluations_({local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
                    options.spec, resumed_),
       snapshot_({local_.network(), local_.optimizer(), *strategy_, comm, &evaluations_.consensus()}),
