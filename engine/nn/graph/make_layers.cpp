@@ -27,7 +27,7 @@ struct Maker {
   std::size_t place;
   const LayerOptions& options;
 
-  bool in_lanes() const { return options.kernels == LayerKernels::batch_lanes; }
+  bool in_lanes() const { return options.kernels == LayerKernels::image_lanes; }
 
   Made operator()(const ConvolutionSpec& spec) const
   {
@@ -67,7 +67,7 @@ LayerKernels kernels_for(const model::Model& model, const NetworkOptions& option
 {
   if (options.reference) return LayerKernels::plain_loops;
   const bool lanes = decided_lanes(options).value_or(suits_image_lanes(model, options.batch));
-  return lanes ? LayerKernels::batch_lanes : LayerKernels::library;
+  return lanes ? LayerKernels::image_lanes : LayerKernels::library;
 }
 
 } // namespace

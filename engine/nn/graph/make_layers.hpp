@@ -9,7 +9,7 @@ namespace dt::nn {
 
 enum class LayerKernels {
   library,     // oneDNN's, and ours where they are faster
-  batch_lanes, // our own with sixteen images side by side (engine/nn/kernels/lanes/lane_products.hpp) where there is one, else
+  image_lanes, // our own with sixteen images side by side (engine/nn/kernels/lanes/lane_products.hpp) where there is one, else
                // as library
   plain_loops, // of convolutions; the rest as library
 };

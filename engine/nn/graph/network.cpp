@@ -251,7 +251,10 @@ struct Network::Impl {
     const auto middle = Clock::now();
     const double forward_waited_s = synchronize_s;
     double told_s = 0;
-    ready ? void(told_s = backward_telling(ready)) : backward();
+    if (ready)
+      told_s = backward_telling(ready);
+    else
+      backward();
     ++plan.state().pass;
     const auto end = Clock::now();
     const double backward_waited_s = synchronize_s - forward_waited_s;

@@ -29,7 +29,7 @@ class BatchNorm final : public Layer {
     dnnl::memory memory;
     float* at(std::int64_t group) const { return static_cast<float*>(memory.get_data_handle()) + group; }
   };
-  // Two sums over a row's places, one of each per lane.
+  // Two sums over a row's places, one of each per channel.
   struct RowSums {
     std::array<double, 16> first{}, second{};
   };

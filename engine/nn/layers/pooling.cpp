@@ -108,8 +108,8 @@ PlaneWindows Pooling::windows(const dnnl::memory::desc& layout) const
           .kernel_width = kernel_[1],
           .stride = spec().stride,
           .padding = spec().padding,
-          .lanes = images_->lanes,
-          .pixel_stride = blocked ? images_->lanes : input().shape.channels};
+          .block = images_->block,
+          .pixel_stride = blocked ? images_->block : input().shape.channels};
 }
 
 void Pooling::plan_planes_forward(Plan& plan, const dnnl::memory& source)
@@ -121,7 +121,7 @@ void Pooling::plan_planes_forward(Plan& plan, const dnnl::memory& source)
   const auto result = plan.allocate(result_layout_);
   std::vector<dnnl::memory> uses{source, result};
   if (plan.training()) {
-    const auto places = images_->samples * images_->groups * results_->places * images_->lanes;
+    const auto places = images_->samples * images_->groups * results_->places * images_->block;
     workspace_ = plan.allocate_floats(places / static_cast<std::int64_t>(sizeof(float)));
     uses.push_back(workspace_);
   }
@@ -145,7 +145,7 @@ void Pooling::plan_planes_backward(Plan& plan)
 std::uint8_t* Pooling::winners(std::int64_t plane) const
 {
   if (workspace_.get(true) == nullptr) return nullptr;
-  return static_cast<std::uint8_t*>(workspace_.get_data_handle()) + plane * results_->places * results_->lanes;
+  return static_cast<std::uint8_t*>(workspace_.get_data_handle()) + plane * results_->places * results_->block;
 }
 
 template<class T> void Pooling::pool(const dnnl::memory& source, const dnnl::memory& result) const

@@ -101,14 +101,14 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
 namespace {
 
 // sums[channel] = sum over all pixels of a batch; T: float or Bf16.
-template<class T> void sum_pixels(const T* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
+template<class T> void sum_pixels(const T* images, const Shape& shape, std::int64_t batch, std::int64_t block, float* sums)
 {
   const auto pixels = shape.height * shape.width;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes) {
-    std::fill_n(sums + channel, lanes, 0.0F);
+  for (std::int64_t channel = 0; channel < shape.channels; channel += block) {
+    std::fill_n(sums + channel, block, 0.0F);
     for (std::int64_t image = 0; image < batch; ++image)
-      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, lanes, sums + channel);
+      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, block, sums + channel);
   }
 }
 
@@ -137,14 +137,14 @@ void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_g
   plan_bias_gradient(plan, gradient, channel_block());
 }
 
-void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes)
+void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t block)
 {
   if (!has_bias()) return;
   const bool half = plan.options().precision == Precision::bf16;
   backward_.emplace_back(label("backward bias"), std::vector{gradient},
-                         [this, half, gradient, lanes, to = bias(plan).gradient, batch = plan.options().batch] {
+                         [this, half, gradient, block, to = bias(plan).gradient, batch = plan.options().batch] {
                            const auto sum = [&](const auto* numbers) {
-                             sum_pixels(numbers, output().shape, batch, lanes, floats_of(to));
+                             sum_pixels(numbers, output().shape, batch, block, floats_of(to));
                            };
                            half ? sum(static_cast<const Bf16*>(gradient.get_data_handle())) : sum(floats_of(gradient));
                          });

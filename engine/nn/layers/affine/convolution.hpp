@@ -25,8 +25,8 @@ class Convolution : public Affine {
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::memory::dims weight_dims() const override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
-  // dL/db = sum dL/dy, of a gradient in blocks of `lanes` channels; nothing without bias.
-  void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes);
+  // dL/db = sum dL/dy, of a gradient in blocks of so many channels; nothing without bias.
+  void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t block);
   LayerAlgorithms planned_;
 
  private:

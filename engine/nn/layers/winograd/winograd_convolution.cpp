@@ -45,7 +45,7 @@ LayerAlgorithms WinogradConvolution::rule() const
 
 dnnl::memory::desc WinogradConvolution::images_of(const Plan& plan, const Shape& shape) const
 {
-  return plan.layout(shape, tiling_.lanes() == 16 ? Tag::nChw16c : Tag::nChw8c);
+  return plan.layout(shape, tiling_.block() == 16 ? Tag::nChw16c : Tag::nChw8c);
 }
 
 dnnl::memory::desc WinogradConvolution::block_weights() const
@@ -117,7 +117,7 @@ void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& 
                                     floats_of(buffer));
                          });
   plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
-  plan_bias_gradient(plan, gradient, tiling_.lanes());
+  plan_bias_gradient(plan, gradient, tiling_.block());
 }
 
 } // namespace dt::nn

@@ -1,7 +1,7 @@
 #include "tests/engine/nn/layers/layer_bench.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <cmath>

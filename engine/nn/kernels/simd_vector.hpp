@@ -1,5 +1,5 @@
-// Lanes: L adjacent channels or images as one vector, loaded from and stored to fp32 or bfloat16. Use it only in kernels that are
-// compiled once per instruction set (DT_CLONES, with_lanes_of); everything here is inlined into them.
+// SimdVector: L adjacent numbers as one vector, loaded from and stored to fp32 or bfloat16. Use it only in kernels that are
+// compiled once per instruction set (DT_CLONES, with_vectors_of); everything here is inlined into them.
 #pragma once
 
 #include "core/bfloat16.hpp"
@@ -37,7 +37,7 @@ template<> struct VectorsOf<8> {
   typedef std::uint8_t Bytes __attribute__((vector_size(8)));
 };
 
-template<int L> struct Lanes {
+template<int L> struct SimdVector {
   using Floats = typename VectorsOf<L>::Floats;
   using Words = typename VectorsOf<L>::Words;
   using Places = typename VectorsOf<L>::Places;
@@ -70,19 +70,19 @@ template<int L> struct Lanes {
   }
 };
 
-template<class F> DT_AVX512 void with_lanes_of_avx512(const F& f) { f(std::integral_constant<int, 16>{}); }
-template<class F> DT_AVX2 void with_lanes_of_avx2(const F& f) { f(std::integral_constant<int, 8>{}); }
+template<class F> DT_AVX512 void with_vectors_of_avx512(const F& f) { f(std::integral_constant<int, 16>{}); }
+template<class F> DT_AVX2 void with_vectors_of_avx2(const F& f) { f(std::integral_constant<int, 8>{}); }
 
 // Calls f(L), compiled for an instruction set; L, a constant, is the number of floats in one of its registers. f and what it
 // calls must be always inlined, otherwise it is not compiled for the set. Vectors that are wider than a register are to be
 // avoided: GCC 12 compares, selects and shuffles them number by number.
-template<class F> void with_lanes_of(InstructionSet set, const F& f)
+template<class F> void with_vectors_of(InstructionSet set, const F& f)
 {
   switch (set) {
   case InstructionSet::avx512:
-    return with_lanes_of_avx512(f);
+    return with_vectors_of_avx512(f);
   case InstructionSet::avx2:
-    return with_lanes_of_avx2(f);
+    return with_vectors_of_avx2(f);
   case InstructionSet::plain:
     return f(std::integral_constant<int, 4>{});
   }
