@@ -2,7 +2,7 @@
 // values of an enumeration stand in core/spec/choices.hpp.
 //
 // dtctl lists and checks them without linking the engine; the engine's registries must offer exactly these
-// (tests/engine/nn/graph/model_builder_test.cpp, tests/engine/sync/strategies/strategy_test.cpp and others compare the two).
+// (tests/engine/model/model_builder_test.cpp, tests/engine/sync/strategies/strategy_test.cpp and others compare the two).
 #pragma once
 
 #include <span>

@@ -32,6 +32,23 @@ struct OptimizerState {
   bool per_segment = false;
 };
 
+// A rule that updates every float without regard to any other, so that a step may be made of slices with any bounds: each rank of
+// a node updates its slice of weights and buffers in shared memory.
+class ElementwiseRule {
+ public:
+  virtual ~ElementwiseRule() = default;
+  // Begins a step of slices.
+  virtual void begin_slices() = 0;
+  // Updates the weights at [begin, begin + gradients.size()) with the gradients of these positions, multiplied by `factor`. The
+  // bits are those of Optimizer::step(). Threads may call it concurrently for slices that do not overlap. Call begin_slices()
+  // before.
+  virtual void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
+                          float factor) = 0;
+  // Continues with the buffers that are as long as the weights in this memory, one after the other in the order of
+  // Optimizer::state(). It must hold the rule's start, zeros, and outlive the rule. Call it before the first step.
+  virtual void keep_buffers_in(std::span<const std::span<float>> memory) = 0;
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -43,30 +60,16 @@ class Optimizer {
     step(weights, gradients, learning_rate, {{0, weights.size()}});
   }
   // The same for some of the segments, with gradients multiplied by a factor: the 1/P for a sum over P ranks then needs no extra
-  // pass.
+  // pass. With clip_norm a step must cover all segments, because their gradients are clipped by their total norm; otherwise it
+  // throws an internal error.
   struct Part {
     Range range; // in floats from the buffer's start; must contain each segment completely or not at all
     float gradient_factor = 1;
     bool contains(const Segment& segment) const { return range.contains(segment.range.begin); }
   };
   virtual void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) = 0;
-  // Whether a step must cover all segments, because their gradients are clipped by their total norm. Otherwise step() throws an
-  // internal error.
-  virtual bool needs_whole() const = 0;
-
-  // ---- a step by several ranks, each for its slice of weights and buffers in shared memory ----
-
-  // Whether every float is updated without regard to any other, so that a step may be made of slices with any bounds: no norms.
-  virtual bool is_elementwise() const = 0;
-  // Begins a step of slices. Throws an internal error if the rule is not elementwise.
-  virtual void begin_slices() = 0;
-  // Updates the weights at [begin, begin + gradients.size()) with the gradients of these positions, multiplied by `factor`. The
-  // bits are those of step(). Threads may call it concurrently for slices that do not overlap. Call begin_slices() before.
-  virtual void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
-                          float factor) = 0;
-  // Continues with the buffers that are as long as the weights in this memory, one after the other in the order of state(). It
-  // must hold the rule's start, zeros, and outlive the rule. Call it before the first step.
-  virtual void keep_buffers_in(std::span<const std::span<float>> memory) = 0;
+  // This rule as one of slices; null if its steps compute norms over gradients: those of LARS, or a clipping one.
+  virtual ElementwiseRule* elementwise() { return nullptr; }
 
   // All state between steps, in a fixed order. With this state and the weights a run can be resumed.
   virtual std::vector<OptimizerState> state() { return {}; }

@@ -15,17 +15,17 @@ constexpr std::size_t block = 32 * 1024;
 
 DT_CLONES double block_of_squares(const float* values, std::size_t size)
 {
-  constexpr std::size_t lanes = 32;
-  std::array<double, lanes> sums{};
+  constexpr std::size_t chains = 32; // sums that do not wait for one another
+  std::array<double, chains> sums{};
   std::size_t i = 0;
-  for (; i + lanes <= size; i += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const double value = values[i + lane];
-      sums[lane] += value * value;
+  for (; i + chains <= size; i += chains)
+    for (std::size_t chain = 0; chain < chains; ++chain) {
+      const double value = values[i + chain];
+      sums[chain] += value * value;
     }
   for (; i < size; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   double sum = 0;
-  for (const double lane : sums) sum += lane;
+  for (const double chain : sums) sum += chain;
   return sum;
 }
 

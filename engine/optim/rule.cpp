@@ -67,7 +67,6 @@ void Rule::update_piece(std::size_t segment, Range range, const Pass& pass)
 
 void Rule::begin_slices()
 {
-  if (!is_elementwise()) throw Error(ErrorKind::internal, "A rule with norms over gradients was given a slice of them.");
   for (std::size_t s = 0; s < segments_.size(); ++s)
     if (!segments_[s].statistic) prepare(s, {});
 }

@@ -26,17 +26,12 @@ class RuleBuffer {
 };
 
 // Common part of all rules: divides the segments among threads, updates statistics, and clips gradients.
-class Rule : public Optimizer {
+class Rule : public Optimizer, private ElementwiseRule {
  public:
   Rule(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
   using Optimizer::step;
   void step(std::span<float> weights, std::span<const float> gradients, double learning_rate, const Part& part) final;
-  bool needs_whole() const override { return clip_norm_ > 0; }
-  bool is_elementwise() const final { return clip_norm_ <= 0 && !has_norms(); }
-  void begin_slices() final;
-  void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
-                  float factor) final;
-  void keep_buffers_in(std::span<const std::span<float>> memory) final;
+  ElementwiseRule* elementwise() final { return clip_norm_ <= 0 && !has_norms() ? this : nullptr; }
 
  protected:
   // Buffers and factors of one step.
@@ -63,6 +58,10 @@ class Rule : public Optimizer {
   float decay_of(std::size_t segment) const { return segments_[segment].decay ? weight_decay_ : 0; }
 
  private:
+  void begin_slices() final;
+  void step_slice(std::span<float> weights, std::size_t begin, std::span<const float> gradients, double learning_rate,
+                  float factor) final;
+  void keep_buffers_in(std::span<const std::span<float>> memory) final;
   void update_share(Range share, const Part& part, const Pass& pass);
   void update_piece(std::size_t segment, Range range, const Pass& pass);
   float clip_factor(const float* gradients, const Part& part) const;

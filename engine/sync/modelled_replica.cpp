@@ -113,7 +113,7 @@ BatchLoss ModelledReplica::compute(GradientListener* listener)
 
 void ModelledReplica::update(Range range, float gradient_factor)
 {
-  apply(range, weights(), gradients(), learning_rate() * gradient_factor);
+  apply(range, weights(), gradients(), step().learning_rate * gradient_factor);
 }
 
 void ModelledReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)

@@ -52,9 +52,7 @@ class ModelledReplica : public Replica {
     ++step_;
     pace_ = pace;
   }
-  std::int64_t step() const override { return step_; }
-  double learning_rate() const override { return 0.01; }
-  double epoch() const override { return 0; }
+  Step step() const override { return {.number = step_, .learning_rate = 0.01, .epoch = 0}; }
 
   // For each tensor: seconds from the moment when its gradient is complete to the end of the backward pass.
   std::vector<double> lead_s() const;

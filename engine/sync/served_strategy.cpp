@@ -57,7 +57,7 @@ std::vector<StrategyState> ServedStrategy::state()
 
 void ServedStrategy::log_shared_update(const Replica& replica)
 {
-  log_.add(ServedUpdate{.worker = parts_.roles.index, .staleness = shared_->begin_update(), .step = replica.step()});
+  log_.add(ServedUpdate{.worker = parts_.roles.index, .staleness = shared_->begin_update(), .step = replica.step().number});
 }
 
 double ServedStrategy::isolated_communication_s(Replica& replica)

@@ -40,7 +40,7 @@ class ServedStrategy : public Strategy {
   comm::Communicator& comm() const { return parts_.comm; }
   std::int64_t workers() const { return static_cast<std::int64_t>(parts_.roles.workers.size()); }
   // This worker's request for the current step.
-  Request request(const Replica& replica, double rate) const { return {parts_.roles.index, replica.step(), rate}; }
+  Request request(const Replica& replica, double rate) const { return {parts_.roles.index, replica.step().number, rate}; }
   ParameterServers& servers() { return *servers_; }
   // Null if there are servers.
   SharedCentre* shared() { return shared_.get(); }

@@ -32,6 +32,8 @@ struct StrategyState {
   bool per_rank = true; // false: equal on all ranks between two steps
 };
 
+class NodeSlices;
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -76,6 +78,8 @@ struct StrategyParts {
   std::int64_t threads = 1;      // compute threads per rank
   bool oversubscribe = false;    // more threads than cores are allowed
   std::size_t packed_bytes = 0;  // size of all gradients, or all weights, in one piece; 0: unknown
+  bool updates_whole = false;    // an update needs all gradients, because they are clipped by their total norm
+  NodeSlices* node_slices{};     // the weights that the ranks of this node share; null: each rank has its own
   bool sums_in_pass = false;     // the computing thread makes sums of its own during a pass (synchronized batch norm)
   std::string progress_words{};  // how sync.progress was chosen, for the run record; empty if the recipe names it
 

@@ -2,7 +2,7 @@
 #include "engine/bench/bench.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
 #include "engine/bench/compute/profile.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 
 #include <algorithm>
 #include <set>
@@ -23,8 +23,8 @@ struct Row {
 std::set<std::string> convolutions_of(const nn::NetworkOptions& options)
 {
   std::set<std::string> names;
-  for (const auto& layer : nn::build_model(options).layers)
-    if (layer->kind() == "convolution") names.insert(layer->name());
+  for (const auto& layer : model::build_model(nn::model_options(options)).layers)
+    if (layer.is<model::ConvolutionSpec>()) names.insert(layer.name);
   return names;
 }
 

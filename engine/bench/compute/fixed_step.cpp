@@ -1,7 +1,7 @@
 #include "engine/bench/compute/fixed_step.hpp"
 
 #include "core/memory.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/loop/network_replica.hpp"
 
@@ -33,7 +33,7 @@ bool is_small(const nn::NetworkOptions& options) { return options.image.size() <
 
 nn::NetworkOptions natural_options(nn::NetworkOptions options)
 {
-  const auto [image, classes] = nn::natural_input(options.model);
+  const auto [image, classes] = model::natural_input(options.model);
   options.image = image;
   options.classes = classes;
   const auto images = static_cast<std::int64_t>(sizeof(float)) * options.batch * image.size();
@@ -84,7 +84,7 @@ nn::ParameterMemory FixedStep::parameter_memory()
 std::unique_ptr<optim::Optimizer> FixedStep::make_optimizer()
 {
   auto optimizer = optim::make_optimizer({.name = "momentum"}, network_.weights().size(), train::segments_of(network_));
-  if (node_memory_) optimizer->keep_buffers_in(node_memory_->commons().subspan(1));
+  if (node_memory_) optimizer->elementwise()->keep_buffers_in(node_memory_->commons().subspan(1));
   return optimizer;
 }
 
@@ -92,7 +92,10 @@ StepProfile FixedStep::profile()
 {
   const double begin_s = comm::monotonic_s();
   StepProfile step{network_.profile(images_, labels_)};
-  node_memory_ ? void(sum_and_update()) : update(1);
+  if (node_memory_)
+    sum_and_update();
+  else
+    update(1);
   step.step_s = comm::monotonic_s() - begin_s;
   return step;
 }
@@ -100,9 +103,10 @@ StepProfile FixedStep::profile()
 void FixedStep::update(float gradient_factor)
 {
   if (node_memory_) {
-    optimizer_->begin_slices();
+    auto& rule = *optimizer_->elementwise();
+    rule.begin_slices();
     return sync::sum_own_slice(*node_memory_, [&](std::size_t begin, std::span<const float> sums) {
-      optimizer_->step_slice(network_.weights(), begin, sums, learning_rate_, gradient_factor);
+      rule.step_slice(network_.weights(), begin, sums, learning_rate_, gradient_factor);
     });
   }
   optimizer_->step(network_.weights(), network_.gradients(), learning_rate_, {{0, network_.weights().size()}, gradient_factor});

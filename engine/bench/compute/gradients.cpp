@@ -1,7 +1,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "engine/bench/bench.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 #include "engine/train/weights/npz.hpp"
 #include "engine/train/weights/start.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 struct Input {
   std::int64_t batch;
-  nn::Shape image;
+  model::Shape image;
   std::vector<float> images;
   std::vector<std::int32_t> labels;
 };
@@ -59,7 +59,7 @@ int bench_gradients(const GradientsBench& options)
   const auto input = read_input(options.input);
   nn::Network network({.model = options.model,
                        .image = input.image,
-                       .classes = nn::natural_input(options.model).classes,
+                       .classes = model::natural_input(options.model).classes,
                        .batch = input.batch,
                        .threads = options.threads,
                        .winograd = options.winograd,

@@ -3,8 +3,7 @@
 #include "core/host_list.hpp"
 #include "core/process.hpp"
 #include "core/statistics.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 #include "engine/train/record/cpu_info.hpp"
 #include "engine/train/record/environment.hpp"
 
@@ -24,7 +23,7 @@ constexpr std::size_t step_at = 0, update_at = 1, forward_at = 2, backward_at = 
 std::vector<std::string> layer_names(const nn::NetworkOptions& network)
 {
   std::vector<std::string> names;
-  for (const auto& layer : nn::describe(nn::build_model(network))) names.push_back(layer.name);
+  for (const auto& layer : model::build_model(nn::model_options(network)).layers) names.push_back(layer.name);
   return names;
 }
 
@@ -126,7 +125,7 @@ ComputeProfile measured_profile(const nn::NetworkOptions& network, const StepTim
   const auto hosts = ranks.gather(host_name());
   const auto medians = column_medians(rows);
   return {.model = network.model,
-          .image = nn::to_text(network.image),
+          .image = to_text(network.image),
           .precision = std::string(name_of(network.precision)),
           .processor = train::cpu_info(cores_in_mask().front(), "model name").value_or("unknown"),
           .host = compact_hosts(hosts),

@@ -73,46 +73,46 @@ void fit_own(AllreduceTimings& timings)
 
 // Expected times of the algorithms at one size: seconds (0: excluded), and the upper confidence limit of each time ÷ the first
 // algorithm's time.
-struct Outlook {
-  std::vector<double> seconds, surely;
+struct Forecast {
+  std::vector<double> seconds, ratio_limits;
 };
 
-Outlook outlook_at(const AllreduceTimings& timings, std::size_t k)
+Forecast forecast_at(const AllreduceTimings& timings, std::size_t k)
 {
-  Outlook outlook{timings.seconds[k], std::vector<double>(timings.algorithms.size(), 0.0)};
-  if (!timings.surely.empty()) outlook.surely = timings.surely[k];
-  return outlook;
+  Forecast forecast{timings.seconds[k], std::vector<double>(timings.algorithms.size(), 0.0)};
+  if (!timings.ratio_limits.empty()) forecast.ratio_limits = timings.ratio_limits[k];
+  return forecast;
 }
 
-// Outlook beyond the largest timed size. The uncertainty grows with the distance, up to twice the spread of both models; it has a
-// limit because from some size on every formula depends on bandwidth alone, and the ratios stay constant.
-Outlook outlook_beyond(const AllreduceTimings& timings, int doublings)
+// Forecast beyond the largest timed size. The uncertainty grows with the distance, up to twice the spread of both models; it has
+// a limit because from some size on every formula depends on bandwidth alone, and the ratios stay constant.
+Forecast forecast_beyond(const AllreduceTimings& timings, int doublings)
 {
   const std::size_t last = timings.bytes.size() - 1, bytes = timings.bytes.back() << doublings;
   const double near = std::pow(0.5, doublings);
-  auto outlook = outlook_at(timings, last);
-  for (std::size_t a = 0; a < timings.algorithms.size(); ++a) outlook.seconds[a] = predicted_s(timings, a, bytes);
+  auto forecast = forecast_at(timings, last);
+  for (std::size_t a = 0; a < timings.algorithms.size(); ++a) forecast.seconds[a] = predicted_s(timings, a, bytes);
   for (std::size_t a = 1; a < timings.algorithms.size(); ++a) {
-    const double ratio = outlook.seconds[a] / outlook.seconds[0];
+    const double ratio = forecast.seconds[a] / forecast.seconds[0];
     const double then =
         is_timed(timings, last, a) && is_timed(timings, last, 0) ? timings.seconds[last][a] / timings.seconds[last][0] : 0;
-    const double unsure = then > 0 ? std::max(1.0, outlook.surely[a] / then) : 1;
+    const double unsure = then > 0 ? std::max(1.0, forecast.ratio_limits[a] / then) : 1;
     const double spread = model_of(timings, 0).spread + model_of(timings, a).spread;
-    outlook.surely[a] = ratio * unsure * (1 + std::max(least_doubt, 2 * spread) * (1 - near));
+    forecast.ratio_limits[a] = ratio * unsure * (1 + std::max(least_doubt, 2 * spread) * (1 - near));
   }
-  return outlook;
+  return forecast;
 }
 
-std::size_t winner(const Outlook& outlook, std::size_t before)
+std::size_t winner(const Forecast& forecast, std::size_t before)
 {
   const auto is_clear = [&](std::size_t a) {
-    return outlook.seconds[a] > 0 && outlook.surely[a] < 1 &&
-           (outlook.seconds[0] <= 0 || clearly * outlook.seconds[a] <= outlook.seconds[0]);
+    return forecast.seconds[a] > 0 && forecast.ratio_limits[a] < 1 &&
+           (forecast.seconds[0] <= 0 || clearly * forecast.seconds[a] <= forecast.seconds[0]);
   };
   std::size_t fastest = 0;
-  for (std::size_t a = 1; a < outlook.seconds.size(); ++a)
-    if (is_clear(a) && (fastest == 0 || outlook.seconds[a] < outlook.seconds[fastest])) fastest = a;
-  if (before > 0 && is_clear(before) && outlook.seconds[before] <= about_as_fast * outlook.seconds[fastest]) return before;
+  for (std::size_t a = 1; a < forecast.seconds.size(); ++a)
+    if (is_clear(a) && (fastest == 0 || forecast.seconds[a] < forecast.seconds[fastest])) fastest = a;
+  if (before > 0 && is_clear(before) && forecast.seconds[before] <= about_as_fast * forecast.seconds[fastest]) return before;
   return fastest;
 }
 
@@ -142,7 +142,7 @@ bool is_sound(const AllreduceTimings& timings)
                                return row.size() == algorithms && std::ranges::all_of(row, usable) &&
                                       std::ranges::any_of(row, positive);
                              }) &&
-         std::ranges::all_of(timings.surely,
+         std::ranges::all_of(timings.ratio_limits,
                              [&](const auto& row) { return row.size() == algorithms && std::ranges::all_of(row, usable); });
 }
 
@@ -162,10 +162,10 @@ bool read_size(const std::string& line, AllreduceTimings& timings)
   if (!(words >> bytes)) return false;
   timings.bytes.push_back(bytes);
   auto& seconds = timings.seconds.emplace_back();
-  auto& surely = timings.surely.emplace_back();
-  for (double second = 0, sure = 0; words >> second >> sure;) {
+  auto& limits = timings.ratio_limits.emplace_back();
+  for (double second = 0, limit = 0; words >> second >> limit;) {
     seconds.push_back(second);
-    surely.push_back(sure);
+    limits.push_back(limit);
   }
   return words.eof();
 }
@@ -207,13 +207,13 @@ void fit_models(AllreduceTimings& timings, std::size_t local_add_bytes, double l
 
 std::vector<AllreduceChoice> choose(const AllreduceTimings& timings)
 {
-  std::vector<AllreduceChoice> choices{{0, winner(outlook_at(timings, 0), 0)}};
+  std::vector<AllreduceChoice> choices{{0, winner(forecast_at(timings, 0), 0)}};
   for (std::size_t k = 0; k + 1 < timings.bytes.size(); ++k) {
-    const auto sooner = choices.back().algorithm, later = winner(outlook_at(timings, k + 1), sooner);
+    const auto sooner = choices.back().algorithm, later = winner(forecast_at(timings, k + 1), sooner);
     if (later != sooner) choices.push_back({crossing(timings, k, sooner, later), later});
   }
   for (int doublings = 1; doublings <= doublings_beyond; ++doublings) {
-    const auto sooner = choices.back().algorithm, later = winner(outlook_beyond(timings, doublings), sooner);
+    const auto sooner = choices.back().algorithm, later = winner(forecast_beyond(timings, doublings), sooner);
     if (later != sooner) choices.push_back({timings.bytes.back() << doublings, later});
   }
   return choices;
@@ -278,7 +278,7 @@ std::string to_text(const AllreduceTimings& timings, std::string_view key)
     text += std::to_string(timings.bytes[k]);
     for (std::size_t a = 0; a < timings.algorithms.size(); ++a)
       text += fmt::format(" {} {}", format_shortest(timings.seconds[k][a]),
-                          timings.surely.empty() ? "0" : format_shortest(timings.surely[k][a]));
+                          timings.ratio_limits.empty() ? "0" : format_shortest(timings.ratio_limits[k][a]));
     text += '\n';
   }
   return text + fmt::format("{} sizes\n", timings.bytes.size());

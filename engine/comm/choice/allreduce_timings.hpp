@@ -18,7 +18,7 @@ struct AllreduceTimings {
   std::vector<std::vector<double>> seconds; // [size][algorithm]; 0: not timed, because it was hopeless at that size
   // [size][algorithm]: upper confidence limit of this algorithm's time ÷ the first algorithm's time (PairedRatio::most). Empty:
   // the seconds count as exact.
-  std::vector<std::vector<double>> surely{};
+  std::vector<std::vector<double>> ratio_limits{};
   CostShape shape{};
   CostModel model{};            // fitted to the times of all algorithms with a known schedule
   std::vector<CostModel> own{}; // [algorithm]: fitted to its times at the largest sizes; empty: use `model` for all

@@ -62,7 +62,7 @@ std::vector<double> Race::seconds() const
   return all;
 }
 
-std::vector<double> Race::surely() const
+std::vector<double> Race::ratio_limits() const
 {
   std::vector<double> all(times_.size());
   for (std::size_t c = 1; c < times_.size(); ++c)

@@ -29,7 +29,7 @@ class Race {
   std::vector<double> seconds() const;
   // For each contender: the upper confidence limit of its time ÷ the first contender's time. 0 for the first contender, and where
   // one of the two did not enter.
-  std::vector<double> surely() const;
+  std::vector<double> ratio_limits() const;
 
  private:
   std::size_t fastest() const;

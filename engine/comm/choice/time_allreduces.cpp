@@ -266,7 +266,7 @@ void Timer::keep_results()
   for (const auto& heat : heats_) {
     timings_.bytes.push_back(heat.bytes);
     timings_.seconds.push_back(heat.race.seconds());
-    if (!exact_) timings_.surely.push_back(heat.race.surely());
+    if (!exact_) timings_.ratio_limits.push_back(heat.race.ratio_limits());
   }
   fit_models(timings_, local_add_floats * sizeof(float), local_add_s_);
 }

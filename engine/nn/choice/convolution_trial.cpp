@@ -27,6 +27,8 @@ Plan::Options plan_options(const ConvolutionCase& of, const Algorithms& algorith
           .threads = of.threads};
 }
 
+model::Layer layer_of(const ConvolutionCase& of) { return {layer_name, of.spec, {{input_id, of.input}}, {output_id, of.output}}; }
+
 // Neither denormal nor large.
 float small_number(std::size_t i) { return 0.01F * static_cast<float>(i % 251) - 1.25F; }
 
@@ -49,10 +51,9 @@ struct ConvolutionTrial::Impl {
   Impl(const ConvolutionCase& of, const Convolution::Layouts& layouts, const Algorithms& algorithms)
       : computes_data(of.needs_gradient), threads(of.threads),
         store(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
-        convolution(
-            make_convolution(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec, of.winograd, of.precision)),
-        layer(*convolution), plan(plan_options(of, algorithms), store), stream(store->engine()),
-        input(plan.allocate(layouts.input)), output_gradient(plan.allocate(layouts.output))
+        convolution(make_convolution(layer_of(of), of.winograd, of.precision)), layer(*convolution),
+        plan(plan_options(of, algorithms), store), stream(store->engine()), input(plan.allocate(layouts.input)),
+        output_gradient(plan.allocate(layouts.output))
   {
     prepare_compute_thread(threads);
     if (of.relu) layer.fuse_relu();
@@ -106,7 +107,7 @@ Convolution::Layouts rule_layouts(const ConvolutionCase& of)
   const auto store = std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0));
   const Plan plan(plan_options(of, {}), store);
   prepare_compute_thread(of.threads); // oneDNN's choice depends on the number of threads
-  Convolution layer(layer_name, {input_id, of.input}, {output_id, of.output}, of.spec);
+  Convolution layer(layer_of(of));
   auto layouts = layer.preferred_layouts(plan);
   if (!of.needs_gradient) layouts.input = plan.image_layout(of.input);
   return layouts;

@@ -3,7 +3,7 @@
 #include "engine/nn/choice/algorithms_cache.hpp"
 #include "engine/nn/choice/time_convolution.hpp"
 #include "engine/nn/choice/timing_budget.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -29,25 +29,25 @@ NetworkOptions plain(NetworkOptions options)
   return options;
 }
 
-ConvolutionCase case_of(const Convolution& layer, const Model& model, const NetworkOptions& options)
+ConvolutionCase case_of(const Convolution& layer, const LayerGraph& graph, const NetworkOptions& options)
 {
   return {.input = layer.input().shape,
           .output = layer.output().shape,
           .spec = layer.spec(),
           .relu = layer.has_relu(),
-          .needs_gradient = layer.input().id != model.input.id,
+          .needs_gradient = layer.input().id != graph.input.id,
           .batch = options.batch,
           .threads = options.threads,
           .precision = options.precision,
           .winograd = options.winograd};
 }
 
-std::map<std::string, ConvolutionCase> convolutions_of(const Model& model, const NetworkOptions& options)
+std::map<std::string, ConvolutionCase> convolutions_of(const LayerGraph& graph, const NetworkOptions& options)
 {
   std::map<std::string, ConvolutionCase> found;
-  for (const auto& layer : model.layers)
+  for (const auto& layer : graph.layers)
     if (const auto* convolution = dynamic_cast<const Convolution*>(layer.get()))
-      found.emplace(layer->name(), case_of(*convolution, model, options));
+      found.emplace(layer->name(), case_of(*convolution, graph, options));
   return found;
 }
 
@@ -61,17 +61,22 @@ std::string text_of(const ConvolutionCase& of)
 }
 
 // All that the choice depends on, but for the machine.
-std::string text_of(const Model& model, const NetworkOptions& options)
+std::string text_of(const LayerGraph& graph, const NetworkOptions& options)
 {
   auto text = fmt::format("batch {} threads {} {} winograd {}\n", options.batch, options.threads, name_of(options.precision),
                           options.winograd);
-  const auto convolutions = convolutions_of(model, options);
-  for (const auto& layer : model.layers) {
+  const auto convolutions = convolutions_of(graph, options);
+  for (const auto& layer : graph.layers) {
     const auto found = convolutions.find(layer->name());
-    text += fmt::format("{} {} {} {}\n", layer->name(), layer->kind(), to_text(layer->output().shape),
+    text += fmt::format("{} {} {} {}\n", layer->name(), layer->description().kind(), to_text(layer->output().shape),
                         found == convolutions.end() ? "" : text_of(found->second));
   }
   return text;
+}
+
+bool may_suit_lanes(const NetworkOptions& options)
+{
+  return options.precision == Precision::fp32 && has_small_layers(model::build_model(model_options(options)), most_lane_channels);
 }
 
 Algorithms all_in_lanes(NetworkOptions options)
@@ -184,19 +189,17 @@ NetworkAlgorithms choose_network_algorithms(const NetworkOptions& given, const T
   NetworkAlgorithms chosen;
   if (given.reference) return chosen;
   auto options = plain(given);
-  auto model = build_model(options);
-  fuse(model);
-  const auto convolutions = convolutions_of(model, options);
+  const auto graph = make_network_layers(options);
+  const auto convolutions = convolutions_of(graph, options);
   if (convolutions.empty()) return chosen;
-  const AlgorithmsCache cache(timing.cache, text_of(model, options));
+  const AlgorithmsCache cache(timing.cache, text_of(graph, options));
   if (const auto kept = cache.read(); kept && fits(*kept, convolutions)) {
     chosen.algorithms = *kept;
     chosen.is_cached = true;
   } else {
     options.algorithms = timed_each(convolutions, timing.seconds, by, chosen.timed);
     chosen.algorithms = options.algorithms;
-    if (options.precision == Precision::fp32 && has_small_layers(model, most_lane_channels) && by.lanes_are_faster(options))
-      chosen.algorithms = all_in_lanes(plain(given));
+    if (may_suit_lanes(options) && by.lanes_are_faster(options)) chosen.algorithms = all_in_lanes(plain(given));
     // Of two programs that time at the same moment, both take the choice of the first.
     if (const auto others = cache.read(); others && fits(*others, convolutions))
       chosen.algorithms = *others;

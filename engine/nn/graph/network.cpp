@@ -2,11 +2,11 @@
 
 #include "core/error.hpp"
 #include "engine/nn/graph/initial_weights.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/layers/affine/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
-#include "engine/nn/models/model_registry.hpp"
 #include "engine/nn/plan/memory_check.hpp"
 
 #include <algorithm>
@@ -46,13 +46,6 @@ Error translated(const dnnl::error& error, const std::string& what)
   return Error(memory ? ErrorKind::environment : ErrorKind::internal,
                fmt::format("oneDNN failed in {}: {} (status {}).{}", what, error.what(), static_cast<int>(error.status),
                            memory ? " Use a smaller batch or more memory." : ""));
-}
-
-Model joined(const NetworkOptions& options)
-{
-  auto model = build_model(options);
-  fuse(model);
-  return model;
 }
 
 // An evaluation computes as its training does, whatever its batch: other kernels would copy all weights into other layouts.
@@ -95,10 +88,10 @@ struct Network::Impl {
   };
 
   Impl(const NetworkOptions& wanted, Purpose purpose, std::shared_ptr<ParameterStore> shared)
-      : options(checked(wanted)), store(std::move(shared)), model(joined(options)), plan(plan_options(purpose), store),
-        stream(store->engine())
+      : options(checked(wanted)), store(std::move(shared)), graph(make_network_layers(options)),
+        plan(plan_options(purpose), store), stream(store->engine())
   {
-    require_memory(options, least_need(model, options));
+    require_memory(options, least_need(graph, options));
     prepare_compute_thread(options.threads); // oneDNN creates primitives for a number of threads
     try {
       plan_layers();
@@ -124,9 +117,9 @@ struct Network::Impl {
       };
     return {.batch = options.batch,
             .purpose = purpose,
-            .tensors = model.tensors,
-            .input = model.input,
-            .uses = model.uses(),
+            .tensors = graph.tensors,
+            .input = graph.input,
+            .uses = graph.uses(),
             .precision = options.precision,
             .winograd = options.winograd,
             .algorithms = options.algorithms,
@@ -138,18 +131,18 @@ struct Network::Impl {
 
   void plan_layers()
   {
-    image = dnnl::memory(plan.image_layout(model.input.shape), plan.engine(), DNNL_MEMORY_NONE);
-    plan.set_data(model.input, image);
-    const auto needed = model.needed_for_logits();
-    for (std::size_t i = 0; i < model.layers.size(); ++i) {
-      auto& layer = *model.layers[i];
+    image = dnnl::memory(plan.image_layout(graph.input.shape), plan.engine(), DNNL_MEMORY_NONE);
+    plan.set_data(graph.input, image);
+    const auto needed = graph.needed_for_logits();
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+      auto& layer = *graph.layers[i];
       planning(layer, &Layer::plan_forward);
       if (plan.training() || needed[i]) forward_stages.push_back({&layer, &layer.forward()});
     }
     if (!store->sealed()) store->seal();
     plan_losses();
     if (!plan.training()) return;
-    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
+    for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
       planning(**layer, &Layer::plan_backward);
       plan.release((*layer)->output());
       backward_stages.push_back({layer->get(), &(*layer)->backward(), (*layer)->gradients_final()});
@@ -159,9 +152,9 @@ struct Network::Impl {
   // Plans the losses of the model's logits, and in training those of its auxiliary logits.
   void plan_losses()
   {
-    losses.push_back(std::make_unique<SoftmaxCrossEntropy>(plan, model.logits, 1));
+    losses.push_back(std::make_unique<SoftmaxCrossEntropy>(plan, graph.logits, 1));
     if (plan.training())
-      for (const auto& head : model.auxiliary)
+      for (const auto& head : graph.auxiliary)
         losses.push_back(std::make_unique<SoftmaxCrossEntropy>(plan, head.logits, head.weight));
     for (const auto& loss : losses) {
       forward_stages.push_back({nullptr, &loss->forward()});
@@ -258,7 +251,10 @@ struct Network::Impl {
     const auto middle = Clock::now();
     const double forward_waited_s = synchronize_s;
     double told_s = 0;
-    ready ? void(told_s = backward_telling(ready)) : backward();
+    if (ready)
+      told_s = backward_telling(ready);
+    else
+      backward();
     ++plan.state().pass;
     const auto end = Clock::now();
     const double backward_waited_s = synchronize_s - forward_waited_s;
@@ -297,7 +293,7 @@ struct Network::Impl {
 
   NetworkOptions options;
   std::shared_ptr<ParameterStore> store;
-  Model model;
+  LayerGraph graph;
   double synchronize_s = 0; // seconds spent in sums over ranks in the current pass
   Plan plan;
   dnnl::stream stream;
@@ -353,7 +349,7 @@ Algorithms Network::algorithms() const
 {
   Algorithms all;
   if (impl_->options.reference) return all;
-  for (const auto& layer : impl_->model.layers)
+  for (const auto& layer : impl_->graph.layers)
     if (const auto* convolution = dynamic_cast<const Convolution*>(layer.get())) all[layer->name()] = convolution->planned();
   return all;
 }

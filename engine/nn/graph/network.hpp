@@ -3,7 +3,7 @@
 
 #include "core/spec/algorithms.hpp"
 #include "core/spec/choices.hpp"
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/tensor.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -15,6 +15,8 @@
 
 namespace dt::nn {
 
+using model::Shape;
+
 // Whether this processor supports the number format of the kernels without emulation. bf16: activations and the kernels' copies
 // of the weights are bfloat16; weights, gradients and sums stay fp32.
 bool is_supported(Precision precision);
@@ -23,8 +25,8 @@ bool is_supported(Precision precision);
 using MeanOverRanks = std::function<void(std::span<float>)>;
 
 struct NetworkOptions {
-  std::string model;                 // one of model_names()
-  std::vector<std::string> layers{}; // for model "custom": one line per layer (engine/nn/models/custom_model.hpp)
+  std::string model;                 // one of model::registered_models()
+  std::vector<std::string> layers{}; // for model "custom": one line per layer (engine/model/models/custom_model.hpp)
   Shape image{1, 28, 28};
   std::int64_t classes = 10;
   std::int64_t batch = 64; // samples per call; fixed for the network's life
@@ -173,7 +175,5 @@ class Network {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-std::vector<std::string> registered_models();
 
 } // namespace dt::nn

@@ -8,7 +8,7 @@ namespace {
 // Number of places that are summed in fp32 before the sum is added to a double, to limit rounding errors.
 constexpr std::int64_t block = 256;
 
-template<int L> using Floats = typename Lanes<L>::Floats;
+template<int L> using Floats = typename SimdVector<L>::Floats;
 
 template<int L> [[gnu::always_inline]] inline void add_to(double* sums, Floats<L> values)
 {
@@ -18,7 +18,7 @@ template<int L> [[gnu::always_inline]] inline void add_to(double* sums, Floats<L
 template<int L, class T>
 [[gnu::always_inline]] inline void sums_of(const NormRow<T>& row, const float* shift, double* sum, double* squares)
 {
-  using V = Lanes<L>;
+  using V = SimdVector<L>;
   const auto k = V::load(shift);
   for (std::int64_t begin = 0; begin < row.places; begin += block) {
     const auto end = begin + block < row.places ? begin + block : row.places;
@@ -40,7 +40,7 @@ template<int L, class T>
 template<int L, class T, bool residual, bool relu>
 [[gnu::always_inline]] inline void apply_to(const NormRow<T>& row, const NormCoefficients& c)
 {
-  using V = Lanes<L>;
+  using V = SimdVector<L>;
   const auto a = V::load(c.a), b = V::load(c.b);
   for (std::int64_t i = 0; i < row.places; ++i) {
     auto y = a * V::load(row.x + i * row.stride) + b;
@@ -60,7 +60,7 @@ enum class Mask { none, by_result, by_input };
 
 // The gradient at one place, after the ReLU's gradient.
 template<int L, class T, int count, Mask mask> struct GradientAt {
-  using V = Lanes<L>;
+  using V = SimdVector<L>;
   const NormRow<T>& row;
   Floats<L> a, b, mean;
   [[gnu::always_inline]] GradientAt(const NormRow<T>& r, const NormCoefficients& c)
@@ -82,7 +82,7 @@ template<int L, class T, int count, Mask mask> struct GradientAt {
 template<int L, class T, int count, Mask mask>
 [[gnu::always_inline]] inline void gradient_sums(const NormRow<T>& row, const NormCoefficients& c, double* sum, double* product)
 {
-  using V = Lanes<L>;
+  using V = SimdVector<L>;
   const GradientAt<L, T, count, mask> gradient(row, c);
   for (std::int64_t begin = 0; begin < row.places; begin += block) {
     const auto end = begin + block < row.places ? begin + block : row.places;
@@ -102,7 +102,7 @@ template<int L, class T, int count, Mask mask>
 template<int L, class T, int count, Mask mask>
 [[gnu::always_inline]] inline void gradient_of(const NormRow<T>& row, const NormCoefficients& c)
 {
-  using V = Lanes<L>;
+  using V = SimdVector<L>;
   const GradientAt<L, T, count, mask> gradient(row, c);
   const auto sum = V::load(c.sum), product = V::load(c.product);
   for (std::int64_t i = 0; i < row.places; ++i) {
@@ -163,21 +163,21 @@ template<int L, class T> [[gnu::always_inline]] inline void any_gradient(const N
 
 // Defines the kernels for one type. Each is compiled for both widths and for every instruction set.
 #define DT_ROW_KERNELS(T)                                                                                                        \
-  DT_CLONES void norm_sums(const NormRow<T>& row, int lanes, const float* shift, double* sum, double* squares)                   \
+  DT_CLONES void norm_sums(const NormRow<T>& row, int block, const float* shift, double* sum, double* squares)                   \
   {                                                                                                                              \
-    lanes == 16 ? sums_of<16>(row, shift, sum, squares) : sums_of<8>(row, shift, sum, squares);                                  \
+    block == 16 ? sums_of<16>(row, shift, sum, squares) : sums_of<8>(row, shift, sum, squares);                                  \
   }                                                                                                                              \
-  DT_CLONES void norm_apply(const NormRow<T>& row, int lanes, const NormCoefficients& c)                                         \
+  DT_CLONES void norm_apply(const NormRow<T>& row, int block, const NormCoefficients& c)                                         \
   {                                                                                                                              \
-    lanes == 16 ? apply_any<16>(row, c) : apply_any<8>(row, c);                                                                  \
+    block == 16 ? apply_any<16>(row, c) : apply_any<8>(row, c);                                                                  \
   }                                                                                                                              \
-  DT_CLONES void norm_gradient_sums(const NormRow<T>& row, int lanes, const NormCoefficients& c, double* sum, double* product)   \
+  DT_CLONES void norm_gradient_sums(const NormRow<T>& row, int block, const NormCoefficients& c, double* sum, double* product)   \
   {                                                                                                                              \
-    lanes == 16 ? any_gradient_sums<16>(row, c, sum, product) : any_gradient_sums<8>(row, c, sum, product);                      \
+    block == 16 ? any_gradient_sums<16>(row, c, sum, product) : any_gradient_sums<8>(row, c, sum, product);                      \
   }                                                                                                                              \
-  DT_CLONES void norm_gradient(const NormRow<T>& row, int lanes, const NormCoefficients& c)                                      \
+  DT_CLONES void norm_gradient(const NormRow<T>& row, int block, const NormCoefficients& c)                                      \
   {                                                                                                                              \
-    lanes == 16 ? any_gradient<16>(row, c) : any_gradient<8>(row, c);                                                            \
+    block == 16 ? any_gradient<16>(row, c) : any_gradient<8>(row, c);                                                            \
   }
 
 DT_ROW_KERNELS(float)

@@ -1,15 +1,15 @@
-// Kernels of batch normalisation for one row: the places of one sample for 16 or 8 adjacent channels (lanes), in fp32 or
+// Kernels of batch normalisation for one row: the places of one sample for 16 or 8 adjacent channels (a block), in fp32 or
 // bfloat16.
 #pragma once
 
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <cstdint>
 
 namespace dt::nn {
 
 // Pointers to a row's first place, and the row's length. Places are `stride` numbers apart. Coefficient arrays have one number
-// per lane.
+// per channel.
 template<class T> struct NormRow {
   std::int64_t places, stride;
   const T* x;                  // input of the normalisation
@@ -22,7 +22,7 @@ template<class T> struct NormRow {
   T* dx = nullptr; // backward: gradient of x
 };
 
-// Coefficients of the channels, one number per lane.
+// Coefficients of the channels, one number per channel.
 struct NormCoefficients {
   const float *a, *b;         // forward: y = a x + b
   const float* mean;          // backward: mean of x
@@ -31,16 +31,16 @@ struct NormCoefficients {
 };
 
 // sum += x - shift, squares += (x - shift)^2
-void norm_sums(const NormRow<float>& row, int lanes, const float* shift, double* sum, double* squares);
-void norm_sums(const NormRow<Bf16>& row, int lanes, const float* shift, double* sum, double* squares);
+void norm_sums(const NormRow<float>& row, int block, const float* shift, double* sum, double* squares);
+void norm_sums(const NormRow<Bf16>& row, int block, const float* shift, double* sum, double* squares);
 // y = a x + b + residual; with relu, y = max(y, 0)
-void norm_apply(const NormRow<float>& row, int lanes, const NormCoefficients& c);
-void norm_apply(const NormRow<Bf16>& row, int lanes, const NormCoefficients& c);
+void norm_apply(const NormRow<float>& row, int block, const NormCoefficients& c);
+void norm_apply(const NormRow<Bf16>& row, int block, const NormCoefficients& c);
 // d = sum of the parts, after the ReLU's gradient; sum += d, product += d (x - mean)
-void norm_gradient_sums(const NormRow<float>& row, int lanes, const NormCoefficients& c, double* sum, double* product);
-void norm_gradient_sums(const NormRow<Bf16>& row, int lanes, const NormCoefficients& c, double* sum, double* product);
+void norm_gradient_sums(const NormRow<float>& row, int block, const NormCoefficients& c, double* sum, double* product);
+void norm_gradient_sums(const NormRow<Bf16>& row, int block, const NormCoefficients& c, double* sum, double* product);
 // dx = a d + sum + product (x - mean), with d from row.d; if row.d is null, d is computed from the parts as above
-void norm_gradient(const NormRow<float>& row, int lanes, const NormCoefficients& c);
-void norm_gradient(const NormRow<Bf16>& row, int lanes, const NormCoefficients& c);
+void norm_gradient(const NormRow<float>& row, int block, const NormCoefficients& c);
+void norm_gradient(const NormRow<Bf16>& row, int block, const NormCoefficients& c);
 
 } // namespace dt::nn

@@ -14,15 +14,15 @@ constexpr int block = static_cast<int>(block_channels);
 
 // ---- a tile of Rows x 16 sums in registers, L numbers in each ----
 
-template<int L, int Rows> using Sums = typename Lanes<L>::Floats[Rows][block / L];
+template<int L, int Rows> using Sums = typename SimdVector<L>::Floats[Rows][block / L];
 
 // One step: sums[r] += scalars[r * stride] * vector.
 template<int L, int Rows>
 [[gnu::always_inline]] inline void add_products(Sums<L, Rows>& sums, const float* scalars, std::ptrdiff_t stride,
                                                 const float* vector)
 {
-  typename Lanes<L>::Floats values[block / L];
-  for (int v = 0; v < block / L; ++v) values[v] = Lanes<L>::load(vector + v * L);
+  typename SimdVector<L>::Floats values[block / L];
+  for (int v = 0; v < block / L; ++v) values[v] = SimdVector<L>::load(vector + v * L);
   for (int r = 0; r < Rows; ++r) {
     const float factor = scalars[r * stride];
     for (int v = 0; v < block / L; ++v) sums[r][v] += factor * values[v];
@@ -35,13 +35,13 @@ template<int L, int Rows>
 {
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < block / L; ++v)
-      sums[r][v] = accumulate ? Lanes<L>::load(results + r * block + v * L) : typename Lanes<L>::Floats{};
+      sums[r][v] = accumulate ? SimdVector<L>::load(results + r * block + v * L) : typename SimdVector<L>::Floats{};
 }
 
 template<int L, int Rows> [[gnu::always_inline]] inline void store_sums(const Sums<L, Rows>& sums, float* results)
 {
   for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < block / L; ++v) Lanes<L>::store(sums[r][v], results + r * block + v * L);
+    for (int v = 0; v < block / L; ++v) SimdVector<L>::store(sums[r][v], results + r * block + v * L);
 }
 
 template<int L, int Rows>
@@ -71,12 +71,12 @@ template<int L, int Rows>
 [[gnu::always_inline]] inline void transpose_block(const float* from, float* to)
 {
   constexpr int half = 8;
-  using Floats = Lanes<half>::Floats;
+  using Floats = SimdVector<half>::Floats;
   typedef std::int32_t Indices __attribute__((vector_size(32)));
   for (int top = 0; top < block; top += half)
     for (int left = 0; left < block; left += half) {
       Floats rows[half], next[half];
-      for (int r = 0; r < half; ++r) rows[r] = Lanes<half>::load(from + (top + r) * block + left);
+      for (int r = 0; r < half; ++r) rows[r] = SimdVector<half>::load(from + (top + r) * block + left);
       for (int r = 0; r < half; r += 2) {
         next[r] = __builtin_shuffle(rows[r], rows[r + 1], Indices{0, 8, 2, 10, 4, 12, 6, 14});
         next[r + 1] = __builtin_shuffle(rows[r], rows[r + 1], Indices{1, 9, 3, 11, 5, 13, 7, 15});
@@ -87,10 +87,10 @@ template<int L, int Rows>
           rows[r + i + 2] = __builtin_shuffle(next[r + i], next[r + i + 2], Indices{2, 3, 10, 11, 6, 7, 14, 15});
         }
       for (int i = 0; i < 4; ++i) {
-        Lanes<half>::store(__builtin_shuffle(rows[i], rows[i + 4], Indices{0, 1, 2, 3, 8, 9, 10, 11}),
-                           to + (left + i) * block + top);
-        Lanes<half>::store(__builtin_shuffle(rows[i], rows[i + 4], Indices{4, 5, 6, 7, 12, 13, 14, 15}),
-                           to + (left + i + 4) * block + top);
+        SimdVector<half>::store(__builtin_shuffle(rows[i], rows[i + 4], Indices{0, 1, 2, 3, 8, 9, 10, 11}),
+                                to + (left + i) * block + top);
+        SimdVector<half>::store(__builtin_shuffle(rows[i], rows[i + 4], Indices{4, 5, 6, 7, 12, 13, 14, 15}),
+                                to + (left + i + 4) * block + top);
       }
     }
 }
@@ -183,9 +183,9 @@ template<InstructionSet Set> const BlockKernels& kernels_of()
 
 template<int L, class T> [[gnu::always_inline]] inline void add_pixels_of(const T* pixels, std::int64_t count, float* sums)
 {
-  auto sum = Lanes<L>::load(sums);
-  for (std::int64_t pixel = 0; pixel < count; ++pixel) sum += Lanes<L>::load(pixels + pixel * L);
-  Lanes<L>::store(sum, sums);
+  auto sum = SimdVector<L>::load(sums);
+  for (std::int64_t pixel = 0; pixel < count; ++pixel) sum += SimdVector<L>::load(pixels + pixel * L);
+  SimdVector<L>::store(sum, sums);
 }
 
 } // namespace
@@ -203,14 +203,14 @@ const BlockKernels& block_kernels(InstructionSet set)
   return kernels_of<InstructionSet::plain>();
 }
 
-DT_CLONES void add_pixels(const float* pixels, std::int64_t count, std::int64_t lanes, float* sums)
+DT_CLONES void add_pixels(const float* pixels, std::int64_t count, std::int64_t channels, float* sums)
 {
-  return lanes == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
+  return channels == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
 }
 
-DT_CLONES void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t lanes, float* sums)
+DT_CLONES void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t channels, float* sums)
 {
-  return lanes == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
+  return channels == block ? add_pixels_of<block>(pixels, count, sums) : add_pixels_of<8>(pixels, count, sums);
 }
 
 } // namespace dt::nn

@@ -2,8 +2,8 @@
 // are sixteen adjacent numbers of output channels; they are multiplied with scalars, which lie in rows of sixteen channels.
 #pragma once
 
-#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/processor.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,8 @@ struct BlockKernels {
 };
 const BlockKernels& block_kernels(InstructionSet set);
 
-// sums[lane] = sum over `count` pixels of `lanes` (8 or 16) adjacent channels, added to what `sums` holds.
-void add_pixels(const float* pixels, std::int64_t count, std::int64_t lanes, float* sums);
-void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t lanes, float* sums);
+// sums[channel] = sum over `count` pixels of a block of 8 or 16 adjacent channels, added to what `sums` holds.
+void add_pixels(const float* pixels, std::int64_t count, std::int64_t channels, float* sums);
+void add_pixels(const Bf16* pixels, std::int64_t count, std::int64_t channels, float* sums);
 
 } // namespace dt::nn

@@ -5,13 +5,13 @@ namespace {
 
 constexpr std::int64_t block = 16;
 
-ChannelView view_of(const dnnl_memory_desc_t& layout, int lanes, std::int64_t group_stride)
+ChannelView view_of(const dnnl_memory_desc_t& layout, int channels, std::int64_t group_stride)
 {
   const auto& strides = layout.format_desc.blocking.strides;
   return {.samples = layout.dims[0],
-          .groups = layout.padded_dims[1] / lanes,
+          .groups = layout.padded_dims[1] / channels,
           .places = layout.dims[2] * layout.dims[3],
-          .lanes = lanes,
+          .block = channels,
           .sample_stride = strides[0],
           .group_stride = group_stride,
           .place_stride = strides[3]};

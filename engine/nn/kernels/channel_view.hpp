@@ -8,10 +8,10 @@
 
 namespace dt::nn {
 
-// Element of channel g * lanes + l in sample n at place s: offset n * sample_stride + g * group_stride + s * place_stride + l.
+// Element of channel g * block + l in sample n at place s: offset n * sample_stride + g * group_stride + s * place_stride + l.
 struct ChannelView {
-  std::int64_t samples = 0, groups = 0, places = 0; // groups x lanes = channels, with the padding of a blocked layout
-  int lanes = 0;                                    // 16 or 8
+  std::int64_t samples = 0, groups = 0, places = 0; // groups x block = channels, with the padding of a blocked layout
+  int block = 0;                                    // adjacent channels: 16 or 8
   std::int64_t sample_stride = 0, group_stride = 0, place_stride = 0;
 };
 

@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "core/function_clones.hpp"
 #include "core/random.hpp"
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace dt::nn {
 namespace {
 
-constexpr int lanes = 16;
-using Vector = Lanes<lanes>;
-constexpr std::int64_t chunk = 16 * 1024; // numbers per thread and turn; a multiple of the lanes
+constexpr int width = 16;
+using Vector = SimdVector<width>;
+constexpr std::int64_t chunk = 16 * 1024; // numbers per thread and turn; a multiple of the width
 
-// `size` must be a multiple of the lanes. `result` may be null: then nothing is masked.
+// `size` must be a multiple of the width. `result` may be null: then nothing is masked.
 template<class T>
 [[gnu::always_inline]] inline void masked_sum(const T* const* parts, int count, const T* result, T* to, std::int64_t size)
 {
-  for (std::int64_t i = 0; i < size; i += lanes) {
+  for (std::int64_t i = 0; i < size; i += width) {
     auto sum = Vector::load(parts[0] + i);
     for (int part = 1; part < count; ++part) sum += Vector::load(parts[part] + i);
     if (result != nullptr) sum = Vector::load(result + i) > 0 ? sum : Vector::Floats{};
@@ -29,7 +29,7 @@ template<class T>
 
 template<class T> [[gnu::always_inline]] inline void rectify(const T* from, T* to, std::int64_t size)
 {
-  for (std::int64_t i = 0; i < size; i += lanes) {
+  for (std::int64_t i = 0; i < size; i += width) {
     const auto values = Vector::load(from + i);
     Vector::store(values > 0 ? values : Vector::Floats{}, to + i);
   }
@@ -56,7 +56,7 @@ std::int64_t count_of(const dnnl::memory& memory)
 // Memories are allocated in whole cache lines, so the last vector may extend beyond the last number.
 template<class Work> void for_chunks(std::int64_t count, const Work& work)
 {
-  const std::int64_t whole = (count + lanes - 1) / lanes * lanes;
+  const std::int64_t whole = (count + width - 1) / width * width;
   const std::int64_t chunks = (whole + chunk - 1) / chunk;
 #pragma omp parallel for schedule(static) if (chunks > 1)
   for (std::int64_t c = 0; c < chunks; ++c) work(c * chunk, std::min(chunk, whole - c * chunk));
@@ -106,10 +106,10 @@ DT_CLONES void drop(const float* from, float* to, std::int64_t begin, std::int64
 
 DT_CLONES void drop(const Bf16* from, Bf16* to, std::int64_t begin, std::int64_t size, Draw draw)
 {
-  float values[lanes];
-  for (std::int64_t i = 0; i < size; i += lanes) {
+  float values[width];
+  for (std::int64_t i = 0; i < size; i += width) {
     Vector::store(Vector::load(from + i), values);
-    drop(values, values, begin + i, lanes, draw);
+    drop(values, values, begin + i, width, draw);
     Vector::store(Vector::load(values), to + i);
   }
 }

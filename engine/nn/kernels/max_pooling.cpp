@@ -17,11 +17,11 @@ template<> struct PlacesOf<8> {
   typedef std::uint64_t Words __attribute__((vector_size(32)));
 };
 
-template<int L> using Floats = typename Lanes<L>::Floats;
+template<int L> using Floats = typename SimdVector<L>::Floats;
 template<int L> using Places = typename PlacesOf<L>::Places;
 
-// GCC converts eight bytes into eight words one by one, so that these are shuffled: load_marks() repeats each lane's byte in all
-// four bytes of its word, and mark() is the word of one place.
+// GCC converts eight bytes into eight words one by one, so that these are shuffled: load_marks() repeats each channel's byte in
+// all four bytes of its word, and mark() is the word of one place.
 template<int L> [[gnu::always_inline]] inline Places<L> mark(std::int64_t place)
 {
   return Places<L>{} + static_cast<std::int32_t>(L == 8 ? place * 0x01010101 : place);
@@ -91,9 +91,9 @@ template<int L> struct Largest {
 template<int L, int Kernel, class T>
 [[gnu::always_inline]] inline Largest<L> largest_of(const T* at, std::int64_t pixel, std::int64_t row)
 {
-  Largest<L> largest{Lanes<L>::load(at), Places<L>{}};
+  Largest<L> largest{SimdVector<L>::load(at), Places<L>{}};
   for (int place = 1; place < Kernel * Kernel; ++place)
-    largest.take(Lanes<L>::load(at + place / Kernel * row + place % Kernel * pixel), place);
+    largest.take(SimdVector<L>::load(at + place / Kernel * row + place % Kernel * pixel), place);
   return largest;
 }
 
@@ -103,11 +103,11 @@ template<int L, class T>
                                                         Clipped columns, std::int64_t kernel_width)
 {
   const auto begin = rows.begin * kernel_width + columns.begin;
-  Largest<L> largest{Lanes<L>::load(at + rows.begin * row + columns.begin * pixel),
+  Largest<L> largest{SimdVector<L>::load(at + rows.begin * row + columns.begin * pixel),
                      Places<L>{} + static_cast<std::int32_t>(begin)};
   for (auto y = rows.begin; y < rows.end; ++y)
     for (auto x = columns.begin; x < columns.end; ++x)
-      largest.take(Lanes<L>::load(at + y * row + x * pixel), y * kernel_width + x);
+      largest.take(SimdVector<L>::load(at + y * row + x * pixel), y * kernel_width + x);
   return largest;
 }
 
@@ -122,8 +122,8 @@ template<int L, class T>
     const auto left = x * w.stride - w.padding;
     const auto largest = largest_inside<L>(image + top * row + left * pixel, pixel, row, rows,
                                            clipped(left, w.kernel_width, w.width), w.kernel_width);
-    Lanes<L>::store(largest.value, results + x * pixel);
-    if (winners != nullptr) store_places(largest.place, winners + x * w.lanes);
+    SimdVector<L>::store(largest.value, results + x * pixel);
+    if (winners != nullptr) store_places(largest.place, winners + x * w.block);
   }
 }
 
@@ -136,8 +136,8 @@ template<int L, int Kernel, class T>
   const T* at = image + (window_row * w.stride - w.padding) * row + (windows.begin * w.stride - w.padding) * pixel;
   for (auto x = windows.begin; x < windows.end; ++x, at += w.stride * pixel) {
     const auto largest = largest_of<L, Kernel>(at, pixel, row);
-    Lanes<L>::store(largest.value, results + x * pixel);
-    if (winners != nullptr) store_places(largest.place, winners + x * w.lanes);
+    SimdVector<L>::store(largest.value, results + x * pixel);
+    if (winners != nullptr) store_places(largest.place, winners + x * w.block);
   }
 }
 
@@ -162,9 +162,9 @@ template<int L, int Kernel, class T>
 [[gnu::always_inline]] inline void pool_rows(PlaneWindows w, const T* image, T* results, std::uint8_t* winners)
 {
   for (std::int64_t y = 0; y < w.out_height; ++y)
-    for (std::int64_t lane = 0; lane < w.lanes; lane += L)
-      pool_row<L, Kernel>(w, y, image + lane, results + y * w.out_width * w.pixel_stride + lane,
-                          winners == nullptr ? nullptr : winners + y * w.out_width * w.lanes + lane);
+    for (std::int64_t channel = 0; channel < w.block; channel += L)
+      pool_row<L, Kernel>(w, y, image + channel, results + y * w.out_width * w.pixel_stride + channel,
+                          winners == nullptr ? nullptr : winners + y * w.out_width * w.block + channel);
 }
 
 bool are_squares(PlaneWindows w, std::int64_t kernel) { return w.kernel_height == kernel && w.kernel_width == kernel; }
@@ -198,9 +198,9 @@ template<int L, class T>
     for (auto wx = columns.begin; wx < columns.end; ++wx) {
       const auto place = (y + w.padding - wy * w.stride) * w.kernel_width + x + w.padding - wx * w.stride;
       const auto window = wy * w.out_width + wx;
-      const auto gradient = Lanes<L>::load(gradients + window * w.pixel_stride);
+      const auto gradient = SimdVector<L>::load(gradients + window * w.pixel_stride);
       Places<L> winner;
-      load_marks(winners + window * w.lanes, winner);
+      load_marks(winners + window * w.block, winner);
       sum += winner == mark<L>(place) ? gradient : Floats<L>{};
     }
   return sum;
@@ -213,7 +213,7 @@ template<int L, class T>
 {
   const auto rows = windows_with(y, w.kernel_height, w.out_height, w.stride, w.padding);
   for (auto x = begin; x < end; ++x)
-    Lanes<L>::store(gradient_at<L>(w, y, x, rows, gradients, winners), image_gradient + (y * w.width + x) * w.pixel_stride);
+    SimdVector<L>::store(gradient_at<L>(w, y, x, rows, gradients, winners), image_gradient + (y * w.width + x) * w.pixel_stride);
 }
 
 // `Rows` adjacent rows of windows, from row `first` on, that hold row y of the image. Computes the pixels of row y that only
@@ -233,20 +233,20 @@ template<int L, int Kernel, int Stride, int Rows, class T>
   for (int i = 0; i < Rows; ++i)
     for (int k = 0; k < Kernel; ++k) places[i][k] = mark<L>((y + w.padding - (first + i) * Stride) * Kernel + k);
   const T* d = gradients + (first * w.out_width + begin) * pixel;
-  const std::uint8_t* p = winners + (first * w.out_width + begin) * w.lanes;
+  const std::uint8_t* p = winners + (first * w.out_width + begin) * w.block;
   T* to = image_gradient + (y * w.width + first_pixel) * pixel;
-  for (auto x = begin; x < end; ++x, d += pixel, p += w.lanes)
+  for (auto x = begin; x < end; ++x, d += pixel, p += w.block)
     for (int r = 0; r < Stride; ++r, to += pixel) {
       Floats<L> sum{};
       for (int i = 0; i < Rows; ++i)
         for (int j = across - 1; j >= 0; --j) {
           if (r + j * Stride >= Kernel) continue;
-          const auto gradient = Lanes<L>::load(d + (i * w.out_width - j) * pixel);
+          const auto gradient = SimdVector<L>::load(d + (i * w.out_width - j) * pixel);
           Places<L> winner;
-          load_marks(p + (i * w.out_width - j) * w.lanes, winner);
+          load_marks(p + (i * w.out_width - j) * w.block, winner);
           sum += winner == places[i][r + j * Stride] ? gradient : Floats<L>{};
         }
-      Lanes<L>::store(sum, to);
+      SimdVector<L>::store(sum, to);
     }
   return {first_pixel, end * Stride - w.padding};
 }
@@ -275,8 +275,8 @@ template<int L, int Kernel, int Stride, class T>
                                                  T* image_gradient)
 {
   for (std::int64_t y = 0; y < w.height; ++y)
-    for (std::int64_t lane = 0; lane < w.lanes; lane += L)
-      gradient_row<L, Kernel, Stride>(w, y, gradients + lane, winners + lane, image_gradient + lane);
+    for (std::int64_t channel = 0; channel < w.block; channel += L)
+      gradient_row<L, Kernel, Stride>(w, y, gradients + channel, winners + channel, image_gradient + channel);
 }
 
 template<int L, class T>

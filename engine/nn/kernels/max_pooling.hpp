@@ -2,8 +2,8 @@
 // nChw16c and nhwc.
 #pragma once
 
-#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/processor.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <cstdint>
 
@@ -16,11 +16,11 @@ struct PlaneWindows {
   std::int64_t out_height = 0, out_width = 0; // numbers of windows
   std::int64_t kernel_height = 1, kernel_width = 1;
   std::int64_t stride = 1, padding = 0; // of rows and of columns
-  std::int64_t lanes = 8;               // adjacent channels of the plane: 8 or 16
+  std::int64_t block = 8;               // adjacent channels of the plane: 8 or 16
   std::int64_t pixel_stride = 8;        // numbers from a pixel to the next, in images and in results
 };
 
-// The kernels for one type of numbers. `winners` is [out_height][out_width][lanes]: the place of the maximum in its window, the
+// The kernels for one type of numbers. `winners` is [out_height][out_width][block]: the place of the maximum in its window, the
 // first one in row-major order if several are equal. A number is larger than another if `>` says so: NaN is the maximum only
 // where it is the window's first pixel.
 template<class T> struct MaxPoolingKernels {

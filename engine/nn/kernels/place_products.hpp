@@ -8,12 +8,12 @@
 
 namespace dt::nn {
 
-inline constexpr std::int64_t place_lanes = 8;                               // numbers of a vector
+inline constexpr std::int64_t place_channels = 8;                            // adjacent channels in a vector
 inline constexpr std::int64_t most_place_scalars = 4, most_place_blocks = 3; // of a tile
 
-// results[b * result_block + s * 8 + lane] += sum over all images i, rows r and columns c of
+// results[b * result_block + s * 8 + channel] += sum over all images i, rows r and columns c of
 //   scalars[i * scalar_image + r * scalar_row + c * scalar_column + s * scalar_stride] *
-//   vectors[i * vector_image + r * vector_row + c * 8 + b * vector_block + lane]
+//   vectors[i * vector_image + r * vector_row + c * 8 + b * vector_block + channel]
 // for s < `s` and b < `b` of the tile. All steps are in floats.
 struct PlaceSums {
   std::int64_t images = 1, rows = 0, columns = 0;

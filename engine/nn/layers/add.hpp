@@ -7,8 +7,7 @@ namespace dt::nn {
 
 class Add final : public Layer {
  public:
-  Add(std::string name, Tensor a, Tensor b, Tensor output) : Layer(std::move(name), {a, b}, output) {}
-  std::string kind() const override { return "add"; }
+  using Layer::Layer;
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 };

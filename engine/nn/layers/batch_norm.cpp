@@ -12,9 +12,8 @@
 namespace dt::nn {
 namespace {
 
-constexpr double eps = 1e-5; // as in the paper's implementations and PyTorch
-constexpr auto epsilon = static_cast<float>(eps);
-constexpr std::size_t most_lanes = 16, most_parts = 4;
+constexpr auto epsilon = static_cast<float>(model::BatchNormSpec::epsilon);
+constexpr std::size_t most_channels = 16, most_parts = 4;
 
 bool is_bf16(const dnnl::memory& memory) { return memory.get_desc().data_type() == dnnl::memory::data_type::bf16; }
 
@@ -24,9 +23,6 @@ template<class T> T* pointer(const dnnl::memory& memory, std::int64_t offset)
 }
 
 } // namespace
-
-// The running variance is that of the batch itself, divided by its size and not by one less.
-LayerAttributes BatchNorm::attributes() const { return {{"eps", eps}, {"biased_variance", true}}; }
 
 void BatchNorm::fuse_relu(Tensor result)
 {
@@ -59,11 +55,11 @@ void BatchNorm::declare(Plan& plan)
   running_variance_ = {plan.stored(variance).weight}, variance_gradient_ = {plan.stored(variance).gradient};
 }
 
-BatchNorm::Channels BatchNorm::channels(Plan& plan) const { return {plan.allocate_floats(view_.groups * view_.lanes)}; }
+BatchNorm::Channels BatchNorm::channels(Plan& plan) const { return {plan.allocate_floats(view_.groups * view_.block)}; }
 
 std::span<float> BatchNorm::all(const Channels& channels) const
 {
-  return {channels.at(0), static_cast<std::size_t>(view_.groups * view_.lanes)};
+  return {channels.at(0), static_cast<std::size_t>(view_.groups * view_.block)};
 }
 
 // Reorders x if the kernels cannot read its layout.
@@ -195,7 +191,7 @@ template<class T> NormRow<T> BatchNorm::row(std::int64_t group, std::int64_t sam
 
 NormCoefficients BatchNorm::coefficients(std::int64_t group) const
 {
-  const auto at = group * view_.lanes;
+  const auto at = group * view_.block;
   return {a_.at(at),
           b_.at(at),
           mean_.at(at),
@@ -208,7 +204,7 @@ template<class T> void BatchNorm::normalize()
 {
   const auto measure = [this](std::int64_t group, std::int64_t sample) { measure_row<T>(group, sample); };
   const auto apply = [this](std::int64_t group, std::int64_t sample) {
-    norm_apply(row<T>(group, sample), view_.lanes, coefficients(group));
+    norm_apply(row<T>(group, sample), view_.block, coefficients(group));
   };
   if (!synchronize_) {
     two_passes(
@@ -227,7 +223,7 @@ template<class T> std::array<float, 16> BatchNorm::shift_of(std::int64_t group) 
 {
   std::array<float, 16> shift{};
   const auto* first = row<T>(group, 0).x;
-  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) shift[l] = as_float(first[l]);
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.block); ++l) shift[l] = as_float(first[l]);
   return shift;
 }
 
@@ -235,7 +231,7 @@ template<class T> void BatchNorm::measure_row(std::int64_t group, std::int64_t s
 {
   auto& sums = row_sums(group, sample);
   sums = {};
-  norm_sums(row<T>(group, sample), view_.lanes, shift_of<T>(group).data(), sums.first.data(), sums.second.data());
+  norm_sums(row<T>(group, sample), view_.block, shift_of<T>(group).data(), sums.first.data(), sums.second.data());
 }
 
 // Adds the rows' sums in the order of the samples: equal bits for every number of threads.
@@ -244,7 +240,7 @@ BatchNorm::RowSums BatchNorm::group_sums(std::int64_t group)
   RowSums total{};
   for (std::int64_t sample = 0; sample < view_.samples; ++sample) {
     const auto& sums = row_sums(group, sample);
-    for (std::size_t l = 0; l < most_lanes; ++l) total.first[l] += sums.first[l], total.second[l] += sums.second[l];
+    for (std::size_t l = 0; l < most_channels; ++l) total.first[l] += sums.first[l], total.second[l] += sums.second[l];
   }
   return total;
 }
@@ -255,8 +251,8 @@ template<class T> void BatchNorm::take_moments(std::int64_t group)
   const auto shift = shift_of<T>(group);
   const auto sums = group_sums(group);
   const double count = static_cast<double>(view_.samples * view_.places);
-  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) {
-    const auto c = group * view_.lanes + static_cast<std::int64_t>(l);
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.block); ++l) {
+    const auto c = group * view_.block + static_cast<std::int64_t>(l);
     const double mean = sums.first[l] / count;
     *mean_.at(c) = static_cast<float>(static_cast<double>(shift[l]) + mean);
     *inverse_.at(c) = static_cast<float>(std::fmax(0.0, sums.second[l] / count - mean * mean));
@@ -276,8 +272,8 @@ void BatchNorm::average_moments_over_ranks()
 // From mean and variance: the factors of y = a x + b, 1 / sqrt(var + epsilon), and the values for the running statistics.
 void BatchNorm::prepare(std::int64_t group)
 {
-  const auto at = group * view_.lanes;
-  for (std::int64_t c = at; c < at + view_.lanes; ++c) {
+  const auto at = group * view_.block;
+  for (std::int64_t c = at; c < at + view_.block; ++c) {
     *mean_gradient_.at(c) = state_->loss_scale * *mean_.at(c);
     *variance_gradient_.at(c) = state_->loss_scale * *inverse_.at(c);
     *inverse_.at(c) = 1 / std::sqrt(*inverse_.at(c) + epsilon);
@@ -288,12 +284,12 @@ void BatchNorm::prepare(std::int64_t group)
 
 template<class T> void BatchNorm::evaluate()
 {
-  for (std::int64_t c = 0; c < view_.groups * view_.lanes; ++c) {
+  for (std::int64_t c = 0; c < view_.groups * view_.block; ++c) {
     *a_.at(c) = *scale_.at(c) / std::sqrt(*running_variance_.at(c) + epsilon);
     *b_.at(c) = *shift_.at(c) - *a_.at(c) * *running_mean_.at(c);
   }
   one_pass(view_, [this](std::int64_t group, std::int64_t sample) {
-    norm_apply(row<T>(group, sample), view_.lanes, coefficients(group));
+    norm_apply(row<T>(group, sample), view_.block, coefficients(group));
   });
 }
 
@@ -302,10 +298,10 @@ template<class T> void BatchNorm::differentiate()
   const auto sum = [this](std::int64_t group, std::int64_t sample) {
     auto& sums = row_sums(group, sample);
     sums = {};
-    norm_gradient_sums(row<T>(group, sample), view_.lanes, coefficients(group), sums.first.data(), sums.second.data());
+    norm_gradient_sums(row<T>(group, sample), view_.block, coefficients(group), sums.first.data(), sums.second.data());
   };
   const auto apply = [this](std::int64_t group, std::int64_t sample) {
-    norm_gradient(row<T>(group, sample), view_.lanes, coefficients(group));
+    norm_gradient(row<T>(group, sample), view_.block, coefficients(group));
   };
   if (!synchronize_) {
     two_passes(
@@ -326,8 +322,8 @@ template<class T> void BatchNorm::differentiate()
 void BatchNorm::take_gradients(std::int64_t group)
 {
   const auto sums = group_sums(group);
-  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.lanes); ++l) {
-    const auto c = group * view_.lanes + static_cast<std::int64_t>(l);
+  for (std::size_t l = 0; l < static_cast<std::size_t>(view_.block); ++l) {
+    const auto c = group * view_.block + static_cast<std::int64_t>(l);
     *sum_.at(c) = *shift_gradient_.at(c) = static_cast<float>(sums.first[l]);
     *product_.at(c) = *scale_gradient_.at(c) = static_cast<float>(sums.second[l]) * *inverse_.at(c);
   }
@@ -337,8 +333,8 @@ void BatchNorm::take_gradients(std::int64_t group)
 void BatchNorm::prepare_gradient(std::int64_t group)
 {
   const auto count = static_cast<float>(view_.samples * view_.places);
-  const auto at = group * view_.lanes;
-  for (std::int64_t c = at; c < at + view_.lanes; ++c) {
+  const auto at = group * view_.block;
+  for (std::int64_t c = at; c < at + view_.block; ++c) {
     *sum_.at(c) *= -*a_.at(c) / count;
     *product_.at(c) *= -*a_.at(c) * *inverse_.at(c) / count;
   }

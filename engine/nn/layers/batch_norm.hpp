@@ -13,14 +13,11 @@ namespace dt::nn {
 
 class BatchNorm final : public Layer {
  public:
-  BatchNorm(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
-  std::string kind() const override { return "batch norm"; }
-  LayerAttributes attributes() const override;
-  std::int64_t parameters() const override { return 2 * output().shape.channels; }
+  using Layer::Layer;
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 
-  // Fuse the layers after this one into it; see fuse() in model.hpp.
+  // Fuse the layers after this one into it; see fuse() in layer_graph.hpp.
   void fuse_relu(Tensor result);
   void fuse_add(Tensor residual, Tensor result);
   bool has_relu() const { return relu_; }
@@ -32,7 +29,7 @@ class BatchNorm final : public Layer {
     dnnl::memory memory;
     float* at(std::int64_t group) const { return static_cast<float*>(memory.get_data_handle()) + group; }
   };
-  // Two sums over a row's places, one of each per lane.
+  // Two sums over a row's places, one of each per channel.
   struct RowSums {
     std::array<double, 16> first{}, second{};
   };

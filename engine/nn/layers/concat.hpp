@@ -8,7 +8,6 @@ namespace dt::nn {
 class Concat final : public Layer {
  public:
   using Layer::Layer;
-  std::string kind() const override { return "concat"; }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 

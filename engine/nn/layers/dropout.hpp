@@ -10,12 +10,10 @@ namespace dt::nn {
 class Dropout final : public Layer {
  public:
   // `place` distinguishes the dropout layers of a model.
-  Dropout(std::string name, Tensor input, Tensor output, double rate, std::uint64_t place)
-      : Layer(std::move(name), {input}, output), rate_(rate), place_(place)
+  Dropout(const model::Layer& description, std::uint64_t place)
+      : Layer(description), rate_(description.as<model::DropoutSpec>().rate), place_(place)
   {
   }
-  std::string kind() const override { return "dropout"; }
-  LayerAttributes attributes() const override { return {{"rate", rate_}}; }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 

@@ -1,41 +1,36 @@
-// Layer: one layer of a model. It plans its operations once; afterwards they only run.
+// Layer: computes one layer of a model. It plans its operations once; afterwards they only run.
 #pragma once
 
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/layer.hpp"
 #include "engine/nn/kernels/operation.hpp"
 #include "engine/nn/plan/plan.hpp"
 
 #include <span>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace dt::nn {
 
-// The constants of a layer's formula, such as {"kernel", 3}. A constant that a recipe can set has the name of its key in
-// model.layers.
-using LayerAttributes = std::vector<std::pair<std::string, std::variant<bool, std::int64_t, double>>>;
+using model::ConvolutionSpec;
+using model::PoolingRule;
+using model::PoolingSpec;
 
 class Layer {
  public:
-  Layer(std::string name, std::vector<Tensor> inputs, Tensor output)
-      : name_(std::move(name)), inputs_(std::move(inputs)), output_(output)
+  explicit Layer(const model::Layer& description)
+      : description_(description), inputs_(description.inputs), output_(description.output)
   {
   }
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  const std::string& name() const { return name_; }
+  // What it computes. The inputs and the output below are others where layers are fused.
+  const model::Layer& description() const { return description_; }
+  const std::string& name() const { return description_.name; }
   const std::vector<Tensor>& inputs() const { return inputs_; }
   Tensor input() const { return inputs_[0]; }
   Tensor output() const { return output_; }
-  // "convolution"
-  virtual std::string kind() const = 0;
-  virtual LayerAttributes attributes() const { return {}; }
-  virtual std::int64_t parameters() const { return 0; } // number of trained parameters
-  virtual double flops() const { return 0; }            // floating-point operations of one sample's forward pass
 
   // Reads data(inputs()) and sets data(output()). Called in the order of the model.
   virtual void plan_forward(Plan& plan) = 0;
@@ -54,13 +49,13 @@ class Layer {
   void set_output(Tensor tensor) { output_ = tensor; }
 
  protected:
-  OperationLabel label(const char* what, double flops = 0) const { return {.layer = name_, .what = what, .flops = flops}; }
+  OperationLabel label(const char* what, double flops = 0) const { return {.layer = name(), .what = what, .flops = flops}; }
   std::vector<Operation> forward_, backward_;
   std::vector<ParameterId> parameters_;
   std::size_t gradients_final_ = 0;
 
  private:
-  std::string name_;
+  model::Layer description_;
   std::vector<Tensor> inputs_;
   Tensor output_;
 };

@@ -4,34 +4,24 @@
 
 namespace dt::nn {
 
-Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output, const PoolingSpec& spec)
-    : Layer(std::move(name), {input}, output), rule_(rule),
-      spec_(spec), strides_{spec.stride, spec.stride}, kernel_{spec.kernel, spec.kernel}, padding_{spec.padding, spec.padding}
+Pooling::Pooling(const model::Layer& description)
+    : Layer(description), strides_{spec().stride, spec().stride}, kernel_{spec().kernel, spec().kernel},
+      padding_{spec().padding, spec().padding}, padding_behind_{0, 0}
 {
+  if (spec().global) {
+    kernel_ = {input().shape.height, input().shape.width};
+    return;
+  }
   // The padding that the last window needs. It may exceed the padding in front, or be less if rows are dropped.
   const auto behind = [&](std::int64_t in, std::int64_t out) {
-    return std::max<std::int64_t>(0, (out - 1) * spec.stride + spec.kernel - in - spec.padding);
+    return std::max<std::int64_t>(0, (out - 1) * spec().stride + spec().kernel - in - spec().padding);
   };
-  padding_behind_ = {behind(input.shape.height, output.shape.height), behind(input.shape.width, output.shape.width)};
-}
-
-Pooling::Pooling(Rule rule, std::string name, Tensor input, Tensor output)
-    : Layer(std::move(name), {input}, output), rule_(rule), is_global_(true), spec_{.kernel = input.shape.height, .stride = 1},
-      strides_{1, 1}, kernel_{input.shape.height, input.shape.width}, padding_{0, 0}, padding_behind_{0, 0}
-{
-}
-
-LayerAttributes Pooling::attributes() const
-{
-  if (is_global_) return {{"global", true}};
-  LayerAttributes all{{"kernel", spec_.kernel}, {"stride", spec_.stride}, {"padding", spec_.padding}, {"ceil", spec_.ceil}};
-  if (rule_ == Rule::average) all.emplace_back("counts_padding", false);
-  return all;
+  padding_behind_ = {behind(input().shape.height, output().shape.height), behind(input().shape.width, output().shape.width)};
 }
 
 dnnl::algorithm Pooling::algorithm() const
 {
-  return rule_ == Rule::max ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
+  return spec().rule == PoolingRule::max ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
 void Pooling::plan_forward(Plan& plan)
@@ -103,7 +93,7 @@ bool Pooling::has_planes(const dnnl::memory& source) const
 {
   constexpr std::int64_t most_places = 256; // in a window: a place is a byte
   const auto layout = source.get_desc();
-  return rule_ == Rule::max && kernel_[0] * kernel_[1] <= most_places &&
+  return spec().rule == PoolingRule::max && kernel_[0] * kernel_[1] <= most_places &&
          (layout.data_type() == Type::f32 || layout.data_type() == Type::bf16) && channel_view(layout);
 }
 
@@ -116,10 +106,10 @@ PlaneWindows Pooling::windows(const dnnl::memory::desc& layout) const
           .out_width = output().shape.width,
           .kernel_height = kernel_[0],
           .kernel_width = kernel_[1],
-          .stride = spec_.stride,
-          .padding = spec_.padding,
-          .lanes = images_->lanes,
-          .pixel_stride = blocked ? images_->lanes : input().shape.channels};
+          .stride = spec().stride,
+          .padding = spec().padding,
+          .block = images_->block,
+          .pixel_stride = blocked ? images_->block : input().shape.channels};
 }
 
 void Pooling::plan_planes_forward(Plan& plan, const dnnl::memory& source)
@@ -131,7 +121,7 @@ void Pooling::plan_planes_forward(Plan& plan, const dnnl::memory& source)
   const auto result = plan.allocate(result_layout_);
   std::vector<dnnl::memory> uses{source, result};
   if (plan.training()) {
-    const auto places = images_->samples * images_->groups * results_->places * images_->lanes;
+    const auto places = images_->samples * images_->groups * results_->places * images_->block;
     workspace_ = plan.allocate_floats(places / static_cast<std::int64_t>(sizeof(float)));
     uses.push_back(workspace_);
   }
@@ -155,7 +145,7 @@ void Pooling::plan_planes_backward(Plan& plan)
 std::uint8_t* Pooling::winners(std::int64_t plane) const
 {
   if (workspace_.get(true) == nullptr) return nullptr;
-  return static_cast<std::uint8_t*>(workspace_.get_data_handle()) + plane * results_->places * results_->lanes;
+  return static_cast<std::uint8_t*>(workspace_.get_data_handle()) + plane * results_->places * results_->block;
 }
 
 template<class T> void Pooling::pool(const dnnl::memory& source, const dnnl::memory& result) const

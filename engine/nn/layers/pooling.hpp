@@ -8,23 +8,10 @@
 
 namespace dt::nn {
 
-struct PoolingSpec {
-  std::int64_t kernel = 2; // side length in pixels
-  std::int64_t stride = 2;
-  std::int64_t padding = 0; // less than kernel; padding is ignored by maximum and mean
-  bool ceil = false;        // true: a window that begins inside but ends outside counts; false: such rows and columns are dropped
-};
-
 class Pooling : public Layer {
  public:
-  enum class Rule { max, average };
-  Pooling(Rule rule, std::string name, Tensor input, Tensor output, const PoolingSpec& spec);
-  // Global pooling over the whole image.
-  Pooling(Rule rule, std::string name, Tensor input, Tensor output);
-  std::string kind() const override { return rule_ == Rule::max ? "max pooling" : "average pooling"; }
-  LayerAttributes attributes() const override;
-  Rule rule() const { return rule_; }
-  const PoolingSpec& spec() const { return spec_; } // of global pooling: the whole image
+  explicit Pooling(const model::Layer& description);
+  const PoolingSpec& spec() const { return description().as<PoolingSpec>(); }
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 
@@ -37,9 +24,6 @@ class Pooling : public Layer {
   template<class T> void pool(const dnnl::memory& source, const dnnl::memory& result) const;
   template<class T> void pool_backward(const dnnl::memory& gradient, const dnnl::memory& input_gradient) const;
   std::uint8_t* winners(std::int64_t plane) const;
-  Rule rule_;
-  bool is_global_ = false;
-  PoolingSpec spec_;
   dnnl::memory::dims strides_, kernel_, padding_, padding_behind_;
   dnnl::pooling_forward::primitive_desc forward_descriptor_;
   dnnl::memory workspace_; // index of the maximum in each window, from forward to backward

@@ -7,8 +7,7 @@ namespace dt::nn {
 
 class Relu final : public Layer {
  public:
-  Relu(std::string name, Tensor input, Tensor output) : Layer(std::move(name), {input}, output) {}
-  std::string kind() const override { return "relu"; }
+  using Layer::Layer;
   // Marks that an earlier layer applies the ReLU, so the forward pass does nothing.
   void set_fused() { fused_ = true; }
   bool is_fused() const { return fused_; }

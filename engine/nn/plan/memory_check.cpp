@@ -28,14 +28,14 @@ std::string advice(const NetworkOptions& options, const MemoryNeed& need)
 
 } // namespace
 
-MemoryNeed least_need(const Model& model, const NetworkOptions& options)
+MemoryNeed least_need(const LayerGraph& graph, const NetworkOptions& options)
 {
   const std::int64_t bytes = options.precision == Precision::bf16 ? 2 : 4;
   MemoryNeed need;
-  for (const auto& layer : model.layers) {
+  for (const auto& layer : graph.layers) {
     need.activations =
         std::max(need.activations, bytes * options.batch * (layer->input().shape.size() + layer->output().shape.size()));
-    need.parameters += layer->parameters() * static_cast<std::int64_t>(2 * sizeof(float));
+    need.parameters += layer->description().parameters() * static_cast<std::int64_t>(2 * sizeof(float));
   }
   return need;
 }

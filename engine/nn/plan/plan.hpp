@@ -1,8 +1,8 @@
 // Plan: what layers share while a network is built: activations, their gradients, parameters, scratch memory and reorders.
 #pragma once
 
+#include "engine/model/tensor.hpp"
 #include "engine/nn/graph/parameter_store.hpp"
-#include "engine/nn/graph/tensor.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/operation.hpp"
 #include "engine/nn/plan/memory_plan.hpp"
@@ -14,6 +14,9 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace dt::nn {
+
+using model::Shape;
+using model::Tensor;
 
 enum class Purpose { training, evaluation };
 

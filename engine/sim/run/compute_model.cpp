@@ -2,8 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/spec/input_shape.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/model/models/registry.hpp"
 
 #include <map>
 
@@ -12,12 +11,12 @@
 namespace dt::sim {
 namespace {
 
-nn::NetworkOptions options_of(const RunSpec& spec)
+model::ModelOptions options_of(const RunSpec& spec)
 {
-  nn::NetworkOptions options;
+  model::ModelOptions options;
   options.model = spec.model.name;
   options.layers = spec.model.layers;
-  const auto natural = nn::natural_input(options.model);
+  const auto natural = model::natural_input(options.model);
   options.image = natural.image;
   options.classes = natural.classes;
   if (const auto shape = input_shape_of(spec.data)) {
@@ -35,27 +34,28 @@ std::size_t update_vectors(const OptimizerSpec& optimizer)
   return optimizer.name == "lars" || optimizer.name == "adam" ? 7 : 5;
 }
 
-void use_rate(const RunSpec& spec, const std::vector<nn::LayerDescription>& layers, ComputeModel& model)
+void use_rate(const RunSpec& spec, const model::Model& network, ComputeModel& model)
 {
   const double pass_s = static_cast<double>(model.batch) / spec.train.modelled_rate;
   model.forward_s = modelled_forward_share * pass_s;
   model.backward_s = pass_s - model.forward_s;
-  for (const auto& layer : layers) model.layers.push_back({layer.parameters, 0, (layer.takes_images ? 1 : 2) * layer.flops});
+  for (const auto& layer : network.layers)
+    model.layers.push_back({layer.parameters(), 0, (network.takes_images(layer) ? 1 : 2) * layer.flops()});
 }
 
-void use_profile(const RunSpec& spec, const std::vector<nn::LayerDescription>& layers, ComputeModel& model)
+void use_profile(const RunSpec& spec, const model::Model& network, ComputeModel& model)
 {
   const auto profile = read_compute_profile(spec.train.compute_profile);
   std::map<std::string, double> backward_s;
   for (const auto& layer : profile.layers) backward_s[layer.name] = layer.backward_s;
-  for (const auto& layer : layers) {
+  for (const auto& layer : network.layers) {
     const auto found = backward_s.find(layer.name);
     if (found == backward_s.end())
       throw Error(ErrorKind::recipe,
                   fmt::format("train.compute_profile: {} has no layer {}; was it measured with another network than "
                               "{}?",
                               spec.train.compute_profile, layer.name, spec.model.name));
-    model.layers.push_back({layer.parameters, 0, found->second});
+    model.layers.push_back({layer.parameters(), 0, found->second});
   }
   // Threads beyond those of the profile are taken to help in proportion.
   const double threads = static_cast<double>(spec.resources.threads_per_rank) / static_cast<double>(profile.threads);
@@ -73,8 +73,11 @@ ComputeModel make_compute_model(const RunSpec& spec)
 {
   ComputeModel model{
       .layers = {}, .batch = spec.effective_batch_per_rank(), .update_vectors = update_vectors(spec.optimizer), .factors = {}};
-  const auto layers = nn::describe(nn::build_model(options_of(spec)));
-  spec.train.compute_profile.empty() ? use_rate(spec, layers, model) : use_profile(spec, layers, model);
+  const auto network = model::build_model(options_of(spec));
+  if (spec.train.compute_profile.empty())
+    use_rate(spec, network, model);
+  else
+    use_profile(spec, network, model);
   return model;
 }
 

@@ -21,7 +21,7 @@ SimulatedReplica::SimulatedReplica(const ComputeModel& model, const RankSeat& se
 
 void SimulatedReplica::begin(double epoch)
 {
-  begin_step(model_.factors ? model_.factors->factor(seat_.node, seat_.rank, step() + 1) : 1);
+  begin_step(model_.factors ? model_.factors->factor(seat_.node, seat_.rank, step().number + 1) : 1);
   epoch_ = epoch;
 }
 

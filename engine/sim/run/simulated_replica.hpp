@@ -21,7 +21,12 @@ class SimulatedReplica : public sync::ModelledReplica {
   void begin(double epoch);
 
   sync::BatchLoss compute(sync::GradientListener* listener) override;
-  double epoch() const override { return epoch_; }
+  sync::Step step() const override
+  {
+    auto step = ModelledReplica::step();
+    step.epoch = epoch_;
+    return step;
+  }
 
  private:
   const ComputeModel& model_;

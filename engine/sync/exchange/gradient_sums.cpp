@@ -32,8 +32,8 @@ GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduc
 void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
-  const auto bytes = replica.node_memory() != nullptr ? std::numeric_limits<std::size_t>::max()
-                                                      : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
+  const auto bytes = parts_.node_slices != nullptr ? std::numeric_limits<std::size_t>::max()
+                                                   : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
   buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
@@ -50,7 +50,7 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
   begin_s_ = comm::monotonic_s();
   parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
   try {
-    const bool overlaps = parts_.sync.progress != ProgressMode::none && replica.node_memory() == nullptr;
+    const bool overlaps = parts_.sync.progress != ProgressMode::none && parts_.node_slices == nullptr;
     const auto loss = replica.compute(overlaps ? this : nullptr);
     computed();
     return loss;
@@ -126,9 +126,10 @@ void GradientSums::begin_last(const BatchLoss& loss)
 
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
 {
-  if (replica.node_memory() != nullptr) return update_in_node(loss, loss_place_.has_value(), replica, parts_.comm, clock);
+  if (parts_.node_slices != nullptr)
+    return update_in_node(loss, loss_place_.has_value(), *parts_.node_slices, parts_.comm, clock);
   begin_last(loss);
-  const bool whole = replica.updates_whole();
+  const bool whole = parts_.updates_whole;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     // g <- sum_i g^i
     wait_for(b, clock);
@@ -178,7 +179,7 @@ double GradientSums::mean_loss(PhaseClock& clock)
 double GradientSums::isolated_s(Replica& replica)
 {
   plan(replica);
-  if (auto* memory = replica.node_memory()) return isolated_in_node_s(*memory, parts_.comm);
+  if (parts_.node_slices != nullptr) return isolated_in_node_s(parts_.node_slices->memory(), parts_.comm);
   return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica.gradients().size());
 }
 

@@ -75,9 +75,9 @@ void sum_own_slice(const comm::SharedVectors& memory, const TakeSums& take)
   if (failure) std::rethrow_exception(failure);
 }
 
-double update_in_node(const BatchLoss& loss, bool rounds_loss, Replica& replica, comm::Communicator& comm, PhaseClock& clock)
+double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, comm::Communicator& comm, PhaseClock& clock)
 {
-  auto& memory = *replica.node_memory();
+  auto& memory = slices.memory();
   const auto samples = static_cast<double>(loss.samples);
   meet(memory, {loss.mean * samples, samples}, "waits for the gradients of its node's ranks", comm, clock);
   const double mean = mean_loss(memory, rounds_loss);
@@ -85,9 +85,9 @@ double update_in_node(const BatchLoss& loss, bool rounds_loss, Replica& replica,
   comm.activity().enter(comm::Doing::works, "updates weights");
   const float factor = 1.0F / static_cast<float>(memory.ranks());
   clock.begin_update();
-  replica.begin_slices();
+  slices.begin_update();
   // W <- opt(W, sum_r g^r / R)
-  sum_own_slice(memory, [&](std::size_t begin, std::span<const float> sums) { replica.update_slice(begin, sums, factor); });
+  sum_own_slice(memory, [&](std::size_t begin, std::span<const float> sums) { slices.update_slice(begin, sums, factor); });
   clock.end_update();
 
   meet(memory, {}, "waits for the weights of its node's ranks", comm, clock);

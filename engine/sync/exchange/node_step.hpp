@@ -2,6 +2,7 @@
 // slice.
 #pragma once
 
+#include "engine/comm/allreduce/shared_vectors.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <functional>
@@ -14,6 +15,19 @@ namespace dt::sync {
 // its weights. Equal on all ranks.
 bool shares_weights(const RunSpec& spec, const StrategyParts& parts);
 
+// One copy of the weights for all ranks of a node, of which each rank updates its slice. Each rank has an object of this class.
+class NodeSlices {
+ public:
+  virtual ~NodeSlices() = default;
+  // The memory in which the rank's gradients are its own vector, and the weights the first common vector.
+  virtual comm::SharedVectors& memory() = 0;
+  // Begins the update of a step. Every rank of the node calls it.
+  virtual void begin_update() {}
+  // W <- opt(W, factor x sums) at positions [begin, begin + sums.size()), with the step's learning rate. Several threads may call
+  // it for slices that do not overlap.
+  virtual void update_slice(std::size_t begin, std::span<const float> sums, float factor) = 0;
+};
+
 // Receives sums of gradients at positions [begin, begin + sums.size()). Several threads call it at the same time.
 using TakeSums = std::function<void(std::size_t begin, std::span<const float> sums)>;
 
@@ -21,10 +35,10 @@ using TakeSums = std::function<void(std::size_t begin, std::span<const float> su
 // first-level cache. Long slices are shared among the calling thread's team. Rethrows what `take` throws.
 void sum_own_slice(const comm::SharedVectors& memory, const TakeSums& take);
 
-// W <- opt(W, sum_r g^r / R) over the R ranks that share replica.node_memory(). Call it after Replica::compute(). Returns the
+// W <- opt(W, sum_r g^r / R) over the R ranks that share these slices. Call it after Replica::compute(). Returns the
 // mean loss over the samples of all ranks; `rounds_loss`: the sums of losses are rounded to float32, as when they travel with the
 // gradients.
-double update_in_node(const BatchLoss& loss, bool rounds_loss, Replica& replica, comm::Communicator& comm, PhaseClock& clock);
+double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, comm::Communicator& comm, PhaseClock& clock);
 
 // Seconds that the reduction takes alone, without the update. Collective.
 double isolated_in_node_s(comm::SharedVectors& memory, comm::Communicator& comm);

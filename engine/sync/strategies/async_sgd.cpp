@@ -10,7 +10,7 @@ double AsyncSgd::work(Replica& replica, PhaseClock& clock)
 
   // send g to the servers; W <- the centre, from their answers
   clock.begin_communication();
-  servers().exchange(request(replica, replica.learning_rate()), replica.gradients(), replica.weights());
+  servers().exchange(request(replica, replica.step().learning_rate), replica.gradients(), replica.weights());
   clock.end_communication();
   return loss.mean;
 }

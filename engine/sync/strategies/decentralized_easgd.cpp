@@ -30,7 +30,7 @@ double DecentralizedEasgd::step(Replica& replica, PhaseClock& clock)
   const BatchLoss loss = replica.compute();
   // W <- opt(W, g)
   if (after) update(replica, clock);
-  if (is_exchange(parts_.sync, replica.step())) exchange(replica, clock);
+  if (is_exchange(parts_.sync, replica.step().number)) exchange(replica, clock);
   if (!after) update(replica, clock);
   return loss.mean;
 }
@@ -46,7 +46,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
 {
   // d <- alpha (W - Wc); W <- W - d
   clock.begin_update();
-  split_off_difference(difference_, replica.weights(), centre_, elastic_rate(parts_.sync, replica.learning_rate()));
+  split_off_difference(difference_, replica.weights(), centre_, elastic_rate(parts_.sync, replica.step().learning_rate));
   clock.end_update();
 
   // d <- sum_i d^i

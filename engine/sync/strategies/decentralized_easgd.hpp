@@ -13,7 +13,7 @@ class DecentralizedEasgd : public Strategy {
   void start(Replica& replica) override;
   // Returns the loss of this rank's batch, because every rank trains its own model.
   double step(Replica& replica, PhaseClock& clock) override;
-  bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step()); }
+  bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step().number); }
   // The replicas of the centre are equal, because all ranks add the same sum.
   std::vector<StrategyState> state() override { return {{"centre", centre_, false}}; }
   bool replicated() const override { return false; }

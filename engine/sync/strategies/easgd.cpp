@@ -19,8 +19,8 @@ void Easgd::start(Replica& replica)
 
 double Easgd::work(Replica& replica, PhaseClock& clock)
 {
-  const bool exchanges = is_exchange(parts().sync, replica.step());
-  const float alpha = elastic_rate(parts().sync, replica.learning_rate());
+  const bool exchanges = is_exchange(parts().sync, replica.step().number);
+  const float alpha = elastic_rate(parts().sync, replica.step().learning_rate);
 
   // g <- gradient of the loss at W over this worker's batch
   comm().activity().enter(comm::Doing::works, "computes gradients");
@@ -57,22 +57,22 @@ void Easgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::s
 
 void Easgd::serve(Replica& replica, PhaseClock& clock)
 {
-  if (!is_exchange(parts().sync, replica.step())) return;
+  if (!is_exchange(parts().sync, replica.step().number)) return;
   const auto part = servers().part();
   const auto centre = values_at(replica.weights(), part);
-  const auto weights = replica.gradients(); // a server has no gradients, so this buffer receives the worker's W^i
+  received_.grow(replica.weights().size());
 
   for (std::int64_t turn = 0; turn < workers(); ++turn) {
     // receive W^i from the worker; send it the centre
     clock.begin_communication();
     const Request request = next(turn);
-    servers().receive(request, weights);
+    servers().receive(request, received_);
     servers().answer(request, replica.weights());
     clock.end_communication();
 
     // centre <- centre + alpha (W^i - centre), with alpha of the worker's step
     clock.begin_update();
-    pull_centre(centre, values_at(weights, part), static_cast<float>(request.rate));
+    pull_centre(centre, values_at(std::span(received_), part), static_cast<float>(request.rate));
     log().add(request);
     clock.end_update();
   }

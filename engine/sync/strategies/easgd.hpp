@@ -30,6 +30,7 @@ class Easgd : public ServedStrategy {
  private:
   bool after_;
   comm::Floats centre_, difference_; // only on a worker; empty on a server
+  comm::Floats received_;            // only on a server, from its first exchange on: the weights of the worker that it serves
 };
 
 } // namespace dt::sync

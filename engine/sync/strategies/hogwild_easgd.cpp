@@ -28,7 +28,7 @@ void HogwildEasgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha,
 
 void HogwildEasgd::serve(Replica& replica, PhaseClock& clock)
 {
-  if (!is_exchange(parts().sync, replica.step())) return;
+  if (!is_exchange(parts().sync, replica.step().number)) return;
   clock.begin_communication();
   server_->serve(workers(), servers(), log());
   clock.end_communication();

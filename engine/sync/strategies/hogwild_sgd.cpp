@@ -24,7 +24,7 @@ double HogwildSgd::work(Replica& replica, PhaseClock& clock)
   clock.begin_update();
   log_shared_update(replica);
   // centre <- centre - eta g; other workers may do the same concurrently
-  apply_without_lock(replica, {0, centre.size()}, centre, replica.gradients(), replica.learning_rate());
+  apply_without_lock(replica, {0, centre.size()}, centre, replica.gradients(), replica.step().learning_rate);
   // W <- centre
   read_without_lock(centre, replica.weights());
   clock.end_update();

@@ -19,8 +19,14 @@ StrategyParts parts_of_node(const StrategyParts& parts, comm::Communicator& node
 {
   const auto ranks = static_cast<std::size_t>(node.size());
   const comm::Topology topology{std::vector<int>(ranks, 0), std::vector<int>(ranks, 0)};
-  return {parts.sync,  node,          topology,           make_roles(parts.sync, topology, node.rank()),
-          parts.cache, parts.threads, parts.oversubscribe};
+  return {.sync = parts.sync,
+          .comm = node,
+          .topology = topology,
+          .roles = make_roles(parts.sync, topology, node.rank()),
+          .cache = parts.cache,
+          .threads = parts.threads,
+          .oversubscribe = parts.oversubscribe,
+          .updates_whole = parts.updates_whole};
 }
 
 } // namespace

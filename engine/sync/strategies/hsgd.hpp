@@ -26,7 +26,7 @@ class Hsgd : public Strategy {
 
  private:
   // Whether the nodes make steps independently between two exchanges.
-  bool ends_node_period(const Replica& replica) const { return replica.step() % parts_.sync.node_period == 0; }
+  bool ends_node_period(const Replica& replica) const { return replica.step().number % parts_.sync.node_period == 0; }
   bool has_levels() const { return parts_.sync.node_period > 1 && parts_.topology.nodes() > 1; }
   void average_nodes(Replica& replica, PhaseClock& clock);
 

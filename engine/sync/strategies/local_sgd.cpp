@@ -31,12 +31,12 @@ void LocalSgd::start(Replica& replica)
 
 bool LocalSgd::meets(const Replica& replica) const
 {
-  return replica.epoch() < parts_.sync.local_start || is_exchange(parts_.sync, replica.step());
+  return replica.step().epoch < parts_.sync.local_start || is_exchange(parts_.sync, replica.step().number);
 }
 
 double LocalSgd::step(Replica& replica, PhaseClock& clock)
 {
-  if (replica.epoch() < parts_.sync.local_start) {
+  if (replica.step().epoch < parts_.sync.local_start) {
     const BatchLoss loss = sums_.compute(replica, clock);
     return sums_.update(loss, replica, clock);
   }
@@ -47,7 +47,7 @@ double LocalSgd::step(Replica& replica, PhaseClock& clock)
   clock.begin_update();
   replica.update();
   clock.end_update();
-  if (is_exchange(parts_.sync, replica.step())) average(replica, clock);
+  if (is_exchange(parts_.sync, replica.step().number)) average(replica, clock);
   return loss.mean;
 }
 

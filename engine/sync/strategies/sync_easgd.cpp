@@ -54,7 +54,7 @@ void SyncEasgd::start(Replica& replica)
 
 double SyncEasgd::step(Replica& replica, PhaseClock& clock)
 {
-  const bool exchanges = is_exchange(parts_.sync, replica.step());
+  const bool exchanges = is_exchange(parts_.sync, replica.step().number);
   // (b) the centre to all ranks, (c) sum_i W^i: both use weights from before the step, so they may run during (a)
   if (exchanges && beside_) begin_exchange(replica, clock);
   // (a) g^i <- gradient of the loss at W^i over rank i's batch
@@ -124,7 +124,7 @@ void SyncEasgd::end_exchange(PhaseClock& clock)
 
 void SyncEasgd::average(Replica& replica, PhaseClock& clock)
 {
-  const float alpha = elastic_rate(parts_.sync, replica.learning_rate());
+  const float alpha = elastic_rate(parts_.sync, replica.step().learning_rate);
   clock.begin_update();
   pull_worker(replica.weights(), centre_, alpha);
   if (allreduce_ || parts_.comm.is_root())

@@ -25,7 +25,7 @@ class SyncEasgd : public Strategy {
   void start(Replica& replica) override;
   // Returns the loss of this rank's batch, because every rank trains its own model.
   double step(Replica& replica, PhaseClock& clock) override;
-  bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step()); }
+  bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step().number); }
   // Form 1: only rank 0's buffer is the centre; the other ranks overwrite theirs before they read it. Forms 2 and 3: all are
   // equal.
   std::vector<StrategyState> state() override { return {{"centre", centre_, false}}; }

@@ -23,14 +23,14 @@ std::string explanation(const std::string& latest)
 
 JobOverseer::JobOverseer(Options options) : options_(std::move(options)), written_s_(comm::monotonic_s()) {}
 
-Overseer::Wish JobOverseer::wish()
+Overseer::Request JobOverseer::request()
 {
   const int signal = signal_.load(std::memory_order_relaxed);
-  Wish wish{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
-  if (!options_.is_root) return wish;
-  wish.cancel = cancelled_.load(std::memory_order_relaxed);
-  wish.checkpoint = options_.checkpoint_every_s > 0 && comm::monotonic_s() - written_s_ >= options_.checkpoint_every_s;
-  return wish;
+  Request request{.time_limit = signal == SIGUSR1, .preemption = signal == SIGTERM};
+  if (!options_.is_root) return request;
+  request.cancel = cancelled_.load(std::memory_order_relaxed);
+  request.checkpoint = options_.checkpoint_every_s > 0 && comm::monotonic_s() - written_s_ >= options_.checkpoint_every_s;
+  return request;
 }
 
 bool JobOverseer::is_cancelled()
@@ -40,7 +40,7 @@ bool JobOverseer::is_cancelled()
          (cancelled_.load(std::memory_order_relaxed) || std::filesystem::exists(options_.attempt.cancel(), ignored));
 }
 
-void JobOverseer::checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed)
+void JobOverseer::checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request& agreed)
 {
   if (!options_.is_root) return snapshot.save(nullptr);
   try {

@@ -1,4 +1,4 @@
-// JobOverseer: turns signals and orders into wishes to stop, and writes the job's checkpoints.
+// JobOverseer: turns signals and orders into requests to stop, and writes the job's checkpoints.
 #pragma once
 
 #include "engine/train/loop/overseer.hpp"
@@ -17,20 +17,20 @@ class JobOverseer : public Overseer {
   };
   explicit JobOverseer(Options options);
 
-  // This rank's wish from its signals; on rank 0 also from cancellation and from the time since the last checkpoint.
-  Wish wish() override;
+  // This rank's request from its signals; on rank 0 also from cancellation and from the time since the last checkpoint.
+  Request request() override;
   // On rank 0: whether cancel() was called or the file `cancel` exists. False on the other ranks.
   bool is_cancelled() override;
   // Writes checkpoints/step-<n>.h5, keeps the last two, and reports it on stdout. A failed write is reported on stderr (for
   // periodic checkpoints only once) and loses only this checkpoint.
-  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& agreed) override;
+  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request& agreed) override;
 
   // Path of the latest checkpoint of this attempt or an earlier one.
   std::string last_checkpoint() const override;
 
-  // Makes the next wish a stop because of this signal; the last signal counts. May be called from any thread.
+  // Makes the next request a stop because of this signal; the last signal counts. May be called from any thread.
   void told_to_stop(int signal) { signal_.store(signal, std::memory_order_relaxed); }
-  // Makes the next wish a cancellation. May be called from any thread.
+  // Makes the next request a cancellation. May be called from any thread.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   // File name of the latest checkpoint of this attempt; empty if there is none.
   std::string latest_checkpoint() const;

@@ -5,8 +5,7 @@
 #include "core/memory.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/text.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 #include "engine/optim/optimizer.hpp"
 
 #include <optional>
@@ -33,7 +32,7 @@ std::vector<std::string> lines_of(const ModelReportOptions& options)
 // Sets the requested images and classes, otherwise the model's natural ones.
 void set_input(nn::NetworkOptions& network, const ModelReportOptions& options)
 {
-  const auto natural = nn::natural_input(network.model);
+  const auto natural = model::natural_input(network.model);
   network.image = natural.image;
   network.classes = options.classes > 0 ? options.classes : natural.classes;
   if (options.image.empty()) return;
@@ -45,55 +44,49 @@ void set_input(nn::NetworkOptions& network, const ModelReportOptions& options)
 
 struct Report {
   nn::NetworkOptions options;
-  std::vector<nn::LayerDescription> layers;
-  std::string logits;                                      // the layer whose output the softmax takes
-  std::vector<std::pair<std::string, double>> auxiliary{}; // layers whose softmax loss counts too in training, with its weight
+  model::Model model;
   std::optional<nn::MemoryNeed> memory{};
 };
 
-Report report_of(const nn::NetworkOptions& options)
-{
-  const auto model = nn::build_model(options);
-  Report report{options, describe(model), source_of(model, model.logits)};
-  for (const auto& [logits, weight] : model.auxiliary) report.auxiliary.emplace_back(source_of(model, logits), weight);
-  return report;
-}
-
 // The layer's attributes; for a batch norm also the rate at which the optimizer moves its running statistics.
-Json attributes_json(const nn::LayerDescription& layer)
+Json attributes_json(const model::Layer& layer)
 {
   Json attributes = Json::object();
-  for (const auto& [name, value] : layer.attributes)
+  for (const auto& [name, value] : layer.attributes())
     attributes[name] = std::visit([](auto content) { return Json(content); }, value);
-  if (layer.kind == "batch norm") attributes["momentum"] = optim::statistic_rate;
+  if (layer.is<model::BatchNormSpec>()) attributes["momentum"] = optim::statistic_rate;
   return attributes;
 }
 
-Json layer_json(const nn::LayerDescription& layer)
+Json layer_json(const model::Model& model, const model::Layer& layer)
 {
-  Json inputs = Json::array();
-  for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
+  Json inputs = Json::array(), sources = Json::array(); // sources: for each input the layer that makes it, or "images"
+  for (const auto& input : layer.inputs) {
+    inputs.push_back(to_text(input.shape));
+    sources.push_back(model.source_of(input));
+  }
   return {{"name", layer.name},
-          {"kind", layer.kind},
+          {"kind", layer.kind()},
           {"attributes", attributes_json(layer)},
-          {"from", layer.sources},
+          {"from", sources},
           {"inputs", inputs},
-          {"output", to_text(layer.output)},
-          {"parameters", layer.parameters},
-          {"flops", layer.flops}};
+          {"output", to_text(layer.output.shape)},
+          {"parameters", layer.parameters()},
+          {"flops", layer.flops()}};
 }
 
 Json json_of(const Report& report)
 {
-  const auto totals = nn::totals_of(report.layers);
+  const auto totals = report.model.totals();
   Json layers = Json::array(), auxiliary = Json::array();
-  for (const auto& [logits, weight] : report.auxiliary) auxiliary.push_back({{"logits", logits}, {"weight", weight}});
-  for (const auto& layer : report.layers) layers.push_back(layer_json(layer));
+  for (const auto& [logits, weight] : report.model.auxiliary)
+    auxiliary.push_back({{"logits", report.model.source_of(logits)}, {"weight", weight}});
+  for (const auto& layer : report.model.layers) layers.push_back(layer_json(report.model, layer));
   Json json{{"model", report.options.model},
             {"image", to_text(report.options.image)},
             {"classes", report.options.classes},
             {"layers", layers},
-            {"logits", report.logits},
+            {"logits", report.model.source_of(report.model.logits)},
             {"auxiliary", auxiliary},
             {"parameters", totals.parameters},
             {"weight_bytes", totals.parameters * 4},
@@ -111,13 +104,13 @@ void print_text(const Report& report)
 {
   fmt::print("{}, images of {}, {} classes\n\n", report.options.model, to_text(report.options.image), report.options.classes);
   fmt::print("{:<28} {:<22} {:>24} {:>14} {:>12} {:>9}\n", "layer", "kind", "input", "output", "parameters", "MFLOP");
-  for (const auto& layer : report.layers) {
+  for (const auto& layer : report.model.layers) {
     std::vector<std::string> inputs;
-    for (const auto& shape : layer.inputs) inputs.push_back(to_text(shape));
-    fmt::print("{:<28} {:<22} {:>24} {:>14} {:>12} {:>9.2f}\n", layer.name, layer.kind, join(inputs, " "), to_text(layer.output),
-               layer.parameters, layer.flops / 1e6);
+    for (const auto& input : layer.inputs) inputs.push_back(to_text(input.shape));
+    fmt::print("{:<28} {:<22} {:>24} {:>14} {:>12} {:>9.2f}\n", layer.name, layer.kind(), join(inputs, " "),
+               to_text(layer.output.shape), layer.parameters(), layer.flops() / 1e6);
   }
-  const auto totals = nn::totals_of(report.layers);
+  const auto totals = report.model.totals();
   fmt::print("\n{} parameters ({:.1f} MB), {:.3f} GFLOP forward and {:.3f} a training step for each sample\n", totals.parameters,
              static_cast<double>(totals.parameters) * 4e-6, totals.forward_flops / 1e9, totals.step_flops / 1e9);
   if (report.memory)
@@ -147,7 +140,7 @@ nn::NetworkOptions network_options(const ModelReportOptions& options)
 int report_model(const ModelReportOptions& options)
 {
   const auto network = network_options(options);
-  auto report = report_of(network);
+  Report report{network, model::build_model(nn::model_options(network))};
   if (options.batch > 0) report.memory = nn::Network(network).memory();
   if (options.json)
     fmt::print("{}\n", json_of(report).dump());

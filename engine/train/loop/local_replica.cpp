@@ -66,7 +66,7 @@ std::unique_ptr<optim::Optimizer> LocalReplica::make_optimizer(const RunSpec& sp
   require_memory_beside(spec, network_);
   auto optimizer = optim::make_optimizer(spec.optimizer, network_.weights().size(), segments_of(network_, spec.optimizer),
                                          optim::velocity_of(spec.sync.strategy));
-  if (node_memory_) optimizer->keep_buffers_in(node_memory_->commons().subspan(1));
+  if (node_memory_) optimizer->elementwise()->keep_buffers_in(node_memory_->commons().subspan(1));
   return optimizer;
 }
 

@@ -103,7 +103,10 @@ double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part,
   const double loss = network.forward_backward(images, labels, &times, ready);
   if (!is_last) {
     const double computed_s = comm::monotonic_s();
-    part == 0 ? void(std::ranges::copy(network.gradients(), sum_.begin())) : add_to_sum();
+    if (part == 0)
+      std::ranges::copy(network.gradients(), sum_.begin());
+    else
+      add_to_sum();
     sums_s += comm::monotonic_s() - computed_s;
   }
   slept_s += modelled.sleep_until_end();
@@ -163,7 +166,7 @@ void NetworkReplica::step_rule(Range range, std::span<float> weights, std::span<
 void NetworkReplica::update_slice(std::size_t begin, std::span<const float> sums, float factor)
 {
   require_finite(sums);
-  parts_.optimizer.step_slice(weights(), begin, sums, step_.learning_rate, unscaled(factor));
+  parts_.optimizer.elementwise()->step_slice(weights(), begin, sums, step_.learning_rate, unscaled(factor));
 }
 
 void NetworkReplica::require_finite(std::span<const float> gradients) const

@@ -5,6 +5,7 @@
 #include "engine/data/reading/loader.hpp"
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/train/loop/step_timer.hpp"
 
@@ -25,7 +26,7 @@ class Diverged : public Error {
   using Error::Error;
 };
 
-class NetworkReplica : public sync::Replica {
+class NetworkReplica : public sync::Replica, private sync::NodeSlices {
  public:
   // References must outlive the replica. It reports input, forward and backward times to the timer.
   struct Parts {
@@ -40,12 +41,10 @@ class NetworkReplica : public sync::Replica {
   };
   explicit NetworkReplica(const Parts& parts);
 
-  // The current step: its number, its learning rate, and the epochs completed before it.
-  struct Step {
-    std::int64_t number = 0; // from 1
-    double learning_rate = 0, epoch = 0;
-  };
-  void begin_step(const Step& step) { step_ = step; }
+  void begin_step(const sync::Step& step) { step_ = step; }
+  // The weights that the ranks of this node share; null: they are this rank's alone. If not null, steps are made with these
+  // slices, not with update().
+  sync::NodeSlices* node_slices() { return parts_.node_memory != nullptr ? this : nullptr; }
 
   std::span<float> weights() override { return parts_.network.weights(); }
   std::span<float> gradients() override { return parts_.network.gradients(); }
@@ -56,17 +55,14 @@ class NetworkReplica : public sync::Replica {
   using sync::Replica::update;
   // Throws a run error if gradients of a scaled loss are NaN or infinite.
   void update(Range range, float gradient_factor) override;
-  bool updates_whole() const override { return parts_.optimizer.needs_whole(); }
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
-  comm::SharedVectors* node_memory() override { return parts_.node_memory; }
-  void begin_slices() override { parts_.optimizer.begin_slices(); }
-  // Throws like update().
-  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override;
-  std::int64_t step() const override { return step_.number; }
-  double learning_rate() const override { return step_.learning_rate; }
-  double epoch() const override { return step_.epoch; }
+  sync::Step step() const override { return step_; }
 
  private:
+  comm::SharedVectors& memory() override { return *parts_.node_memory; }
+  void begin_update() override { parts_.optimizer.elementwise()->begin_slices(); }
+  // Throws like update().
+  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override;
   const data::Batch& read_batch();
   double compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener);
   void add_to_sum();
@@ -81,7 +77,7 @@ class NetworkReplica : public sync::Replica {
   Parts parts_;
   std::vector<float> sum_; // packed sum of gradients of the batch's earlier micro-batches
   std::vector<Range> tensors_;
-  Step step_;
+  sync::Step step_;
 };
 
 } // namespace dt::train

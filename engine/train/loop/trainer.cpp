@@ -20,9 +20,11 @@ std::string hash_of(std::span<const float> weights)
   return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-sync::StrategyParts parts_of_size(sync::StrategyParts parts, std::size_t packed_bytes)
+sync::StrategyParts parts_for(LocalReplica& local, const RunSpec& spec, sync::StrategyParts parts)
 {
-  parts.packed_bytes = packed_bytes;
+  parts.packed_bytes = local.network().weights().size_bytes();
+  parts.updates_whole = spec.optimizer.clip_norm > 0;
+  parts.node_slices = local.replica().node_slices();
   return parts;
 }
 
@@ -49,25 +51,42 @@ TrainingError::TrainingError(const Error& cause, std::int64_t step)
 {
 }
 
-Trainer::Trainer(const Options& options, comm::Communicator& comm)
-    : options_(options), resumed_(options.resumed.value_or(TrainingProgress{})), comm_(comm),
-      parts_(made(sync::make_parts(options.spec, comm, options.cache), "topology")),
-      sources_(made(data::open_sources(options.spec.data, options.data_folder, options.spec.train.seed), "data set")),
-      plan_(make_plan(options.spec, sources_.train->size())), clock_(resumed_),
+Trainer::Preparation Trainer::prepare(const Options& options, comm::Communicator& comm)
+{
+  const auto& spec = options.spec;
+  const auto end_phase = [start = options.start](const char* phase) {
+    if (start != nullptr) start->end(phase);
+  };
+  auto parts = sync::make_parts(spec, comm, options.cache);
+  end_phase("topology");
+  auto sources = data::open_sources(spec.data, options.data_folder, spec.train.seed);
+  end_phase("data set");
+  const auto plan = make_plan(spec, sources.train->size());
+  auto algorithms = choose_algorithms(spec.train, network_options(spec, *sources.train, plan.micro_batch, comm.rank()),
+                                      {options.recorded_algorithms, options.cache}, comm);
+  end_phase("algorithms");
+  return {std::move(parts), std::move(sources), plan, std::move(algorithms)};
+}
+
+Trainer::Trainer(const Options& options, comm::Communicator& comm) : Trainer(options, comm, prepare(options, comm)) {}
+
+Trainer::Trainer(const Options& options, comm::Communicator& comm, Preparation prepared)
+    : options_(options), resumed_(options.resumed.value_or(TrainingProgress{})), comm_(comm), parts_(std::move(prepared.parts)),
+      sources_(std::move(prepared.sources)), plan_(prepared.plan), clock_(resumed_),
       measurement_(measurement_options(options.spec, plan_, resumed_), parts_.roles, comm), timer_(&comm),
-      chosen_algorithms_(made(choose_algorithms(options.spec.train,
-                                                network_options(options.spec, *sources_.train, plan_.micro_batch, comm.rank()),
-                                                {options.recorded_algorithms, options.cache}, comm),
-                              "algorithms")),
+      chosen_algorithms_(std::move(prepared.algorithms)),
       local_({options.spec, plan_, *sources_.train, parts_, chosen_algorithms_.algorithms, timer_}, resumed_.step),
-      learning_rate_(made(optim::LearningRate(options.spec.optimizer, plan_.epochs, options.spec.workers()), "network")),
-      strategy_(made(sync::make_strategy(parts_of_size(parts_, local_.network().weights().size_bytes())), "strategy")),
-      evaluations_({local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
-                   options.spec, resumed_),
-      snapshot_({local_.network(), local_.optimizer(), *strategy_, comm, &evaluations_.consensus()}),
+      learning_rate_(options.spec.optimizer, plan_.epochs, options.spec.workers()),
       agreement_({strategy_row(options.spec.sync.strategy).is_asynchronous, resumed_.step}, clock_, comm), timeline_(comm),
       step_(resumed_.step)
 {
+  end_start_phase("network");
+  strategy_ = sync::make_strategy(parts_for(local_, options.spec, parts_));
+  end_start_phase("strategy");
+  evaluations_.emplace(
+      Evaluations::Parts{local_.network(), *sources_.test, {local_.replica(), *strategy_, parts_.roles, comm}, timer_, clock_},
+      options.spec, resumed_);
+  snapshot_.emplace(Snapshot::Parts{local_.network(), local_.optimizer(), *strategy_, comm, &evaluations_->consensus()});
   require_fixed_algorithms(options.spec.train, algorithms());
   result_.final_loss = if_measured(resumed_.loss);
   result_.choice_s = chosen_algorithms_.seconds;
@@ -126,7 +145,7 @@ void Trainer::start(Observer& observer)
   local_.require_equal_layouts();
   if (resumed_.step == 0 && !options_.spec.train.start_from.empty()) begin_from_file(observer);
   strategy_->start(local_.replica());
-  if (resumed_.step > 0) snapshot_.load(options_.checkpoint);
+  if (resumed_.step > 0) snapshot_->load(options_.checkpoint);
   end_start_phase("first weights");
   if (options_.spec.train.trace) timeline_.begin();
   observer.planned(plan_.steps);
@@ -146,7 +165,7 @@ void Trainer::begin_from_file(Observer& observer)
   const bool takes_buffers = optim::velocity_of(spec.sync.strategy) == optim::Velocity::of_gradients;
   if (comm_.is_root())
     start = read_start(spec.train.start_from, local_.network().parameters(), takes_buffers ? spec.optimizer.name : "");
-  snapshot_.begin(start ? &*start : nullptr);
+  snapshot_->begin(start ? &*start : nullptr);
   if (!start) return;
   result_.facts["started_from"] = start->origin;
   observer.started_from(start->origin);
@@ -154,20 +173,20 @@ void Trainer::begin_from_file(Observer& observer)
 
 void Trainer::train(Observer& observer, Overseer& overseer)
 {
-  while (!is_done() && !agreement_.wish().stops()) {
+  while (!is_done() && !agreement_.request().stops()) {
     step(observer);
     if (plan_.evaluates_after(step_)) evaluate(observer);
-    if (!is_done() && agreement_.is_due(step_)) agreement_.look(step_, overseer, [&] { write_checkpoint(overseer); });
+    if (!is_done() && agreement_.is_due(step_)) agreement_.check(step_, overseer, [&] { write_checkpoint(overseer); });
   }
   agreement_.end();
-  if (is_done()) evaluations_.require_finite();
+  if (is_done()) evaluations_->require_finite();
   if (is_done() && options_.spec.train.final_checkpoint) write_checkpoint(overseer);
 }
 
 // All ranks stop at the same step, because they all reach the target accuracy at the same evaluation.
 bool Trainer::is_done() const
 {
-  return step_ >= plan_.steps || (options_.spec.train.stop_at_target && evaluations_.reached_target());
+  return step_ >= plan_.steps || (options_.spec.train.stop_at_target && evaluations_->reached_target());
 }
 
 void Trainer::step(Observer& observer)
@@ -199,7 +218,7 @@ void Trainer::step(Observer& observer)
 
 void Trainer::evaluate(Observer& observer)
 {
-  const auto found = evaluations_.evaluate(step_, plan_.epoch_after(step_));
+  const auto found = evaluations_->evaluate(step_, plan_.epoch_after(step_));
   measurement_.add_evaluation(found.eval_s);
   observer.evaluation(found);
 }
@@ -225,7 +244,7 @@ void Trainer::write_checkpoint(Overseer& overseer)
     timer_.enter(comm::Doing::works, "writes a checkpoint");
   else
     timer_.enter(comm::Doing::waits, "waits for rank 0 to write a checkpoint");
-  overseer.checkpoint(progress(), snapshot_, agreement_.wish());
+  overseer.checkpoint(progress(), *snapshot_, agreement_.request());
   comm_.barrier();
   const double end_s = comm::monotonic_s();
   clock_.add_checkpoint(end_s - begin_s);
@@ -237,7 +256,7 @@ TrainingProgress Trainer::progress()
 {
   const double wall_s = clock_.wall_s(); // before this rank waits for the others in totals()
   const auto measured = measurement_.totals();
-  const auto& scores = evaluations_.scores();
+  const auto& scores = evaluations_->scores();
   return {.step = step_,
           .seed = options_.spec.train.seed,
           .epoch = plan_.epoch_after(step_),
@@ -260,7 +279,7 @@ TrainingProgress Trainer::progress()
 // Samples of all ranks that another sample replaced, on every rank. Collective.
 std::int64_t Trainer::replaced_samples()
 {
-  std::array sum{static_cast<double>(local_.replaced_samples() + evaluations_.replaced_samples())};
+  std::array sum{static_cast<double>(local_.replaced_samples() + evaluations_->replaced_samples())};
   comm_.sum_record(sum);
   return static_cast<std::int64_t>(sum[0]);
 }
@@ -270,14 +289,14 @@ RunResult Trainer::finish()
 {
   result_.wall_s = clock_.wall_s();
   measurement_.end();
-  evaluations_.fill(result_);
+  evaluations_->fill(result_);
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
   result_.parameters = local_.network().parameter_count();
   result_.replaced_samples = replaced_samples();
   result_.weights_hash = hash_of(plain_weights());
   measurement_.fill(result_, strategy_->staleness());
-  result_.samples_to_accuracy = evaluations_.scores().steps_to_accuracy * plan_.global_batch;
+  result_.samples_to_accuracy = evaluations_->scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
   for (const auto& [name, fact] : lasting_facts()) result_.facts[name] = fact;
   measure_alone();

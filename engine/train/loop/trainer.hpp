@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/strategy.hpp"
-#include "engine/train/agreement/wish_agreement.hpp"
+#include "engine/train/agreement/request_agreement.hpp"
 #include "engine/train/evaluation/evaluations.hpp"
 #include "engine/train/loop/chosen_algorithms.hpp"
 #include "engine/train/loop/local_replica.hpp"
@@ -51,11 +51,11 @@ class Trainer {
   // Collective.
   Trainer(const Options& options, comm::Communicator& comm);
 
-  // Trains to the end. The result is complete only on rank 0. Empty if the overseers' wishes stopped the training earlier.
+  // Trains to the end. The result is complete only on rank 0. Empty if the overseers' requests stopped the training earlier.
   // Collective.
   std::optional<RunResult> run(Observer& observer, Overseer& overseer);
-  // The wishes of all ranks at the time when the training stopped early.
-  const Overseer::Wish& stopped_by() const { return agreement_.wish(); }
+  // The requests of all ranks at the time when the training stopped early.
+  const Overseer::Request& stopped_by() const { return agreement_.request(); }
 
   // This rank's current weights, in plain order.
   std::vector<float> plain_weights() const { return local_.network().plain_weights(); }
@@ -76,14 +76,17 @@ class Trainer {
   }
 
  private:
+  // What is made before the network: each a phase of the start.
+  struct Preparation {
+    sync::StrategyParts parts;
+    data::Sources sources;
+    TrainingPlan plan;
+    ChosenAlgorithms algorithms;
+  };
+  static Preparation prepare(const Options& options, comm::Communicator& comm);
+  Trainer(const Options& options, comm::Communicator& comm, Preparation prepared);
   void start(Observer& observer);
   void end_start_phase(const char* phase);
-  // Passes on a part of the trainer whose making was a phase of the start.
-  template<class Part> Part made(Part part, const char* phase)
-  {
-    end_start_phase(phase);
-    return part;
-  }
   void tell_start(Observer& observer);
   void begin_from_file(Observer& observer);
   void train(Observer& observer, Overseer& overseer);
@@ -110,10 +113,10 @@ class Trainer {
   ChosenAlgorithms chosen_algorithms_;
   LocalReplica local_;
   optim::LearningRate learning_rate_;
-  std::unique_ptr<sync::Strategy> strategy_;
-  Evaluations evaluations_;
-  Snapshot snapshot_;
-  WishAgreement agreement_;
+  std::unique_ptr<sync::Strategy> strategy_; // this and the next two are always set
+  std::optional<Evaluations> evaluations_;
+  std::optional<Snapshot> snapshot_;
+  RequestAgreement agreement_;
   Timeline timeline_;
   std::int64_t step_; // the current step, or the last completed one
   RunResult result_;  // final_loss and facts grow during the training; finish() fills in the rest

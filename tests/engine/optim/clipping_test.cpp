@@ -43,12 +43,7 @@ TEST_CASE("what is clipped is the mean over ranks, not their sum")
   CHECK(step_of(clipping(1), {6, 0, 0, 8}, 0.5F) == std::vector<float>{-0.6F, 0, 0, -0.8F});
 }
 
-TEST_CASE("clip_norm 0 clips nothing")
-{
-  CHECK(step_of(clipping(0), {3e9F, 0, 0, 0}) == std::vector<float>{-3e9F, 0, 0, 0});
-  CHECK_FALSE(make_optimizer(clipping(0), 4, {})->needs_whole());
-  CHECK(make_optimizer(clipping(1), 4, {})->needs_whole());
-}
+TEST_CASE("clip_norm 0 clips nothing") { CHECK(step_of(clipping(0), {3e9F, 0, 0, 0}) == std::vector<float>{-3e9F, 0, 0, 0}); }
 
 TEST_CASE("statistics are neither part of the length nor clipped")
 {

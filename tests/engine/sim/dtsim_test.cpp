@@ -21,6 +21,12 @@ constexpr double megabytes = 16.777216, per_s = 125; // 1 Gbit/s
 
 } // namespace
 
+TEST_CASE("dtsim links no oneDNN")
+{
+  const auto libraries = dt::run_command({"ldd", DTCTL_BINARY_DIR "/bin/dtsim"}).out;
+  CHECK_THAT(libraries, Contains("libsimgrid") && !Contains("libdnnl"));
+}
+
 TEST_CASE("without latency, ring and halving-doubling take the time of a bandwidth-optimal allreduce")
 {
   const auto optimal_s = [](int nodes) { return 2 * megabytes / per_s * (nodes - 1) / nodes; };

@@ -1,6 +1,7 @@
 // A replica of many tensors of different sizes with padding between them, whose gradients differ by rank, step and place.
 #pragma once
 
+#include "engine/sync/exchange/node_step.hpp"
 #include "engine/sync/replica.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace dt::sync::test {
 
 // g = (w - target) / 4, target by rank, step and place; plain SGD, or momentum 0.5. Loss: rank + step / 8, of rank + 1 samples.
-class ManyTensors : public Replica {
+class ManyTensors : public Replica, private NodeSlices {
  public:
   explicit ManyTensors(int rank, float momentum = 0, bool padding = true) : rank_(rank), momentum_(momentum)
   {
@@ -37,12 +38,8 @@ class ManyTensors : public Replica {
     gradients_ = memory.own();
     memory_ = &memory;
   }
-  comm::SharedVectors* node_memory() override { return memory_; }
-  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override
-  {
-    const Range slice{begin, begin + sums.size()};
-    step_rule(values_at(velocity_, slice), values_at(weights_, slice), sums, rate * factor);
-  }
+  // Null: they do not live there.
+  NodeSlices* node_slices() { return memory_ != nullptr ? this : nullptr; }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
   std::span<const Range> tensors() override { return tensors_; }
@@ -64,9 +61,8 @@ class ManyTensors : public Replica {
   {
     rule(range, weights, gradients, static_cast<float>(learning_rate));
   }
-  std::int64_t step() const override { return number; }
-  double learning_rate() const override { return static_cast<double>(rate); }
-  double epoch() const override { return static_cast<double>(number - 1) / 4; } // 4 steps an epoch
+  // 4 steps an epoch.
+  Step step() const override { return {number, static_cast<double>(rate), static_cast<double>(number - 1) / 4}; }
 
   std::vector<float> velocity() const { return {velocity_.begin(), velocity_.end()}; }
   void set_velocity(const std::vector<float>& values) { std::copy(values.begin(), values.end(), velocity_.begin()); }
@@ -75,6 +71,12 @@ class ManyTensors : public Replica {
   static constexpr std::array<std::size_t, 12> sizes{5, 64, 1000, 16, 33, 1, 300, 2048, 7, 120, 31, 10};
 
  private:
+  comm::SharedVectors& memory() override { return *memory_; }
+  void update_slice(std::size_t begin, std::span<const float> sums, float factor) override
+  {
+    const Range slice{begin, begin + sums.size()};
+    step_rule(values_at(velocity_, slice), values_at(weights_, slice), sums, rate * factor);
+  }
   bool is_padding(std::size_t i) const
   {
     return std::none_of(tensors_.begin(), tensors_.end(), [i](Range tensor) { return tensor.contains(i); });

@@ -35,9 +35,7 @@ class LinearReplica : public Replica {
   {
     for (std::size_t i = range.begin; i < range.end; ++i) weights[i] -= static_cast<float>(rate) * gradients[i];
   }
-  std::int64_t step() const override { return number; }
-  double learning_rate() const override { return test::learning_rate; }
-  double epoch() const override { return 0; }
+  Step step() const override { return {number, test::learning_rate, 0}; }
   std::int64_t number = 1; // of the step in progress
 
  private:
@@ -57,11 +55,13 @@ class Diary : public PhaseClock {
 };
 
 // A strategy over all ranks of comm, with everyone on one node.
-inline std::unique_ptr<Strategy> make(const SyncSpec& sync, comm::Communicator& comm)
+inline std::unique_ptr<Strategy> make(const SyncSpec& sync, comm::Communicator& comm, NodeSlices* node_slices = nullptr)
 {
   RunSpec spec;
   spec.sync = sync;
-  return make_strategy(make_parts(spec, comm, {}));
+  auto parts = make_parts(spec, comm, {});
+  parts.node_slices = node_slices;
+  return make_strategy(parts);
 }
 
 } // namespace dt::sync::test

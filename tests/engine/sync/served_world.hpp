@@ -49,9 +49,7 @@ class ChaoticReplica : public Replica {
       weights[i] += velocity_[i];
     }
   }
-  std::int64_t step() const override { return number; }
-  double learning_rate() const override { return rate_at(number); }
-  double epoch() const override { return 0; }
+  Step step() const override { return {number, rate_at(number), 0}; }
   std::span<float> velocity() { return velocity_; }
 
   std::int64_t number = 1; // of the step in progress

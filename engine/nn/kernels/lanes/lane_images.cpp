@@ -1,6 +1,6 @@
 #include "engine/nn/kernels/lanes/lane_images.hpp"
 
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +11,9 @@ namespace {
 constexpr int lanes = static_cast<int>(image_lanes);
 
 // Exchanges the halves of pairs of vectors that are `distance` apart: one of the stages of an L x L transposition.
-template<int L, int distance> [[gnu::always_inline]] inline void exchange(typename Lanes<L>::Floats* rows)
+template<int L, int distance> [[gnu::always_inline]] inline void exchange(typename SimdVector<L>::Floats* rows)
 {
-  typename Lanes<L>::Places low, high; // lanes of the two vectors, the second one's counted from L
+  typename SimdVector<L>::Places low, high; // lanes of the two vectors, the second one's counted from L
   for (int i = 0; i < L; ++i) {
     low[i] = i & distance ? L + (i ^ distance) : i;
     high[i] = i & distance ? L + i : i ^ distance;
@@ -26,7 +26,7 @@ template<int L, int distance> [[gnu::always_inline]] inline void exchange(typena
   }
 }
 
-template<int L> [[gnu::always_inline]] inline void transpose(typename Lanes<L>::Floats* rows)
+template<int L> [[gnu::always_inline]] inline void transpose(typename SimdVector<L>::Floats* rows)
 {
   exchange<L, 1>(rows);
   exchange<L, 2>(rows);
@@ -34,9 +34,9 @@ template<int L> [[gnu::always_inline]] inline void transpose(typename Lanes<L>::
   if constexpr (L > 8) exchange<L, 8>(rows);
 }
 
-template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Floats load_first(const float* from, std::int64_t count)
+template<int L> [[gnu::always_inline]] inline typename SimdVector<L>::Floats load_first(const float* from, std::int64_t count)
 {
-  typename Lanes<L>::Floats values{};
+  typename SimdVector<L>::Floats values{};
   std::memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(float));
   return values;
 }
@@ -46,7 +46,7 @@ template<int L>
 [[gnu::always_inline]] inline void to_lanes(const float* plain, std::int64_t rows, std::int64_t row_stride, std::int64_t columns,
                                             float* transposed)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   for (std::int64_t next = 0; next < columns; next += L) {
     const auto column = std::max<std::int64_t>(std::min(next, columns - L), 0);
     const auto width = std::min<std::int64_t>(L, columns - column);
@@ -68,7 +68,7 @@ template<int L>
 template<int L>
 [[gnu::always_inline]] inline void from_lanes(const float* from, std::int64_t columns, std::int64_t row_stride, float* plain)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto padded_columns = (columns + lanes - 1) / lanes * lanes;
   for (std::int64_t column = 0; column < padded_columns; column += L)
     for (std::int64_t lane = 0; lane < lanes; lane += L) {
@@ -89,13 +89,13 @@ template<int L>
 void transpose_to_lanes(InstructionSet set, const float* plain, std::int64_t rows, std::int64_t row_stride, std::int64_t columns,
                         float* transposed)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { to_lanes<l()>(plain, rows, row_stride, columns, transposed); });
 }
 
 void transpose_from_lanes(InstructionSet set, const float* from, std::int64_t columns, std::int64_t row_stride, float* plain)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { from_lanes<l()>(from, columns, row_stride, plain); });
 }
 
@@ -175,7 +175,7 @@ std::int64_t place_in_window(const PoolingWindows& windows, std::int64_t window_
 }
 
 // The places of pixels in their windows, of sixteen images.
-template<int L> using SixteenPlaces = typename Lanes<L>::Places[lanes / L];
+template<int L> using SixteenPlaces = typename SimdVector<L>::Places[lanes / L];
 
 // Stores them as bytes. With eight lanes by a shuffle, because GCC 12 converts such vectors number by number.
 template<int L> [[gnu::always_inline]] inline void store_places(const SixteenPlaces<L>& places, std::uint8_t* to)
@@ -188,14 +188,15 @@ template<int L> [[gnu::always_inline]] inline void store_places(const SixteenPla
     std::memcpy(to, &bytes, lanes);
   } else {
     for (int part = 0; part < lanes / L; ++part) {
-      const auto bytes = __builtin_convertvector(places[part], typename Lanes<L>::Bytes);
+      const auto bytes = __builtin_convertvector(places[part], typename SimdVector<L>::Bytes);
       std::memcpy(to + part * L, &bytes, sizeof bytes);
     }
   }
 }
 
 // L of sixteen bytes, from `lane` on.
-template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_places(const std::uint8_t* from, std::int64_t lane)
+template<int L>
+[[gnu::always_inline]] inline typename SimdVector<L>::Places load_places(const std::uint8_t* from, std::int64_t lane)
 {
   if constexpr (L == 8) {
     typedef std::uint8_t AllBytes __attribute__((vector_size(32)));
@@ -206,17 +207,18 @@ template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places load_pla
     AllBytes bytes_of; // four times the same byte, within the halves of the vector
     for (int i = 0; i < 4; ++i) repeated[i] = eight;
     for (int i = 0; i < 32; ++i) bytes_of[i] = static_cast<std::uint8_t>(i / 4 + i / 16 * 16);
-    return reinterpret_cast<typename Lanes<L>::Places>(__builtin_shuffle(reinterpret_cast<AllBytes>(repeated), bytes_of)) & 255;
+    return reinterpret_cast<typename SimdVector<L>::Places>(__builtin_shuffle(reinterpret_cast<AllBytes>(repeated), bytes_of)) &
+           255;
   } else {
-    typename Lanes<L>::Bytes bytes;
+    typename SimdVector<L>::Bytes bytes;
     std::memcpy(&bytes, from + lane, sizeof bytes);
-    return __builtin_convertvector(bytes, typename Lanes<L>::Places);
+    return __builtin_convertvector(bytes, typename SimdVector<L>::Places);
   }
 }
 
-template<int L> [[gnu::always_inline]] inline typename Lanes<L>::Places places_of(std::int64_t place)
+template<int L> [[gnu::always_inline]] inline typename SimdVector<L>::Places places_of(std::int64_t place)
 {
-  typename Lanes<L>::Places places;
+  typename SimdVector<L>::Places places;
   for (int lane = 0; lane < L; ++lane) places[lane] = static_cast<std::int32_t>(place);
   return places;
 }
@@ -225,7 +227,7 @@ template<int L>
 [[gnu::always_inline]] inline void pool_maximum(const PoolingWindows& windows, const float* images, float* results,
                                                 std::uint8_t* winners)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto& in = windows.input;
   for_windows(
       windows, [&](auto channel, auto pixel, auto wy, auto wx, Clipped rows, Clipped columns) __attribute__((always_inline)) {
@@ -252,7 +254,7 @@ template<int L>
 
 template<int L> [[gnu::always_inline]] inline void pool_mean(const PoolingWindows& windows, const float* images, float* results)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto& in = windows.input;
   for_windows(
       windows, [&](auto channel, auto pixel, auto, auto, Clipped rows, Clipped columns) __attribute__((always_inline)) {
@@ -273,7 +275,7 @@ template<int L>
 [[gnu::always_inline]] inline void spread(const PoolingWindows& windows, const float* gradients, const std::uint8_t* winners,
                                           float* image_gradients)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   using Floats = typename Vector::Floats;
   const auto& in = windows.input;
   for_windows(
@@ -302,7 +304,7 @@ template<int Kernel, int L>
 [[gnu::always_inline]] inline void pool_tiles(const PoolingWindows& windows, const float* images, float* results,
                                               std::uint8_t* winners)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto in = windows.input, out = windows.output;
   const bool rectified = windows.rectified;
   for (std::int64_t row = 0; row < out.channels * out.height; ++row) {
@@ -331,7 +333,7 @@ template<int Kernel, int L>
 [[gnu::always_inline]] inline void unpool_tiles(const PoolingWindows& windows, const float* gradients,
                                                 const std::uint8_t* winners, float* image_gradients)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto in = windows.input, out = windows.output;
   for (std::int64_t row = 0; row < out.channels * out.height; ++row) {
     float* line = image_gradients + row * Kernel * in.width * lanes;
@@ -357,7 +359,7 @@ bool are_tiles(const PoolingWindows& windows, std::int64_t kernel)
 void pool_lanes(InstructionSet set, const PoolingWindows& windows, const float* images, float* results, std::uint8_t* winners)
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) {
         if (two) return pool_tiles<2, l()>(windows, images, results, winners);
         if (three) return pool_tiles<3, l()>(windows, images, results, winners);
@@ -370,7 +372,7 @@ void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float
 {
   const bool two = are_tiles(windows, 2), three = are_tiles(windows, 3);
   if (!two && !three && !windows.cover()) std::fill_n(image_gradients, windows.input.size() * lanes, 0.0F);
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) {
         if (two) return unpool_tiles<2, l()>(windows, gradients, winners, image_gradients);
         if (three) return unpool_tiles<3, l()>(windows, gradients, winners, image_gradients);
@@ -381,9 +383,9 @@ void unpool_lanes(InstructionSet set, const PoolingWindows& windows, const float
 float sum_of_winners(InstructionSet set, const float* gradients, const std::uint8_t* winners, std::int64_t count)
 {
   float total = 0;
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) {
-        using Vector = Lanes<l()>;
+        using Vector = SimdVector<l()>;
         typename Vector::Floats sums[lanes / l()];
         for (auto& sum : sums) sum = typename Vector::Floats{};
         for (std::int64_t i = 0; i < count * lanes; i += lanes)

@@ -1,12 +1,14 @@
 // Copies between plain images and image lanes, and pooling in image lanes.
 #pragma once
 
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/tensor.hpp"
 #include "engine/nn/kernels/lanes/lane_products.hpp"
 
 #include <cstdint>
 
 namespace dt::nn {
+
+using model::Shape;
 
 // Number of groups of sixteen images that a batch fills; the last may have empty lanes.
 constexpr std::int64_t lane_groups(std::int64_t batch) { return (batch + image_lanes - 1) / image_lanes; }

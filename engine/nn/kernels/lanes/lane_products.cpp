@@ -1,7 +1,7 @@
 #include "engine/nn/kernels/lanes/lane_products.hpp"
 
-#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/parts.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ template<int L, int Parts, int Outputs, int Positions>
 [[gnu::always_inline]] inline void product_tiles_of(const Product& product, int tiles, const float* vectors, const float* scalars,
                                                     const float* start, float* results)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   using Floats = typename Vector::Floats;
   const auto [outputs, positions, scalar_stride, vector_stride, output_stride, position_stride] = product.shape;
   for (int tile = 0; tile < tiles; ++tile, vectors += Positions * vector_stride, results += Positions * position_stride)
@@ -69,7 +69,7 @@ template<int L, int Outputs, int Count>
 [[gnu::always_inline]] inline void correlation_tile(const CorrelationShape& shape, const float* gradients, const float* images,
                                                     const std::int32_t* places, float* sums)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   using Floats = typename Vector::Floats;
   for (std::int64_t lane = 0; lane < image_lanes; lane += L) {
     Floats totals[Outputs][Count];
@@ -99,30 +99,83 @@ template<int L, int Outputs, int Count>
 using ProductTiles = void (*)(const Product&, int, const float*, const float*, const float*, float*);
 using CorrelationTile = void (*)(const CorrelationShape&, const float*, const float*, const std::int32_t*, float*);
 
-// The kernels of one instruction set, by the size of their tile. The tiles are as large as its registers allow: 24 sums of 32
-// registers (AVX-512), 12 of 16. A sum of sixteen lanes is two registers of AVX2.
+// What the registers of one instruction set allow: the sums of a tile, 24 with 32 registers (AVX-512) and 12 with 16, and the
+// sides of the largest tiles.
+template<InstructionSet Set> struct TileSizes;
+template<> struct TileSizes<InstructionSet::avx512> {
+  static constexpr int floats = 16, parts = 1;     // floats of a register; registers of a sum of products
+  static constexpr int outputs = 6, positions = 4; // of a tile of products
+  static constexpr int gradients = 6, images = 4;  // of a tile of correlations
+  static constexpr int sums = 24;                  // that a tile of correlations may have
+};
+template<> struct TileSizes<InstructionSet::avx2> {
+  static constexpr int floats = 8, parts = 2;
+  static constexpr int outputs = 6, positions = 1;
+  static constexpr int gradients = 4, images = 4;
+  static constexpr int sums = 12;
+};
+template<> struct TileSizes<InstructionSet::plain> {
+  static constexpr int floats = 4, parts = 1;
+  static constexpr int outputs = 4, positions = 3;
+  static constexpr int gradients = 4, images = 3;
+  static constexpr int sums = 12;
+};
+
+template<InstructionSet Set, int Outputs, int Positions>
+[[gnu::always_inline]] inline void products_in(const Product& product, int tiles, const float* vectors, const float* scalars,
+                                               const float* start, float* results)
+{
+  using Sizes = TileSizes<Set>;
+  product_tiles_of<Sizes::floats, Sizes::parts, Outputs, Positions>(product, tiles, vectors, scalars, start, results);
+}
+
+// Nothing for a tile with more sums than there are registers: it is never asked for.
+template<InstructionSet Set, int Outputs, int Count>
+[[gnu::always_inline]] inline void correlation_in(const CorrelationShape& shape, const float* gradients, const float* images,
+                                                  const std::int32_t* places, float* sums)
+{
+  using Sizes = TileSizes<Set>;
+  if constexpr (Outputs * Count <= Sizes::sums)
+    correlation_tile<Sizes::floats, Outputs, Count>(shape, gradients, images, places, sums);
+}
+
+// The kernels of one instruction set, compiled for it, by the size of their tile.
 template<InstructionSet Set> struct Kernels;
-
-#define DT_COMPILE_FOR(SET, TARGET, LANES, PARTS, SUMS, OUTPUTS, POSITIONS, GRADIENTS, IMAGES)                                   \
-  template<> struct Kernels<SET> {                                                                                               \
-    static constexpr int outputs = OUTPUTS, positions = POSITIONS, gradients = GRADIENTS, images = IMAGES, sums = SUMS;          \
-    template<int O, int P>                                                                                                       \
-    TARGET static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)               \
-    {                                                                                                                            \
-      product_tiles_of<LANES, PARTS, O, P>(a, b, c, d, e, f);                                                                    \
-    }                                                                                                                            \
-    template<int O, int T>                                                                                                       \
-    TARGET static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)   \
-    {                                                                                                                            \
-      if constexpr (O * T <= SUMS) correlation_tile<LANES, O, T>(a, b, c, d, e);                                                 \
-    }                                                                                                                            \
+template<> struct Kernels<InstructionSet::avx512> : TileSizes<InstructionSet::avx512> {
+  template<int O, int P>
+  DT_AVX512 static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)
+  {
+    products_in<InstructionSet::avx512, O, P>(a, b, c, d, e, f);
   }
-
-DT_COMPILE_FOR(InstructionSet::avx512, DT_AVX512, 16, 1, 24, 6, 4, 6, 4);
-DT_COMPILE_FOR(InstructionSet::avx2, DT_AVX2, 8, 2, 12, 6, 1, 4, 4);
-DT_COMPILE_FOR(InstructionSet::plain, , 4, 1, 12, 4, 3, 4, 3);
-
-#undef DT_COMPILE_FOR
+  template<int O, int T>
+  DT_AVX512 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_in<InstructionSet::avx512, O, T>(a, b, c, d, e);
+  }
+};
+template<> struct Kernels<InstructionSet::avx2> : TileSizes<InstructionSet::avx2> {
+  template<int O, int P>
+  DT_AVX2 static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)
+  {
+    products_in<InstructionSet::avx2, O, P>(a, b, c, d, e, f);
+  }
+  template<int O, int T>
+  DT_AVX2 static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_in<InstructionSet::avx2, O, T>(a, b, c, d, e);
+  }
+};
+template<> struct Kernels<InstructionSet::plain> : TileSizes<InstructionSet::plain> {
+  template<int O, int P> static void products(const Product& a, int b, const float* c, const float* d, const float* e, float* f)
+  {
+    products_in<InstructionSet::plain, O, P>(a, b, c, d, e, f);
+  }
+  template<int O, int T>
+  static void correlation(const CorrelationShape& a, const float* b, const float* c, const std::int32_t* d, float* e)
+  {
+    correlation_in<InstructionSet::plain, O, T>(a, b, c, d, e);
+  }
+};
 
 template<InstructionSet Set, std::size_t... I> constexpr auto product_tiles(std::index_sequence<I...>)
 {
@@ -203,7 +256,7 @@ namespace {
 
 template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors, std::int64_t count)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   constexpr int parts = static_cast<int>(image_lanes) / L, chains = 4;
   typename Vector::Floats sums[chains][parts];
   for (int c = 0; c < chains; ++c)
@@ -227,7 +280,7 @@ template<int L> [[gnu::always_inline]] inline float sum_of(const float* vectors,
 // Halves are added until one number is left.
 template<int L> [[gnu::always_inline]] inline void totals_of(const float* vectors, std::int64_t count, float* totals)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   constexpr int parts = static_cast<int>(image_lanes) / L;
   for (std::int64_t i = 0; i < count; ++i, vectors += image_lanes) {
     typename Vector::Floats sums[parts];
@@ -247,14 +300,14 @@ template<int L> [[gnu::always_inline]] inline void totals_of(const float* vector
 float lane_sum(InstructionSet set, const float* vectors, std::int64_t count)
 {
   float sum = 0;
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { sum = sum_of<l()>(vectors, count); });
   return sum;
 }
 
 void lane_totals(InstructionSet set, const float* vectors, std::int64_t count, float* totals)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { totals_of<l()>(vectors, count, totals); });
 }
 

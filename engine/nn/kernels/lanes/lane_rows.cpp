@@ -1,8 +1,8 @@
 #include "engine/nn/kernels/lanes/lane_rows.hpp"
 
 #include "core/function_clones.hpp"
-#include "engine/nn/kernels/lanes.hpp"
 #include "engine/nn/kernels/lanes/lane_products.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 #include "engine/nn/kernels/winograd/winograd_transforms.hpp"
 
 #include <limits>
@@ -18,7 +18,7 @@ template<int L>
 [[gnu::always_inline]] inline void pixels_of(const float* row, std::int64_t width, std::int64_t pairs, float* to,
                                              std::ptrdiff_t point_stride)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   for (std::int64_t pair = 0; pair < pairs; ++pair)
     for (int lane = 0; lane < lanes; lane += L) {
       typename Vector::Floats d[points];
@@ -33,7 +33,7 @@ template<int L>
 [[gnu::always_inline]] inline void results_of(const float* from, std::ptrdiff_t point_stride, std::int64_t width, float bias,
                                               float least, float* row)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   const auto smallest = typename Vector::Floats{} + least;
   for (std::int64_t pair = 0; pair < row_pairs(width); ++pair)
     for (int lane = 0; lane < lanes; lane += L) {
@@ -51,7 +51,7 @@ template<int L>
 [[gnu::always_inline]] inline void result_gradients_of(const float* row, std::int64_t width, float* to,
                                                        std::ptrdiff_t point_stride)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   for (std::int64_t pair = 0; pair < row_pairs(width); ++pair)
     for (int lane = 0; lane < lanes; lane += L) {
       typename Vector::Floats y[points];
@@ -80,7 +80,7 @@ template<int L>
 [[gnu::always_inline]] inline void pixel_gradients_of(const float* from, std::ptrdiff_t point_stride, std::int64_t pairs,
                                                       std::int64_t padding, std::int64_t width, float* row)
 {
-  using Vector = Lanes<L>;
+  using Vector = SimdVector<L>;
   for (int lane = 0; lane < lanes; lane += L) {
     typename Vector::Floats shared[points - 2];
     for (auto& pixel : shared) pixel = typename Vector::Floats{};
@@ -108,7 +108,7 @@ template<int L>
 void row_pixel_gradients(InstructionSet set, const float* from, std::ptrdiff_t point_stride, std::int64_t pairs,
                          std::int64_t padding, std::int64_t width, float* row)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l)
                __attribute__((always_inline)) { pixel_gradients_of<l()>(from, point_stride, pairs, padding, width, row); });
 }
@@ -116,7 +116,7 @@ void row_pixel_gradients(InstructionSet set, const float* from, std::ptrdiff_t p
 void row_pixels(InstructionSet set, const float* row, std::int64_t width, std::int64_t pairs, float* to,
                 std::ptrdiff_t point_stride)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { pixels_of<l()>(row, width, pairs, to, point_stride); });
 }
 
@@ -124,13 +124,13 @@ void row_results(InstructionSet set, const float* from, std::ptrdiff_t point_str
                  float* row)
 {
   const float least = rectify ? 0.0F : -std::numeric_limits<float>::infinity();
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { results_of<l()>(from, point_stride, width, bias, least, row); });
 }
 
 void row_result_gradients(InstructionSet set, const float* row, std::int64_t width, float* to, std::ptrdiff_t point_stride)
 {
-  with_lanes_of(
+  with_vectors_of(
       set, [&](auto l) __attribute__((always_inline)) { result_gradients_of<l()>(row, width, to, point_stride); });
 }
 

@@ -1,6 +1,6 @@
 #include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 #include "engine/nn/kernels/winograd/winograd_transforms.hpp"
 #include "engine/nn/kernels/winograd/winograd_wide_transforms.hpp"
 
@@ -50,35 +50,36 @@ template<class F, int L, int Size, bool Writes, class T>
 
 // Loads a part of the image; what lies outside is zero.
 template<class F, int L, int Size, class T>
-[[gnu::always_inline]] inline void load_tile(const T* plane, const WinogradTile& tile, typename Lanes<L>::Floats* to)
+[[gnu::always_inline]] inline void load_tile(const T* plane, const WinogradTile& tile, typename SimdVector<L>::Floats* to)
 {
   const T* first = plane + (tile.first_row * tile.width + tile.first_column) * L;
   const bool inside = tile.first_row >= 0 && tile.first_column >= 0 && tile.first_row + Size <= tile.height &&
                       tile.first_column + Size <= tile.width;
   if (inside) {
     for (int r = 0; r < Size; ++r)
-      for (int c = 0; c < Size; ++c) to[r * F::side + c] = Lanes<L>::load(first + (r * tile.width + c) * L);
+      for (int c = 0; c < Size; ++c) to[r * F::side + c] = SimdVector<L>::load(first + (r * tile.width + c) * L);
     return;
   }
   for (int r = 0; r < Size; ++r)
     for (int c = 0; c < Size; ++c) {
       const auto row = tile.first_row + r, column = tile.first_column + c;
       const bool exists = row >= 0 && row < tile.height && column >= 0 && column < tile.width;
-      to[r * F::side + c] = exists ? Lanes<L>::load(first + (r * tile.width + c) * L) : typename Lanes<L>::Floats{};
+      to[r * F::side + c] = exists ? SimdVector<L>::load(first + (r * tile.width + c) * L) : typename SimdVector<L>::Floats{};
     }
 }
 
 template<class F, int L>
-[[gnu::always_inline]] inline void store_points(const typename Lanes<L>::Floats* from, float* to, std::ptrdiff_t point_stride)
+[[gnu::always_inline]] inline void store_points(const typename SimdVector<L>::Floats* from, float* to,
+                                                std::ptrdiff_t point_stride)
 {
-  for (int point = 0; point < F::side * F::side; ++point) Lanes<L>::store(from[point], to + point * point_stride);
+  for (int point = 0; point < F::side * F::side; ++point) SimdVector<L>::store(from[point], to + point * point_stride);
 }
 
 template<class F, int L, class T>
 [[gnu::always_inline]] inline void pixels_of(const T* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride)
 {
   constexpr int side = F::side;
-  typename Lanes<L>::Floats d[side * side];
+  typename SimdVector<L>::Floats d[side * side];
   prefetch_tile<F, L, side, false>(plane, tile);
   load_tile<F, L, side>(plane, tile, d);
   for (int r = 0; r < side; ++r) F::pixels_along(d + r * side, 1);
@@ -90,21 +91,21 @@ template<class F, int L, class T>
 [[gnu::always_inline]] inline void results_of(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
                                               const WinogradTile& tile, T* plane)
 {
-  using Floats = typename Lanes<L>::Floats;
+  using Floats = typename SimdVector<L>::Floats;
   constexpr int side = F::side, results = F::results;
   Floats m[side * side];
   prefetch_tile<F, L, results, true>(plane, tile);
-  for (int point = 0; point < F::side * F::side; ++point) m[point] = Lanes<L>::load(points + point * point_stride);
+  for (int point = 0; point < F::side * F::side; ++point) m[point] = SimdVector<L>::load(points + point * point_stride);
   for (int c = 0; c < side; ++c) F::results_along(m + c, side);
   for (int r = 0; r < results; ++r) F::results_along(m + r * side, 1);
-  const auto start = bias ? Lanes<L>::load(bias) : Floats{};
+  const auto start = bias ? SimdVector<L>::load(bias) : Floats{};
   const auto rows = std::min<std::int64_t>(results, tile.height - tile.first_row),
              columns = std::min<std::int64_t>(results, tile.width - tile.first_column);
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < columns; ++c) {
       const auto value = m[r * side + c] + start;
-      Lanes<L>::store(rectify ? (value < 0 ? Floats{} : value) : value, // NaN stays
-                      plane + ((tile.first_row + r) * tile.width + tile.first_column + c) * L);
+      SimdVector<L>::store(rectify ? (value < 0 ? Floats{} : value) : value, // NaN stays
+                           plane + ((tile.first_row + r) * tile.width + tile.first_column + c) * L);
     }
 }
 
@@ -113,7 +114,7 @@ template<class F, int L, class T>
                                                        std::ptrdiff_t point_stride)
 {
   constexpr int side = F::side, results = F::results;
-  typename Lanes<L>::Floats y[side * side];
+  typename SimdVector<L>::Floats y[side * side];
   prefetch_tile<F, L, results, false>(plane, tile);
   load_tile<F, L, results>(plane, tile, y);
   for (int r = 0; r < results; ++r) F::result_gradients_along(y + r * side, 1);
@@ -126,16 +127,16 @@ template<class F, int L>
                                                     std::ptrdiff_t point_stride)
 {
   constexpr int side = F::side, last = F::window * F::window - 1;
-  for (int lane = 0; lane < block; lane += L) {
-    typename Lanes<L>::Floats g[side * side];
+  for (int channel = 0; channel < block; channel += L) {
+    typename SimdVector<L>::Floats g[side * side];
     for (int r = 0; r < F::window; ++r)
       for (int c = 0; c < F::window; ++c) {
         const int pixel = r * F::window + c;
-        g[r * side + c] = Lanes<L>::load(window + (rotated ? last - pixel : pixel) * pixel_stride + lane);
+        g[r * side + c] = SimdVector<L>::load(window + (rotated ? last - pixel : pixel) * pixel_stride + channel);
       }
     for (int r = 0; r < F::window; ++r) F::windows_along(g + r * side, 1);
     for (int c = 0; c < side; ++c) F::windows_along(g + c, side);
-    store_points<F, L>(g, to + lane, point_stride);
+    store_points<F, L>(g, to + channel, point_stride);
   }
 }
 
@@ -144,13 +145,15 @@ template<class F, int L>
                                                       std::ptrdiff_t pixel_stride)
 {
   constexpr int side = F::side;
-  for (int lane = 0; lane < block; lane += L) {
-    typename Lanes<L>::Floats m[side * side];
-    for (int point = 0; point < F::side * F::side; ++point) m[point] = Lanes<L>::load(points + point * point_stride + lane);
+  for (int channel = 0; channel < block; channel += L) {
+    typename SimdVector<L>::Floats m[side * side];
+    for (int point = 0; point < F::side * F::side; ++point)
+      m[point] = SimdVector<L>::load(points + point * point_stride + channel);
     for (int c = 0; c < side; ++c) F::window_gradients_along(m + c, side);
     for (int r = 0; r < F::window; ++r) F::window_gradients_along(m + r * side, 1);
     for (int r = 0; r < F::window; ++r)
-      for (int c = 0; c < F::window; ++c) Lanes<L>::store(m[r * side + c], window + (r * F::window + c) * pixel_stride + lane);
+      for (int c = 0; c < F::window; ++c)
+        SimdVector<L>::store(m[r * side + c], window + (r * F::window + c) * pixel_stride + channel);
   }
 }
 

@@ -26,10 +26,10 @@ struct WinogradTile {
 // fp32, and points are fp32.
 struct WinogradKernels {
   std::int64_t points, results; // numbers of a transformed tile or window; side length of a tile's results
-  std::int64_t lanes;           // adjacent channels that one call of a transform computes: those of a pixel in a plane
+  std::int64_t block;           // adjacent channels that one call of a transform computes: those of a pixel in a plane
   // to[point] = B^T d B of one tile of pixels; a vector each point_stride floats.
   void (*pixels)(const void* plane, const WinogradTile& tile, float* to, std::ptrdiff_t point_stride);
-  // The results A^T m A from the tile's first row and column on, plus `bias` (`lanes` numbers, or null), with `rectify`
+  // The results A^T m A from the tile's first row and column on, plus `bias` (`block` numbers, or null), with `rectify`
   // max(., 0).
   void (*give_results)(const float* points, std::ptrdiff_t point_stride, const float* bias, bool rectify,
                        const WinogradTile& tile, void* plane);

@@ -2,11 +2,6 @@
 
 namespace dt::nn {
 
-std::int64_t Affine::parameters() const { return weight_count() + (bias_ ? output().shape.channels : 0); }
-
-// One multiplication and one addition for each weight and each output pixel.
-double Affine::flops() const { return 2 * static_cast<double>(weight_count()) * static_cast<double>(pixels_); }
-
 dnnl::memory::desc Affine::any_weights(dnnl::memory::data_type type) const
 {
   return {weight_dims(), type, dnnl::memory::format_tag::any};

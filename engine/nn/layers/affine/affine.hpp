@@ -7,12 +7,7 @@ namespace dt::nn {
 
 class Affine : public Layer {
  public:
-  Affine(std::string name, Tensor input, Tensor output, bool bias)
-      : Layer(std::move(name), {input}, output), bias_(bias), pixels_(output.shape.height * output.shape.width)
-  {
-  }
-  std::int64_t parameters() const final;
-  double flops() const final;
+  Affine(const model::Layer& description, bool bias) : Layer(description), bias_(bias) {}
   void plan_forward(Plan& plan) override;
   void plan_backward(Plan& plan) override;
 
@@ -34,7 +29,7 @@ class Affine : public Layer {
   virtual dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
   virtual dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) = 0;
   virtual dnnl::memory::dims weight_dims() const = 0; // outputs first; with groups: groups, then the outputs of one group
-  virtual std::int64_t weight_count() const = 0;
+  std::int64_t weight_count() const { return description().weights(); }
   dnnl::memory::desc any_weights(dnnl::memory::data_type type) const;
   dnnl::memory::desc bias_desc() const;
   bool has_bias() const { return bias_; }
@@ -43,14 +38,13 @@ class Affine : public Layer {
   const StoredParameter& weight(const Plan& plan) const { return plan.stored(parameters_[0]); }
   const StoredParameter& bias(const Plan& plan) const { return plan.stored(parameters_[1]); }
   void declare(Plan& plan, const dnnl::memory::desc& weights);
-  double batch_flops(const Plan& plan) const { return flops() * static_cast<double>(plan.options().batch); }
+  double batch_flops(const Plan& plan) const { return description().flops() * static_cast<double>(plan.options().batch); }
   virtual void plan_backward_data(Plan& plan, const dnnl::memory& output_gradient);
   virtual void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient);
   dnnl::memory source_; // what source() gave the forward pass
 
  private:
   bool bias_, relu_ = false, feeds_relu_ = false;
-  std::int64_t pixels_; // of the output, before a pooling that is joined
 };
 
 } // namespace dt::nn

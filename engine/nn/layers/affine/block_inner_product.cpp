@@ -113,9 +113,9 @@ void BlockInnerProduct::run_forward(const dnnl::memory& weights, const dnnl::mem
     const auto count = std::min(line, outputs() - o * line);
     const float* start = floats_of(bias_) + o * line;
     for (std::int64_t sample = 0; sample < batch; ++sample)
-      for (std::int64_t lane = 0; lane < count; ++lane) {
-        const float value = own[sample * line + lane] + start[lane];
-        floats_of(results)[sample * outputs() + o * line + lane] = has_relu() && value < 0 ? 0 : value; // NaN stays
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float value = own[sample * line + i] + start[i];
+        floats_of(results)[sample * outputs() + o * line + i] = has_relu() && value < 0 ? 0 : value; // NaN stays
       }
   }
 }

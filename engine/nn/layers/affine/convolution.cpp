@@ -8,28 +8,19 @@
 
 namespace dt::nn {
 
-Convolution::Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
-    : Affine(std::move(name), input, output, spec.bias),
-      spec_(spec), strides_{spec.stride, spec.stride}, padding_{spec.padding, spec.padding}
+Convolution::Convolution(const model::Layer& description)
+    : Affine(description, description.as<ConvolutionSpec>().bias), strides_{spec().stride, spec().stride}, padding_{
+                                                                                                               spec().padding,
+                                                                                                               spec().padding}
 {
-}
-
-LayerAttributes Convolution::attributes() const
-{
-  return {{"channels", spec_.channels}, {"kernel", spec_.kernel}, {"stride", spec_.stride},
-          {"padding", spec_.padding},   {"groups", spec_.groups}, {"bias", spec_.bias}};
 }
 
 dnnl::memory::dims Convolution::weight_dims() const
 {
-  const auto outputs = spec_.channels / spec_.groups, inputs = input().shape.channels / spec_.groups;
-  if (spec_.groups == 1) return {outputs, inputs, spec_.kernel, spec_.kernel};
-  return {spec_.groups, outputs, inputs, spec_.kernel, spec_.kernel};
-}
-
-std::int64_t Convolution::weight_count() const
-{
-  return spec_.channels * (input().shape.channels / spec_.groups) * spec_.kernel * spec_.kernel;
+  const auto& s = spec();
+  const auto outputs = s.channels / s.groups, inputs = input().shape.channels / s.groups;
+  if (s.groups == 1) return {outputs, inputs, s.kernel, s.kernel};
+  return {s.groups, outputs, inputs, s.kernel, s.kernel};
 }
 
 LayerAlgorithms Convolution::rule() const { return {}; }
@@ -110,14 +101,14 @@ dnnl::primitive_desc_base Convolution::describe_backward_weights(const Plan& pla
 namespace {
 
 // sums[channel] = sum over all pixels of a batch; T: float or Bf16.
-template<class T> void sum_pixels(const T* images, const Shape& shape, std::int64_t batch, std::int64_t lanes, float* sums)
+template<class T> void sum_pixels(const T* images, const Shape& shape, std::int64_t batch, std::int64_t block, float* sums)
 {
   const auto pixels = shape.height * shape.width;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t channel = 0; channel < shape.channels; channel += lanes) {
-    std::fill_n(sums + channel, lanes, 0.0F);
+  for (std::int64_t channel = 0; channel < shape.channels; channel += block) {
+    std::fill_n(sums + channel, block, 0.0F);
     for (std::int64_t image = 0; image < batch; ++image)
-      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, lanes, sums + channel);
+      add_pixels(images + (image * shape.channels + channel) * pixels, pixels, block, sums + channel);
   }
 }
 
@@ -128,10 +119,10 @@ void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_g
 {
   const bool reads_images = !plan.needs_gradient(input());
   if (plan.options().precision != Precision::fp32 || algorithms(plan).backward_weights == Algorithm::channels_last ||
-      !WeightSums::supports(spec_, input().shape.channels, reads_images))
+      !WeightSums::supports(spec(), input().shape.channels, reads_images))
     return Affine::plan_backward_weights(plan, output_gradient);
   planned_.backward_weights = Algorithm::direct;
-  const WeightSums sums(spec_, input().shape, output().shape, plan.options().batch, plan.options().threads);
+  const WeightSums sums(spec(), input().shape, output().shape, plan.options().batch, plan.options().threads);
   const auto images = plan.in_layout(source_, plan.layout(input().shape, sums.images_layout()), name(), backward_);
   const auto gradient = plan.in_layout(output_gradient, plan.layout(output().shape, sums.gradient_layout()), name(), backward_);
   const dnnl::memory::desc layout(weight_dims(), dnnl::memory::data_type::f32, sums.weights_layout());
@@ -146,14 +137,14 @@ void Convolution::plan_backward_weights(Plan& plan, const dnnl::memory& output_g
   plan_bias_gradient(plan, gradient, channel_block());
 }
 
-void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes)
+void Convolution::plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t block)
 {
   if (!has_bias()) return;
   const bool half = plan.options().precision == Precision::bf16;
   backward_.emplace_back(label("backward bias"), std::vector{gradient},
-                         [this, half, gradient, lanes, to = bias(plan).gradient, batch = plan.options().batch] {
+                         [this, half, gradient, block, to = bias(plan).gradient, batch = plan.options().batch] {
                            const auto sum = [&](const auto* numbers) {
-                             sum_pixels(numbers, output().shape, batch, lanes, floats_of(to));
+                             sum_pixels(numbers, output().shape, batch, block, floats_of(to));
                            };
                            half ? sum(static_cast<const Bf16*>(gradient.get_data_handle())) : sum(floats_of(gradient));
                          });

@@ -5,21 +5,10 @@
 
 namespace dt::nn {
 
-struct ConvolutionSpec {
-  std::int64_t channels = 1; // of the output
-  std::int64_t kernel = 1;   // side length in pixels
-  std::int64_t stride = 1;
-  std::int64_t padding = 0; // zeros on each side
-  std::int64_t groups = 1;  // number of independent convolutions, each over its share of the channels
-  bool bias = true;
-};
-
 class Convolution : public Affine {
  public:
-  Convolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
-  std::string kind() const override { return "convolution"; }
-  LayerAttributes attributes() const override;
-  const ConvolutionSpec& spec() const { return spec_; }
+  explicit Convolution(const model::Layer& description);
+  const ConvolutionSpec& spec() const { return description().as<ConvolutionSpec>(); }
   // The algorithms that plan_forward and plan_backward chose. backward_data is `direct` if no gradient of the input is computed.
   const LayerAlgorithms& planned() const { return planned_; }
   // The layouts of the activations that the forward pass prefers in this plan, whatever the plan's input has.
@@ -35,16 +24,14 @@ class Convolution : public Affine {
   LayerAlgorithms algorithms(const Plan& plan) const;
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::memory::dims weight_dims() const override;
-  std::int64_t weight_count() const override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
-  // dL/db = sum dL/dy, of a gradient in blocks of `lanes` channels; nothing without bias.
-  void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t lanes);
+  // dL/db = sum dL/dy, of a gradient in blocks of so many channels; nothing without bias.
+  void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t block);
   LayerAlgorithms planned_;
 
  private:
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  ConvolutionSpec spec_;
   dnnl::memory::dims strides_, padding_;
   dnnl::convolution_forward::primitive_desc forward_descriptor_; // the backward descriptors need it
 };

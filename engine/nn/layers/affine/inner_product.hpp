@@ -7,9 +7,7 @@ namespace dt::nn {
 
 class InnerProduct : public Affine {
  public:
-  InnerProduct(std::string name, Tensor input, Tensor output) : Affine(std::move(name), input, output, true) {}
-  std::string kind() const override { return "inner product"; }
-  LayerAttributes attributes() const override { return {{"outputs", output().shape.channels}, {"bias", true}}; }
+  explicit InnerProduct(const model::Layer& description) : Affine(description, true) {}
 
  protected:
   // Images are first brought to plain order and then treated as features: one small copy in each direction. Without it, oneDNN
@@ -29,7 +27,6 @@ class InnerProduct : public Affine {
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_data(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::primitive_desc_base describe_backward_weights(const Plan& plan, const dnnl::primitive_attr& attributes) override;
-  std::int64_t weight_count() const override { return output().shape.channels * input().shape.size(); }
   dnnl::memory::desc any_source(const Plan& plan) const;
   dnnl::memory::desc any_destination(const Plan& plan) const;
   dnnl::inner_product_forward::primitive_desc forward_descriptor_; // the backward descriptors need it

@@ -62,7 +62,7 @@ class WeightSums {
   ConvolutionSpec spec_;
   Shape input_, output_;
   bool in_planes_; // the images are in nchw
-  std::int64_t input_lanes_, input_blocks_;
+  std::int64_t input_block_channels_, input_blocks_;
   std::int64_t weights_;        // number of weights
   std::int64_t parts_, slices_; // numbers of parts and of slices of the strips; one of them is 1
   std::vector<Task> tasks_;

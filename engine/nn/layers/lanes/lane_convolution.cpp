@@ -8,10 +8,10 @@
 
 namespace dt::nn {
 
-LaneConvolution::LaneConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec)
-    : Convolution(std::move(name), input, output, spec),
-      computed_(output.shape), padded_{input.shape.channels, input.shape.height + 2 * spec.padding,
-                                       input.shape.width + 2 * spec.padding}
+LaneConvolution::LaneConvolution(const model::Layer& description)
+    : Convolution(description),
+      computed_(output().shape), padded_{input().shape.channels, input().shape.height + 2 * spec().padding,
+                                         input().shape.width + 2 * spec().padding}
 {
   planned_ = {Algorithm::image_lanes, Algorithm::image_lanes, Algorithm::image_lanes};
 }
@@ -19,7 +19,7 @@ LaneConvolution::LaneConvolution(std::string name, Tensor input, Tensor output, 
 bool LaneConvolution::can_join(const Pooling& pooling)
 {
   const auto& spec = pooling.spec();
-  return pooling.rule() == Pooling::Rule::max && spec.stride >= spec.kernel && spec.padding == 0 &&
+  return spec.rule == PoolingRule::max && spec.stride >= spec.kernel && spec.padding == 0 &&
          spec.kernel * spec.kernel <= no_winner;
 }
 

@@ -13,7 +13,7 @@ namespace dt::nn {
 
 class LaneConvolution final : public Convolution {
  public:
-  LaneConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec);
+  explicit LaneConvolution(const model::Layer& description);
   static bool supports(const ConvolutionSpec& spec) { return spec.groups == 1; }
   // Ends the forward pass with the pooling, after the ReLU if there is one, and does the backward passes of both. The images
   // before the pooling are never stored as a whole. Only for a maximum over windows that do not overlap, without padding.

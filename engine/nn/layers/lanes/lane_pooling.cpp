@@ -11,7 +11,7 @@ PoolingWindows LanePooling::windows() const
           .kernel = spec().kernel,
           .stride = spec().stride,
           .padding = spec().padding,
-          .mean = rule() == Rule::average};
+          .mean = spec().rule == PoolingRule::average};
 }
 
 void LanePooling::plan_forward(Plan& plan)

@@ -11,9 +11,8 @@ using Tag = dnnl::memory::format_tag;
 
 } // namespace
 
-WinogradConvolution::WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                         Precision precision)
-    : Convolution(std::move(name), input, output, spec), precision_(precision), tiling_(spec.kernel, precision)
+WinogradConvolution::WinogradConvolution(const model::Layer& description, Precision precision)
+    : Convolution(description), precision_(precision), tiling_(spec().kernel, precision)
 {
 }
 
@@ -23,12 +22,11 @@ bool WinogradConvolution::supports(const ConvolutionSpec& spec, std::int64_t inp
          spec.channels % winograd_line == 0 && input_channels % winograd_line == 0;
 }
 
-std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                              bool winograd, Precision precision)
+std::unique_ptr<Convolution> make_convolution(const model::Layer& description, bool winograd, Precision precision)
 {
-  if (winograd && WinogradConvolution::supports(spec, input.shape.channels))
-    return std::make_unique<WinogradConvolution>(name, input, output, spec, precision);
-  return std::make_unique<Convolution>(name, input, output, spec);
+  if (winograd && WinogradConvolution::supports(description.as<ConvolutionSpec>(), description.inputs[0].shape.channels))
+    return std::make_unique<WinogradConvolution>(description, precision);
+  return std::make_unique<Convolution>(description);
 }
 
 bool WinogradConvolution::suits() const
@@ -47,7 +45,7 @@ LayerAlgorithms WinogradConvolution::rule() const
 
 dnnl::memory::desc WinogradConvolution::images_of(const Plan& plan, const Shape& shape) const
 {
-  return plan.layout(shape, tiling_.lanes() == 16 ? Tag::nChw16c : Tag::nChw8c);
+  return plan.layout(shape, tiling_.block() == 16 ? Tag::nChw16c : Tag::nChw8c);
 }
 
 dnnl::memory::desc WinogradConvolution::block_weights() const
@@ -119,7 +117,7 @@ void WinogradConvolution::plan_backward_weights(Plan& plan, const dnnl::memory& 
                                     floats_of(buffer));
                          });
   plan.deliver(weight_gradient, weight(plan).gradient, name(), backward_);
-  plan_bias_gradient(plan, gradient, tiling_.lanes());
+  plan_bias_gradient(plan, gradient, tiling_.block());
 }
 
 } // namespace dt::nn

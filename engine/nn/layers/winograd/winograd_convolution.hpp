@@ -13,7 +13,7 @@ namespace dt::nn {
 
 class WinogradConvolution final : public Convolution {
  public:
-  WinogradConvolution(std::string name, Tensor input, Tensor output, const ConvolutionSpec& spec, Precision precision);
+  WinogradConvolution(const model::Layer& description, Precision precision);
   // Windows of 3x3 or 5x5 with stride 1, one group, a padding below the window's side, and whole blocks of sixteen channels on
   // both sides.
   static bool supports(const ConvolutionSpec& spec, std::int64_t input_channels);
@@ -40,7 +40,6 @@ class WinogradConvolution final : public Convolution {
 };
 
 // A WinogradConvolution where `winograd` allows it and the class supports the shape; otherwise a Convolution.
-std::unique_ptr<Convolution> make_convolution(const std::string& name, Tensor input, Tensor output, const ConvolutionSpec& spec,
-                                              bool winograd, Precision precision);
+std::unique_ptr<Convolution> make_convolution(const model::Layer& description, bool winograd, Precision precision);
 
 } // namespace dt::nn

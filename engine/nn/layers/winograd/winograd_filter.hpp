@@ -30,7 +30,7 @@ class WinogradFilter {
 
   // Size of the buffer that run() needs, in floats.
   std::int64_t buffer_floats() const;
-  // Images and results in blocks of lanes() channels; the layer's weights as
+  // Images and results in blocks of block() channels; the layer's weights as
   // [output / 16][input / 16][row][column][16 inputs][16 outputs]; the bias may be null. The threads of OpenMP share the work.
   void run(const void* images, const float* weights, const float* bias, void* results, float* buffer) const;
 

@@ -37,14 +37,14 @@ void WinogradTiling::to_points(const TiledImages& of, const TileRange& range, st
 
 void WinogradTiling::all_to_points(const TiledImages& of, const TileRange& range, float* points) const
 {
-  for (std::int64_t channel = 0; channel < of.shape.channels; channel += lanes())
+  for (std::int64_t channel = 0; channel < of.shape.channels; channel += block())
     to_points(of, range, channel, 0, range.tiles, points);
 }
 
 void WinogradTiling::divide_to_points(const TiledImages& of, const TileRange& range, float* points) const
 {
 #pragma omp for collapse(2) schedule(static)
-  for (std::int64_t channel = 0; channel < of.shape.channels; channel += lanes())
+  for (std::int64_t channel = 0; channel < of.shape.channels; channel += block())
     for (std::int64_t begin = 0; begin < range.tiles; begin += tiles_at_once)
       to_points(of, range, channel, begin, std::min(begin + tiles_at_once, range.tiles), points);
 }
@@ -54,11 +54,11 @@ void WinogradTiling::to_results(const Products& products, const TileRange& range
 {
   const auto in_image = tiles_of(to.results);
   for (std::int64_t tile = 0; tile < range.tiles; ++tile)
-    for (std::int64_t lane = 0; lane < line; lane += lanes())
-      kernels_.give_results(products.points + tile * line + lane, products.stride,
-                            products.bias ? products.bias + channel + lane : nullptr, products.rectify,
+    for (std::int64_t offset = 0; offset < line; offset += block())
+      kernels_.give_results(products.points + tile * line + offset, products.stride,
+                            products.bias ? products.bias + channel + offset : nullptr, products.rectify,
                             tile_at((range.first + tile) % in_image, to),
-                            plane_of(to, (range.first + tile) / in_image, channel + lane));
+                            plane_of(to, (range.first + tile) / in_image, channel + offset));
 }
 
 } // namespace dt::nn

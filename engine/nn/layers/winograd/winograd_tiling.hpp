@@ -5,19 +5,21 @@
 // of sixteen floats, so that the points of a tile lie in different sets of the caches.
 #pragma once
 
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/tensor.hpp"
 #include "engine/nn/kernels/parts.hpp"
 #include "engine/nn/kernels/processor.hpp"
 #include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 
 namespace dt::nn {
 
+using model::Shape;
+
 inline constexpr std::int64_t winograd_line = block_channels; // adjacent channels in buffers of points
 
 // Floats from one point to the next where a point has `lines` lines.
 constexpr std::int64_t point_stride(std::int64_t lines) { return (lines | 1) * winograd_line; }
 
-// A batch of images in blocks of lanes() channels, and the tiles that they divide into.
+// A batch of images in blocks of block() channels, and the tiles that they divide into.
 struct TiledImages {
   void* images;
   Shape shape, results;     // of these images, and of the convolution's results
@@ -40,7 +42,7 @@ class WinogradTiling {
   const WinogradKernels& kernels() const { return kernels_; }
   std::int64_t window() const { return window_; } // side length
   std::int64_t points() const { return kernels_.points; }
-  std::int64_t lanes() const { return kernels_.lanes; } // adjacent channels in the layout of images
+  std::int64_t block() const { return kernels_.block; } // adjacent channels in the layout of images
   // Number of tiles of an image of results.
   std::int64_t tiles_of(const Shape& results) const { return along(results.height) * along(results.width); }
   // Size of the points of `tiles` tiles of `channels` channels, in floats.
@@ -49,7 +51,7 @@ class WinogradTiling {
     return points() * point_stride(channels / winograd_line * tiles);
   }
 
-  // The calling thread computes the points of tiles [begin, end) of the range, of lanes() channels from `channel` on.
+  // The calling thread computes the points of tiles [begin, end) of the range, of block() channels from `channel` on.
   // Images that are results count as gradients of results.
   void to_points(const TiledImages& of, const TileRange& range, std::int64_t channel, std::int64_t begin, std::int64_t end,
                  float* points) const;
@@ -70,7 +72,7 @@ class WinogradTiling {
  private:
   std::int64_t along(std::int64_t results) const { return divided_up(results, kernels_.results); }
   WinogradTile tile_at(std::int64_t tile, const TiledImages& of) const;
-  // The plane of adjacent channels from `channel` on, a multiple of lanes().
+  // The plane of adjacent channels from `channel` on, a multiple of block().
   void* plane_of(const TiledImages& of, std::int64_t image, std::int64_t channel) const;
 
   const WinogradKernels& kernels_;

@@ -98,7 +98,7 @@ void WinogradWeightSums::sum_own_tiles(const Operands& operands) const
 #pragma omp for schedule(static)
   for (std::int64_t at = 0; at < sum_floats; at += line)
     for (std::int64_t share = 1; share < shares; ++share)
-      for (std::int64_t lane = 0; lane < line; ++lane) operands.sums[at + lane] += operands.sums[share * sum_floats + at + lane];
+      for (std::int64_t i = 0; i < line; ++i) operands.sums[at + i] += operands.sums[share * sum_floats + at + i];
   give_gradients(operands);
 }
 
@@ -139,8 +139,7 @@ void WinogradWeightSums::sum_own_sums(const Operands& operands) const
                                operands.gradients + point * gradient_stride + o * tiles_ * line, sums_of(o, c) + point * stride);
       for (std::int64_t o = output; o < output_end; ++o)
         for (std::int64_t c = channel; c < channel_end; ++c)
-          for (std::int64_t lane = 0; lane < line; ++lane)
-            give_gradient(operands, o, c * line + lane, sums_of(o, c) + lane * line, stride);
+          for (std::int64_t i = 0; i < line; ++i) give_gradient(operands, o, c * line + i, sums_of(o, c) + i * line, stride);
     }
 }
 

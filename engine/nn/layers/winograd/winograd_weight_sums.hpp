@@ -27,7 +27,7 @@ class WinogradWeightSums {
   // Size of the buffer that run() needs, in floats.
   std::int64_t buffer_floats() const;
   // Overwrites the gradient of the weights, [output / 16][input / 16][row][column][16 inputs][16 outputs]. Images and the
-  // gradient of the output in blocks of lanes() channels. The threads of OpenMP share the work.
+  // gradient of the output in blocks of block() channels. The threads of OpenMP share the work.
   void run(const void* images, const void* gradient, float* weight_gradient, float* buffer) const;
 
  private:

@@ -70,8 +70,8 @@ TEST_CASE("the best bucket is the least that moves four fifths of the most bytes
 
 TEST_CASE("no algorithm is taken that may not be faster than the first, however fast it looked")
 {
-  const auto with = [](double surely) {
-    return choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{2.0, 1.0}}, .surely = {{0, surely}}});
+  const auto with = [](double ratio_limits) {
+    return choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{2.0, 1.0}}, .ratio_limits = {{0, ratio_limits}}});
   };
   CHECK(with(0.9).front().algorithm == 1);
   CHECK(with(1.2).front().algorithm == 0);
@@ -159,7 +159,7 @@ TEST_CASE("the confirming sum is the largest that takes a quarter of a second, a
 TEST_CASE("timings are read back as they were written")
 {
   auto written = timings;
-  written.surely = {{0, 1.5, 0.25}, {0, 2, 0.5}, {0, 0.3, 0.125}};
+  written.ratio_limits = {{0, 1.5, 0.25}, {0, 2, 0.5}, {0, 0.3, 0.125}};
   written.shape = {.ranks = 6, .nodes = 3, .ranks_a_node = 2, .supernodes = 1};
   written.model = {.alpha_s = 1e-5, .beta_s = 8e-9, .gamma_s = 1e-10, .spread = 0.07};
   const auto read = parse_timings(to_text(written, "k"), "k");
@@ -167,7 +167,7 @@ TEST_CASE("timings are read back as they were written")
   CHECK(read->algorithms == written.algorithms);
   CHECK(read->bytes == written.bytes);
   CHECK(read->seconds == written.seconds);
-  CHECK(read->surely == written.surely);
+  CHECK(read->ratio_limits == written.ratio_limits);
   CHECK(read->shape == written.shape);
   CHECK(to_text(*read, "k") == to_text(written, "k"));
 }

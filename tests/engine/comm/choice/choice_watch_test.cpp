@@ -1,4 +1,4 @@
-// A choice that is slower than predicted is tried against others, and changed where another surely is faster.
+// A choice that is slower than predicted is tried against others, and changed where another ratio_limits is faster.
 #include "engine/comm/choice/choice_watch.hpp"
 
 #include <catch2/catch.hpp>
@@ -64,7 +64,7 @@ TEST_CASE("a slow choice is tried against plain MPI and whatever may be faster, 
   CHECK(watch.last_look().starts_with("1.00 times"));
 }
 
-TEST_CASE("plain MPI is taken back where the slow choice is no longer faster, and nothing else surely is")
+TEST_CASE("plain MPI is taken back where the slow choice is no longer faster, and nothing else ratio_limits is")
 {
   auto watch = watch_of(three());
   run_to_look(watch, {{1, 12}});

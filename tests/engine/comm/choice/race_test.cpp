@@ -47,8 +47,8 @@ TEST_CASE("who is clearly slower than the fastest leaves the race, and keeps the
   CHECK(race.seconds()[1] == 3);         // the median of 1, 5, 2 and 4
   CHECK(race.seconds()[0] == Approx(6)); // twice as slow in each round that it ran
   CHECK(race.seconds()[2] == Approx(3 * 1.05));
-  CHECK(race.surely()[1] == 0.5);
-  CHECK(race.surely()[0] == 0);
+  CHECK(race.ratio_limits()[1] == 0.5);
+  CHECK(race.ratio_limits()[0] == 0);
 }
 
 TEST_CASE("one slow round of three drops nobody, and who did not enter has no time")
@@ -60,8 +60,8 @@ TEST_CASE("one slow round of three drops nobody, and who did not enter has no ti
   race.drop_slow();
   CHECK(race.running() == std::vector<bool>{true, false, true});
   CHECK(race.seconds()[1] == 0);
-  CHECK(race.surely()[1] == 0);
-  CHECK(race.surely()[2] == 9);
+  CHECK(race.ratio_limits()[1] == 0);
+  CHECK(race.ratio_limits()[2] == 9);
 }
 
 TEST_CASE("a race is open before its ninth round, while another one may be much faster, or the lead over the first may be chance")

@@ -1,8 +1,7 @@
 #include "engine/nn/graph/network.hpp"
 
 #include "core/error.hpp"
-#include "engine/nn/graph/model_description.hpp"
-#include "engine/nn/models/model_registry.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
@@ -328,7 +327,7 @@ TEST_CASE("a profile is of the forward pass up to the losses, then of the backwa
     const auto batch = random_batch(network);
     const auto operations = network.profile(batch.images, batch.labels);
     std::set<std::string> layers{"loss"};
-    for (const auto& layer : describe(build_model(options))) layers.insert(layer.name);
+    for (const auto& layer : model::build_model(model_options(options)).layers) layers.insert(layer.name);
     const auto begin = std::ranges::find(operations, true, &OperationTime::backward);
     REQUIRE(begin != operations.begin());
     CHECK(std::prev(begin)->layer == "loss");
@@ -336,4 +335,40 @@ TEST_CASE("a profile is of the forward pass up to the losses, then of the backwa
                       [](const auto& operation) { return operation.backward && operation.layer != "loss"; }));
     for (const auto& operation : operations) CHECK(layers.contains(operation.layer));
   }
+}
+
+TEST_CASE("what is told of a model is what its network has: parameters, and FLOPs of a step")
+{
+  for (const auto* name : {"lenet", "resnet20"}) {
+    const auto [image, classes] = model::natural_input(name);
+    const Network network({.model = name, .image = image, .classes = classes, .batch = 2});
+    const auto totals = model::build_model({.model = name, .image = image, .classes = classes}).totals();
+    CHECK(network.parameter_count() == totals.parameters);
+    CHECK(network.flops() == Approx(2 * totals.step_flops));
+  }
+}
+
+TEST_CASE("weights have PyTorch's shapes, with dropout and without, in image lanes and outside")
+{
+  using Dims = std::vector<std::int64_t>;
+  const auto check = [](NetworkOptions options, const std::map<std::string, Dims>& expected) {
+    for (const bool dropout : {true, false})
+      for (const bool lanes : {true, false}) {
+        options.batch = 2, options.dropout = dropout, options.image_lanes = lanes;
+        const Network network(options);
+        std::map<std::string, Dims> found;
+        for (const auto& parameter : network.parameters())
+          if (expected.contains(parameter.name)) found[parameter.name] = parameter.dims;
+        INFO(options.model << ", dropout " << dropout << ", lanes " << lanes);
+        CHECK(found == expected);
+      }
+  };
+  check({.model = "lenet"}, {{"conv1.weight", {6, 1, 5, 5}}, {"conv1.bias", {6}}, {"fc1.weight", {120, 400}}});
+  check({.model = "resnet20", .image = {3, 32, 32}}, {{"fc.weight", {10, 64}}, {"conv1_norm.weight", {16}}});
+  check({.model = "custom",
+         .layers = {"dropout rate=0.3", "convolution channels=8 groups=4 kernel=3 name=c padding=1",
+                    "inner_product outputs=classes name=f"},
+         .image = {4, 6, 6}},
+        {{"c.weight", {8, 1, 3, 3}}, {"f.weight", {10, 288}}});
+  check({.model = "custom", .layers = {"dropout rate=0.3", "inner_product outputs=classes name=f"}}, {{"f.weight", {10, 784}}});
 }

@@ -64,7 +64,7 @@ PlaneWindows plane(const Windows& s)
           .kernel_width = s.kernel,
           .stride = s.stride,
           .padding = s.padding,
-          .lanes = s.in_channels,
+          .block = s.in_channels,
           .pixel_stride = s.in_channels};
 }
 

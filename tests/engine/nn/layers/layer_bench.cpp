@@ -1,7 +1,7 @@
 #include "tests/engine/nn/layers/layer_bench.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <cmath>
@@ -20,13 +20,13 @@ void append(std::vector<Operation*>& all, std::vector<Operation>& operations)
 // Layers with all that they need to run, planned for one purpose.
 class LayerBench {
  public:
-  LayerBench(const Model& model, const LayerInput& in, Purpose purpose)
-      : model_(model), store_(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
+  LayerBench(const LayerGraph& graph, const LayerInput& in, Purpose purpose)
+      : graph_(graph), store_(std::make_shared<ParameterStore>(dnnl::engine(dnnl::engine::kind::cpu, 0))),
         plan_({.batch = in.batch,
                .purpose = purpose,
-               .tensors = model.tensors,
+               .tensors = graph.tensors,
                .input = nobody(),
-               .uses = model.uses(),
+               .uses = graph.uses(),
                .precision = in.precision,
                .algorithms = in.algorithms,
                .threads = in.threads},
@@ -35,8 +35,8 @@ class LayerBench {
   {
     prepare_compute_thread(in.threads);
     set_images(in.layout);
-    for (const auto& layer : model.layers) layer->plan_forward(plan_);
-    for (const auto& layer : model.layers) append(forward_, layer->forward());
+    for (const auto& layer : graph.layers) layer->plan_forward(plan_);
+    for (const auto& layer : graph.layers) append(forward_, layer->forward());
     store_->seal();
     if (purpose == Purpose::training) plan_backward();
     auto all = forward_;
@@ -50,7 +50,7 @@ class LayerBench {
   Values forward()
   {
     for (const auto* operation : forward_) operation->run(stream_);
-    return read_plain(plan_, stream_, plan_.data(model_.logits));
+    return read_plain(plan_, stream_, plan_.data(graph_.logits));
   }
   Values backward()
   {
@@ -62,27 +62,27 @@ class LayerBench {
  private:
   void set_images(dnnl::memory::format_tag layout)
   {
-    dnnl::memory plain(plan_.image_layout(model_.input.shape), plan_.engine(), images_.data());
+    dnnl::memory plain(plan_.image_layout(graph_.input.shape), plan_.engine(), images_.data());
     auto memory = plain;
     if (layout != dnnl::memory::format_tag::nchw) {
-      memory = dnnl::memory(plan_.layout(model_.input.shape, layout), plan_.engine());
+      memory = dnnl::memory(plan_.layout(graph_.input.shape, layout), plan_.engine());
       dnnl::reorder(plain, memory).execute(stream_, plain, memory);
     }
-    plan_.set_data(model_.input, memory);
+    plan_.set_data(graph_.input, memory);
   }
-  Tensor nobody() const { return {model_.tensors, {}}; } // so that the images get a gradient
+  Tensor nobody() const { return {graph_.tensors, {}}; } // so that the images get a gradient
   void plan_backward()
   {
-    plan_.add_gradient(model_.logits, plain_memory(plan_, plan_.data(model_.logits).get_desc(), output_gradient_));
-    for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer) {
+    plan_.add_gradient(graph_.logits, plain_memory(plan_, plan_.data(graph_.logits).get_desc(), output_gradient_));
+    for (auto layer = graph_.layers.rbegin(); layer != graph_.layers.rend(); ++layer) {
       (*layer)->plan_backward(plan_);
       plan_.release((*layer)->output());
       append(backward_, (*layer)->backward());
     }
-    input_gradient_ = plan_.gradient(model_.input, "input", sum_);
+    input_gradient_ = plan_.gradient(graph_.input, "input", sum_);
     append(backward_, sum_);
   }
-  const Model& model_;
+  const LayerGraph& graph_;
   std::shared_ptr<ParameterStore> store_;
   Plan plan_;
   dnnl::stream stream_;
@@ -94,18 +94,18 @@ class LayerBench {
 
 } // namespace
 
-Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, LayerKernels kernels,
-                Precision precision)
+LayerGraph described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe, LayerKernels kernels,
+                     Precision precision)
 {
-  ModelBuilder builder({.model = "test", .image = image, .classes = 2, .kernels = kernels, .precision = precision});
-  auto model = builder.part(describe(builder));
-  fuse(model);
-  return model;
+  ModelBuilder builder({.model = "test", .image = image, .classes = 2});
+  auto graph = make_layers(builder.part(describe(builder)), {.kernels = kernels, .precision = precision});
+  fuse(graph);
+  return graph;
 }
 
-LayerOutput run_layers(const Model& model, const LayerInput& in)
+LayerOutput run_layers(const LayerGraph& graph, const LayerInput& in)
 {
-  LayerBench bench(model, in, Purpose::training);
+  LayerBench bench(graph, in, Purpose::training);
   LayerOutput out;
   out.output = bench.forward();
   out.input_gradient = bench.backward();
@@ -113,7 +113,10 @@ LayerOutput run_layers(const Model& model, const LayerInput& in)
   return out;
 }
 
-Values evaluate_layers(const Model& model, const LayerInput& in) { return LayerBench(model, in, Purpose::evaluation).forward(); }
+Values evaluate_layers(const LayerGraph& graph, const LayerInput& in)
+{
+  return LayerBench(graph, in, Purpose::evaluation).forward();
+}
 
 dnnl::memory plain_memory(const Plan& plan, const dnnl::memory::desc& like, std::vector<float>& values)
 {

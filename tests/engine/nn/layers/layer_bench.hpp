@@ -1,12 +1,15 @@
 // A few layers on their own, forward and backward, in plain order: what the fast ones are held against the reference with.
 #pragma once
 
-#include "engine/nn/graph/model_builder.hpp"
+#include "engine/model/model_builder.hpp"
+#include "engine/nn/graph/make_layers.hpp"
 #include "tests/engine/nn/reference.hpp"
 
 #include <functional>
 
 namespace dt::nn {
+
+using model::ModelBuilder;
 
 struct LayerInput {
   std::int64_t batch;
@@ -23,13 +26,13 @@ struct LayerOutput {
 };
 
 // The layers that `describe` makes of images, joined where a network would join them.
-Model described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe,
-                LayerKernels kernels = LayerKernels::library, Precision precision = Precision::fp32);
+LayerGraph described(const Shape& image, const std::function<Tensor(ModelBuilder&)>& describe,
+                     LayerKernels kernels = LayerKernels::library, Precision precision = Precision::fp32);
 
 // Forward and backward, with a gradient for the images too.
-LayerOutput run_layers(const Model& model, const LayerInput& in);
+LayerOutput run_layers(const LayerGraph& graph, const LayerInput& in);
 // The output in an evaluation.
-reference::Values evaluate_layers(const Model& model, const LayerInput& in);
+reference::Values evaluate_layers(const LayerGraph& graph, const LayerInput& in);
 
 // Values of any layout in plain order, and a memory of plain order that fits them.
 reference::Values read_plain(const Plan& plan, const dnnl::stream& stream, dnnl::memory memory);

@@ -67,7 +67,7 @@ void check_convolution(const Windows& s, bool relu, LayerKernels kernels, std::i
   check_affine(in, run_layers(model, {s.batch, in.x, joined({in.w, in.b}), in.c, algorithms}), relu, true, growth);
 }
 
-void check_average(const Windows& s, const Model& model)
+void check_average(const Windows& s, const LayerGraph& model)
 {
   const auto x = numbers(s.inputs(), 1), c = numbers(s.outputs(), 4);
   const auto out = run_layers(model, {s.batch, x, {}, c});
@@ -77,8 +77,8 @@ void check_average(const Windows& s, const Model& model)
                            reference::average_pooling_gradient(s, absolute(c)), terms) == 0);
 }
 
-constexpr auto all_kernels = {LayerKernels::library, LayerKernels::batch_lanes, LayerKernels::plain_loops};
-constexpr auto fast_kernels = {LayerKernels::library, LayerKernels::batch_lanes};
+constexpr auto all_kernels = {LayerKernels::library, LayerKernels::image_lanes, LayerKernels::plain_loops};
+constexpr auto fast_kernels = {LayerKernels::library, LayerKernels::image_lanes};
 
 const std::vector<Windows> convolutions{
     {1, 1, 5, 5, 1, 3, 1, 0},    {3, 1, 28, 28, 6, 5, 1, 2},   {1, 6, 14, 14, 16, 5, 1, 0},   {3, 7, 13, 11, 5, 3, 2, 1},
@@ -271,7 +271,7 @@ TEST_CASE("a convolution in image lanes agrees with the reference over the same 
   auto shapes = convolutions;
   shapes.insert(shapes.end(), {{17, 6, 14, 14, 16, 5, 1, 0}, {33, 1, 28, 28, 6, 5, 1, 2}, {31, 3, 9, 10, 5, 4, 1, 3}});
   for (const auto& s : shapes)
-    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::batch_lanes);
+    for (const bool relu : {false, true}) check_convolution(s, relu, LayerKernels::image_lanes);
 }
 
 TEST_CASE("a convolution without bias has weights only")
@@ -296,7 +296,7 @@ TEST_CASE("inner product agrees with the reference, from images and from feature
         Case{50, 33, {3, 7, 5}}, Case{17, 337, {37, 3, 2}}, Case{4, 512, {272, 1, 1}}}) {
     for (const auto& [kernels, relu] :
          {std::pair{LayerKernels::library, false}, std::pair{LayerKernels::library, true},
-          std::pair{LayerKernels::batch_lanes, false}, std::pair{LayerKernels::batch_lanes, true}}) {
+          std::pair{LayerKernels::image_lanes, false}, std::pair{LayerKernels::image_lanes, true}}) {
       INFO("inputs " << image.size() << ", outputs " << outputs << ", batch " << batch << ", relu " << relu);
       const auto in = affine_input(reference::inner_product(batch, image.size(), outputs));
       const auto model = described(
@@ -408,7 +408,7 @@ TEST_CASE("a convolution in image lanes with the ReLU and the pooling behind it 
         return b.max_pooling(relu ? b.relu(y) : y, pooling);
       };
       const Shape image{s.in_channels, s.height, s.width};
-      const auto lanes = described(image, describe, LayerKernels::batch_lanes),
+      const auto lanes = described(image, describe, LayerKernels::image_lanes),
                  plain = described(image, describe, LayerKernels::plain_loops);
       CHECK((lanes.layers.size() == 1) == joins);
       const auto pooled = plain.logits.shape;
@@ -418,7 +418,7 @@ TEST_CASE("a convolution in image lanes with the ReLU and the pooling behind it 
       CHECK(count_outside(found.output, expected.output, near(expected.output)) == 0);
       CHECK(count_outside(found.input_gradient, expected.input_gradient, near(expected.input_gradient)) == 0);
       CHECK(count_outside(found.weight_gradients, expected.weight_gradients, near(expected.weight_gradients)) == 0);
-      CHECK(evaluate_layers(described(image, describe, LayerKernels::batch_lanes), input) == found.output);
+      CHECK(evaluate_layers(described(image, describe, LayerKernels::image_lanes), input) == found.output);
     }
   }
 }

@@ -70,7 +70,7 @@ struct Case {
 
 std::string to_text(const Case& which)
 {
-  return fmt::format("images {}, batch {}: {}", nn::to_text(which.image), which.batch, fmt::join(which.lines, " | "));
+  return fmt::format("images {}, batch {}: {}", model::to_text(which.image), which.batch, fmt::join(which.lines, " | "));
 }
 
 std::vector<std::int32_t> labels_of(std::int64_t batch)

@@ -1,8 +1,8 @@
 // Training in a test: momentum SGD on a few samples that look random, until the network knows them by heart.
 #pragma once
 
+#include "engine/model/models/registry.hpp"
 #include "engine/nn/graph/network.hpp"
-#include "engine/nn/models/model_registry.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace dt::nn {
 // Images and classes that the model was made for.
 inline NetworkOptions natural(const std::string& model, std::int64_t batch, int threads = 1)
 {
-  const auto [image, classes] = natural_input(model);
+  const auto [image, classes] = model::natural_input(model);
   NetworkOptions options{.model = model};
   options.image = image;
   options.classes = classes;

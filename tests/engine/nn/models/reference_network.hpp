@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/spec/layer_schema.hpp"
-#include "engine/nn/graph/tensor.hpp"
+#include "engine/model/tensor.hpp"
 #include "tests/engine/nn/reference.hpp"
 
 #include <map>
@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace dt::nn::reference {
+
+using model::Shape;
 
 class Network {
  public:

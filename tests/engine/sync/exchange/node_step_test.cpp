@@ -43,7 +43,7 @@ Outcome train(const SyncSpec& sync, bool shared, bool padding = true)
     replica.live_in(*memory);
     comm.barrier();
   }
-  const auto strategy = make(sync, comm);
+  const auto strategy = make(sync, comm, replica.node_slices());
   Diary diary;
   strategy->start(replica);
   comm.traffic() = {};
@@ -131,7 +131,7 @@ TEST_CASE("the reduction alone is measured and changes no weights")
   replica.live_in(memory);
   const std::vector<float> before(replica.weights().begin(), replica.weights().end());
   comm.barrier();
-  const auto strategy = make(hierarchical("hsgd", ProgressMode::none), comm);
+  const auto strategy = make(hierarchical("hsgd", ProgressMode::none), comm, replica.node_slices());
   CHECK(strategy->isolated_communication_s(replica) >= 0);
   CHECK(std::equal(before.begin(), before.end(), replica.weights().begin()));
   comm.barrier();

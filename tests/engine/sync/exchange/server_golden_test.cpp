@@ -20,7 +20,7 @@ class SmallReplica : public LinearReplica {
   SmallReplica(float w, float g, double eta) : LinearReplica(w, g, {0.5, 4}), eta_(eta) {}
   using Replica::update;
   void update(Range range, float /*gradient_factor*/) override { apply(range, weights(), gradients(), eta_); }
-  double learning_rate() const override { return eta_; }
+  Step step() const override { return {number, eta_, 0}; }
 
  private:
   double eta_;
@@ -79,12 +79,12 @@ class ScheduledReplica : public LinearReplica {
     return {0.5, 4};
   }
   using Replica::update;
-  void update(Range range, float /*factor*/) override { apply(range, weights(), gradients(), learning_rate()); }
+  void update(Range range, float /*factor*/) override { apply(range, weights(), gradients(), step().learning_rate); }
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double rate) override
   {
     rule_->step(weights, gradients, rate, {range});
   }
-  double learning_rate() const override { return rates_[static_cast<std::size_t>(number - 1)]; }
+  Step step() const override { return {number, rates_[static_cast<std::size_t>(number - 1)], 0}; }
 
  private:
   std::vector<float> slopes_;

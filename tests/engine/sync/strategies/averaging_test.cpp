@@ -36,9 +36,7 @@ class Chosen : public Replica {
   {
     for (auto i = range.begin; i < range.end; ++i) w[i] -= static_cast<float>(rate) * g[i];
   }
-  std::int64_t step() const override { return number; }
-  double learning_rate() const override { return rate_; }
-  double epoch() const override { return 0; }
+  Step step() const override { return {number, rate_, 0}; }
   std::int64_t number = 1;
 
  private:

@@ -34,9 +34,7 @@ class SparseReplica : public Replica {
       if (gradients[i] != 0) weights[i] -= static_cast<float>(rate) * gradients[i];
     }
   }
-  std::int64_t step() const override { return number; }
-  double learning_rate() const override { return 1; }
-  double epoch() const override { return 0; }
+  Step step() const override { return {number, 1, 0}; }
   std::int64_t number = 1; // of the step in progress
 
  private:

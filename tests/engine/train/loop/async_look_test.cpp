@@ -27,28 +27,28 @@ dt::RunSpec asynchronous_run(int ranks)
   return spec;
 }
 
-// Wishes for something on one rank until it has it, and writes down what it is asked.
-class Wishing : public Overseer {
+// Requests something on one rank until it has it, and writes down what it is asked.
+class Requesting : public Overseer {
  public:
-  Wishing(bool wishes, Wish what) : wishes_(wishes), what_(what) {}
-  Wish wish() override
+  Requesting(bool requests, Request what) : requests_(requests), what_(what) {}
+  Request request() override
   {
     ++asked;
-    return wishes_ && checkpoints.empty() ? what_ : Wish{};
+    return requests_ && checkpoints.empty() ? what_ : Request{};
   }
-  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish& /*agreed*/) override
+  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request& /*agreed*/) override
   {
     snapshot.save(nullptr);
     checkpoints.push_back(static_cast<double>(progress.step));
   }
   bool is_cancelled() override { return cancelled; }
-  bool cancelled = false; // later than its wish
+  bool cancelled = false; // later than its request
   int asked = 0;
   std::vector<double> checkpoints;
 
  private:
-  bool wishes_;
-  Wish what_;
+  bool requests_;
+  Request what_;
 };
 
 // Equal on all ranks?
@@ -61,7 +61,7 @@ TEST_CASE("asynchronous ranks write a checkpoint after the same step, a look aft
   comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
-  Wishing overseer(comm.is_root(), {.checkpoint = true});
+  Requesting overseer(comm.is_root(), {.checkpoint = true});
   REQUIRE(trainer.run(nobody, overseer));
   REQUIRE(overseer.checkpoints.size() == 1);
   CHECK(overseer.checkpoints[0] == 2); // asked for after step 1, the first look
@@ -73,7 +73,7 @@ TEST_CASE("asynchronous ranks stop after the same step when one of them, a serve
   comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
-  Wishing overseer(comm.rank() == comm.size() - 1, {.preemption = true});
+  Requesting overseer(comm.rank() == comm.size() - 1, {.preemption = true});
   CHECK_FALSE(trainer.run(nobody, overseer));
   CHECK(trainer.stopped_by().preemption);
   CHECK(trainer.steps_done() == 2);
@@ -92,7 +92,7 @@ TEST_CASE("a cancelling that rank 0 hears of after another rank's signal is one 
   }
   Trainer trainer({spec, {}}, comm);
   Observer nobody;
-  Wishing overseer(comm.rank() == comm.size() - 1, {.time_limit = true});
+  Requesting overseer(comm.rank() == comm.size() - 1, {.time_limit = true});
   overseer.cancelled = comm.is_root();
   CHECK_FALSE(trainer.run(nobody, overseer));
   CHECK(trainer.stopped_by().cancel);
@@ -104,7 +104,7 @@ TEST_CASE("cancelled, asynchronous ranks stop without a checkpoint")
   comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
   Observer nobody;
-  Wishing overseer(comm.is_root(), {.cancel = true});
+  Requesting overseer(comm.is_root(), {.cancel = true});
   CHECK_FALSE(trainer.run(nobody, overseer));
   CHECK(trainer.steps_done() == 2);
   CHECK(overseer.checkpoints.empty());

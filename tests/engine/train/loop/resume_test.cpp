@@ -52,8 +52,8 @@ class Stopper : public Overseer {
       : folder_(folder), after_(after), comm_(comm)
   {
   }
-  Wish wish() override { return {.time_limit = comm_.rank() == comm_.size() - 1 && ++looks_ >= after_}; }
-  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Wish&) override
+  Request request() override { return {.time_limit = comm_.rank() == comm_.size() - 1 && ++looks_ >= after_}; }
+  void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request&) override
   {
     std::optional<CheckpointWriter> writer;
     if (comm_.is_root()) writer.emplace(folder_, CheckpointOwner{}, progress);
@@ -266,8 +266,8 @@ TEST_CASE("taken up again with no more steps left than warm up, a run has no thr
 TEST_CASE("cancelled, a training stops without a checkpoint")
 {
   struct Canceller : Overseer {
-    Wish wish() override { return {.preemption = true, .cancel = true}; }
-    void checkpoint(const TrainingProgress&, const Snapshot&, const Wish&) override { FAIL("a checkpoint"); }
+    Request request() override { return {.preemption = true, .cancel = true}; }
+    void checkpoint(const TrainingProgress&, const Snapshot&, const Request&) override { FAIL("a checkpoint"); }
   } canceller;
   comm::Communicator comm(MPI_COMM_WORLD);
   Trainer trainer({demanding_spec(comm.size()), {}}, comm);
@@ -277,11 +277,11 @@ TEST_CASE("cancelled, a training stops without a checkpoint")
   CHECK(trainer.stopped_by().cancel);
 }
 
-TEST_CASE("a wish for a checkpoint alone is met and the training goes on, its time left out of training time")
+TEST_CASE("a request for a checkpoint alone is met and the training goes on, its time left out of training time")
 {
   struct Slow : Overseer {
-    Wish wish() override { return {.checkpoint = true}; }
-    void checkpoint(const TrainingProgress& now, const Snapshot&, const Wish&) override
+    Request request() override { return {.checkpoint = true}; }
+    void checkpoint(const TrainingProgress& now, const Snapshot&, const Request&) override
     {
       const double until = comm::monotonic_s() + 0.2;
       while (comm::monotonic_s() < until) {

@@ -1,7 +1,7 @@
 // The kernels of our own convolutions and inner products for each instruction set of this processor: products in blocks against
 // plain loops in double precision, and Winograd's transforms against convolutions as they are written.
 #include "engine/nn/kernels/block_products.hpp"
-#include "engine/nn/kernels/lanes.hpp"
+#include "engine/nn/kernels/simd_vector.hpp"
 #include "engine/nn/kernels/winograd/winograd_tiles.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
@@ -26,10 +26,10 @@ std::vector<float> floats(std::int64_t size, std::uint64_t stream) { return to_f
 // A plane of 7 x 7 pixels, and a tile of it that begins inside or with one row and column of padding.
 constexpr std::int64_t plane_side = 7;
 
-double pixel(const std::vector<float>& plane, std::int64_t lanes, std::int64_t row, std::int64_t column, std::int64_t lane)
+double pixel(const std::vector<float>& plane, std::int64_t block, std::int64_t row, std::int64_t column, std::int64_t lane)
 {
   const bool inside = row >= 0 && row < plane_side && column >= 0 && column < plane_side;
-  return inside ? plane[at((row * plane_side + column) * lanes + lane)] : 0;
+  return inside ? plane[at((row * plane_side + column) * block + lane)] : 0;
 }
 
 struct Case {
@@ -118,12 +118,12 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
     for (const bool rotated : {false, true}) {
       INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first << ", rotated " << rotated);
       const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
-      const auto lanes = kernels.lanes, results = kernels.results;
-      const auto plane = floats(plane_side * plane_side * lanes, 1), weights = floats(window * window * line, 2),
-                 bias = floats(lanes, 3);
+      const auto block = kernels.block, results = kernels.results;
+      const auto plane = floats(plane_side * plane_side * block, 1), weights = floats(window * window * line, 2),
+                 bias = floats(block, 3);
       const WinogradTile tile{plane_side, plane_side, first, first}, to{plane_side, plane_side, 1, 2};
       std::vector<float> pixels(at(kernels.points * line)), windows(at(kernels.points * line)), sums(at(kernels.points * line)),
-          found(at(plane_side * plane_side * lanes), untouched);
+          found(at(plane_side * plane_side * block), untouched);
       kernels.pixels(plane.data(), tile, pixels.data(), line);
       kernels.window_points(weights.data(), line, rotated, windows.data(), line);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = pixels[i] * windows[i];
@@ -132,12 +132,12 @@ TEST_CASE("a tile by Winograd's algorithm is the convolution of its pixels, insi
       std::int64_t written = 0;
       for (std::int64_t row = 0; row < results; ++row)
         for (std::int64_t column = 0; column < results; ++column)
-          for (std::int64_t lane = 0; lane < lanes; ++lane) {
+          for (std::int64_t lane = 0; lane < block; ++lane) {
             double sum = bias[at(lane)];
             for (std::int64_t i = 0; i < window * window; ++i)
-              sum += pixel(plane, lanes, first + row + i / window, first + column + i % window, lane) *
+              sum += pixel(plane, block, first + row + i / window, first + column + i % window, lane) *
                      double{weights[at((rotated ? window * window - 1 - i : i) * line + lane)]};
-            furthest = std::max(furthest, std::abs(pixel(found, lanes, 1 + row, 2 + column, lane) - sum));
+            furthest = std::max(furthest, std::abs(pixel(found, block, 1 + row, 2 + column, lane) - sum));
             ++written;
           }
       CHECK(furthest < (window == 5 ? 4e-5 : 2e-5));
@@ -150,14 +150,14 @@ TEST_CASE("results of a tile that do not exist are not written, and negative one
 {
   for (const auto& [set, window, first] : cases()) {
     const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
-    const auto lanes = kernels.lanes;
+    const auto block = kernels.block;
     const auto sums = floats(kernels.points * line, 1);
-    std::vector<float> plain(at(plane_side * plane_side * lanes), untouched), rectified = plain;
+    std::vector<float> plain(at(plane_side * plane_side * block), untouched), rectified = plain;
     const WinogradTile last{plane_side, plane_side, plane_side - 1, plane_side - 1};
     kernels.give_results(sums.data(), line, nullptr, false, last, plain.data());
     kernels.give_results(sums.data(), line, nullptr, true, last, rectified.data());
-    CHECK(std::count(plain.begin(), plain.end(), untouched) == static_cast<std::int64_t>(plain.size()) - lanes);
-    for (std::size_t i = plain.size() - at(lanes); i < plain.size(); ++i) CHECK(rectified[i] == std::max(plain[i], 0.0F));
+    CHECK(std::count(plain.begin(), plain.end(), untouched) == static_cast<std::int64_t>(plain.size()) - block);
+    for (std::size_t i = plain.size() - at(block); i < plain.size(); ++i) CHECK(rectified[i] == std::max(plain[i], 0.0F));
   }
 }
 
@@ -167,11 +167,11 @@ TEST_CASE("gradients of results and windows are the adjoints of their transforms
   for (const auto& [set, window, first] : cases()) {
     INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first);
     const auto& kernels = winograd_kernels(window, dt::Precision::fp32, set);
-    const auto lanes = kernels.lanes;
+    const auto block = kernels.block;
     const WinogradTile tile{plane_side, plane_side, std::max<std::int64_t>(first, 0), std::max<std::int64_t>(first, 0)};
-    const auto m = floats(kernels.points * line, 1), y = floats(plane_side * plane_side * lanes, 2);
+    const auto m = floats(kernels.points * line, 1), y = floats(plane_side * plane_side * block, 2);
     std::vector<float> results(y.size(), 0), gradients(m.size(), 0);
-    for (std::int64_t lane = 0; lane < line; lane += lanes) { // each with the same y
+    for (std::int64_t lane = 0; lane < line; lane += block) { // each with the same y
       std::vector<float> part(y.size(), 0);
       kernels.give_results(m.data() + lane, line, nullptr, false, tile, part.data());
       for (std::size_t i = 0; i < part.size(); ++i) results[i] += part[i];
@@ -193,11 +193,11 @@ TEST_CASE("transforms of planes of bfloat16 compute as those of fp32 do, and rou
     INFO("set " << static_cast<int>(set) << ", window " << window << ", first " << first);
     const auto &half = winograd_kernels(window, dt::Precision::bf16, set),
                &single = winograd_kernels(window, dt::Precision::fp32, set);
-    const auto lanes = single.lanes;
+    const auto block = single.block;
     const WinogradTile tile{plane_side, plane_side, first, first};
-    std::vector<float> plane(at(plane_side * plane_side * lanes));
+    std::vector<float> plane(at(plane_side * plane_side * block));
     std::vector<Bf16> halves(plane.size());
-    for (std::size_t i = 0; const double number : numbers(plane_side * plane_side * lanes, 1)) {
+    for (std::size_t i = 0; const double number : numbers(plane_side * plane_side * block, 1)) {
       plane[i] = static_cast<float>(std::round(128 * number) / 128); // exact in bfloat16
       halves[i] = {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(plane[i]) >> 16)};
       ++i;
@@ -211,7 +211,7 @@ TEST_CASE("transforms of planes of bfloat16 compute as those of fp32 do, and rou
     CHECK(found == expected);
 
     const WinogradTile to{plane_side, plane_side, 1, 2};
-    const auto sums = floats(single.points * line, 2), bias = floats(lanes, 3);
+    const auto sums = floats(single.points * line, 2), bias = floats(block, 3);
     single.give_results(sums.data(), line, bias.data(), false, to, plane.data());
     half.give_results(sums.data(), line, bias.data(), false, to, halves.data());
     std::size_t wrong = 0;
