@@ -10,7 +10,7 @@
 #include "core/spec/simulation_cost.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -13,7 +13,7 @@
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
 #include <array>

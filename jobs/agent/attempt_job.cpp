@@ -11,13 +11,13 @@
 #include "jobs/agent/attempt_place.hpp"
 #include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/script_process.hpp"
-#include "jobs/attempts.hpp"
-#include "jobs/hold_back.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/follow/hold_back.hpp"
+#include "jobs/launch/last_words.hpp"
 #include "jobs/launch/launcher.hpp"
+#include "jobs/launch/rank_failure.hpp"
+#include "jobs/machine/quick_file.hpp"
 #include "jobs/program/program_recorder.hpp"
-#include "jobs/quick_file.hpp"
-#include "jobs/rank_failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -154,7 +154,7 @@ class AttemptJob {
     return stopped_before_launch();
   }
 
-  // dtctl may add the job id to the file at this moment (submit.cpp), so a torn file is read again.
+  // dtctl may add the job id to the file at this moment (submit/submit.cpp), so a torn file is read again.
   Submission read_intent() const
   {
     for (int look = 0; look < 50; ++look) {

@@ -9,8 +9,8 @@
 #include "jobs/agent/attempt_job.hpp"
 #include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/takeover.hpp"
-#include "jobs/attempts.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/machine/quick_file.hpp"
 #include "jobs/slurm/batch.hpp"
 
 #include <chrono>

@@ -7,7 +7,7 @@
 //   log, log-<array task>     messages of this program
 #pragma once
 
-#include "jobs/agent/inbox.hpp"
+#include "jobs/machine/inbox.hpp"
 
 #include <cstdint>
 #include <filesystem>

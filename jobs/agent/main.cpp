@@ -4,8 +4,8 @@
 #include "core/process.hpp"
 #include "jobs/agent/attempt_job.hpp"
 #include "jobs/agent/batch_job.hpp"
-#include "jobs/agent/inbox.hpp"
 #include "jobs/agent/start_program.hpp"
+#include "jobs/machine/inbox.hpp"
 #include "jobs/program/asked_environment.hpp"
 
 #include <filesystem>
@@ -37,7 +37,7 @@ void add_run(CLI::App& app, Work& work)
   verb->add_flag("--may-requeue", options->terms.may_requeue, "A run that was stopped asks to be started again");
   verb->callback([&work, options] {
     work = [options] {
-      Inbox inbox;
+      jobs::Inbox inbox;
       return run_attempt(AttemptFolder(options->attempt), options->terms, inbox);
     };
   });
@@ -53,7 +53,7 @@ void add_batch(CLI::App& app, Work& work)
   verb->add_option("--signal-ahead", terms->signal_ahead_s, "Seconds before its limit at which a run is asked to stop");
   verb->callback([&work, terms] {
     work = [terms] {
-      Inbox inbox;
+      jobs::Inbox inbox;
       return run_batch(*terms, inbox);
     };
   });

@@ -6,11 +6,11 @@
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/launch/last_words.hpp"
 #include "jobs/launch/transports.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/machine/inbox.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <cerrno>
@@ -93,7 +93,7 @@ bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
   const auto mask = cores_in_mask();
   const auto count = static_cast<std::size_t>(terms.cores), begin = static_cast<std::size_t>(position.local_rank) * count;
   if (begin + count <= mask.size()) {
-    local::bind_to(std::span(mask).subspan(begin, count));
+    bind_to(std::span(mask).subspan(begin, count));
   } else if (!terms.may_share) {
     say(fmt::format("rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks",
                     position.rank, cores_of(count), cores_of(mask.size())));

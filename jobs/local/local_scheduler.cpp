@@ -9,11 +9,11 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"
-#include "jobs/local/cores.hpp"
 #include "jobs/local/supervisor.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
 #include <charconv>

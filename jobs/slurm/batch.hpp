@@ -6,7 +6,7 @@
 // again. The job's name is for people: several jobs may have the same.
 #pragma once
 
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 
 #include <cstdint>
 #include <filesystem>

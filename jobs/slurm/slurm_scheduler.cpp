@@ -3,7 +3,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/slurm/array_tasks.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"

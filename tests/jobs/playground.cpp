@@ -4,7 +4,8 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/registry/schedulers.hpp"
 #include "tests/support/processes.hpp"
 
 #include <algorithm>
