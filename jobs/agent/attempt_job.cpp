@@ -289,7 +289,7 @@ class AttemptJob {
     kill_all(script);
   }
 
-  // Slurm sends SIGTERM to every process of a job, and the script may die of it before this process has been told.
+  // A scheduler may send SIGTERM to every process of a job, and the script may die of it before this process has been told.
   void await_cause(int code)
   {
     constexpr int patience_ms = 200;
@@ -495,7 +495,8 @@ class AttemptJob {
       }
   }
 
-  // Slurm takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is told.
+  // A cluster takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is
+  // told.
   void learn_of_preemption()
   {
     if (asked_ || has_asked_scheduler_ || !terms_.preempted_unix_s) return;
@@ -559,7 +560,7 @@ class AttemptJob {
     return to_be_tried_again;
   }
 
-  // Slurm does not restart a job whose script has ended by itself, so the agent asks for it.
+  // No scheduler restarts a job whose script has ended by itself, so the agent asks for it.
   bool has_lost_a_node() const
   {
     for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.error()})

@@ -8,6 +8,7 @@
 #include "core/units.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/launch/last_words.hpp"
+#include "jobs/launch/launcher.hpp"
 #include "jobs/launch/transports.hpp"
 #include "jobs/machine/cores.hpp"
 #include "jobs/machine/inbox.hpp"
@@ -17,7 +18,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -75,14 +75,6 @@ void choose_transports(const std::vector<std::string>& words)
 void do_without_remote_shell()
 {
   if (find_installed("ssh").empty() && find_installed("rsh").empty()) ::setenv("OMPI_MCA_plm", "isolated", 0);
-}
-
-// The first of these variables that is set, as a number.
-std::optional<int> number_in(std::initializer_list<const char*> variables)
-{
-  for (const char* name : variables)
-    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') return std::atoi(text);
-  return std::nullopt;
 }
 
 std::string cores_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
@@ -145,10 +137,9 @@ int become_without_sigterm(std::vector<std::string> words)
 
 int bind_rank(std::vector<std::string> words, const RankTerms& terms)
 {
-  const auto local_rank = number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
-  if (!local_rank) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
-  const auto rank = number_in({"OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}).value_or(*local_rank);
-  const RankPosition position{rank, *local_rank};
+  const auto told = position_of_rank();
+  if (!told) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
+  const auto& position = *told;
   if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
   try {
     if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);

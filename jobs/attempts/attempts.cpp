@@ -22,8 +22,9 @@ void read(LatestAttempt& latest, std::initializer_list<File> files)
   latest.reader->read(std::span(files.begin(), files.size()), latest.record);
 }
 
-// Slurm can restart a job independent of how its ranks ended: after a preemption, `scontrol requeue`, a lost node or, at some
-// sites, because of an exit code. The end in a run's files is then final only when the scheduler no longer holds the job.
+// A cluster's scheduler can restart a job independent of how its ranks ended: after a preemption, at a user's request, after a
+// lost node or, at some sites, because of an exit code. The end in a run's files is then final only when the scheduler no longer
+// holds the job.
 bool is_open(LatestAttempt& latest)
 {
   read(latest, {File::result});

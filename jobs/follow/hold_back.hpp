@@ -1,8 +1,8 @@
 // Holds back the rest of a study whose first runs all fail before their first step in the same way.
 //
 // There is no daemon, so dtjob looks when it has recorded a failure. It writes `cancel` into the attempts that nobody has claimed
-// yet: the local scheduler then removes them from its queue, and a job of Slurm that comes to its turn runs nothing. Their state
-// is cancelled, so the next submission of the study submits them again.
+// yet: the local scheduler then removes them from its queue, and a job of a cluster that comes to its turn runs nothing. Their
+// state is cancelled, so the next submission of the study submits them again.
 #pragma once
 
 #include "core/record/attempt_files.hpp"

@@ -1,6 +1,7 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/record/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -9,7 +10,6 @@
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/launch/rank_failure.hpp"
-#include "jobs/slurm/batch.hpp"
 
 #include <array>
 #include <cmath>
@@ -307,7 +307,7 @@ Verdict missing(const Evidence& e, double now)
 bool is_done_in_ladder(const Evidence& e)
 {
   const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
-  return slurm::is_of_ladder(e.submission->token) && (e.cancel || !was_cut_off);
+  return is_of_ladder(e.submission->token) && (e.cancel || !was_cut_off);
 }
 
 Verdict to_come_back(const Evidence& e, std::string evidence)

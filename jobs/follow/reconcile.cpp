@@ -10,7 +10,7 @@
 #include "jobs/machine/in_parallel.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/registry/schedulers.hpp"
-#include "jobs/slurm/batch.hpp"
+#include "jobs/scheduler/batch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,10 +48,11 @@ void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
 }
 
 // What the job wrote for itself, while its attempt's own files could perhaps not be written.
-std::string log_of(const AttemptFolder& attempt, const std::string& token)
+std::string job_log_of(const AttemptFolder& attempt, const Submission& submission)
 {
-  const auto batch = slurm::parse_token(token);
-  return batch ? read_tail(slurm::log_of(home_of(attempt), *batch), log_tail_bytes) : std::string();
+  const auto token = parse_token(submission.token);
+  if (!token) return {};
+  return read_tail(log_of(batch_folder(home_of(attempt), submission.scheduler, token->batch), *token), log_tail_bytes);
 }
 
 // Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
@@ -189,7 +190,7 @@ Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, 
     for (const auto i : members) handles.push_back(handle_of(latest[i]));
     Jobs answers;
     try {
-      answers = make_scheduler(name, home)->poll(handles);
+      answers = scheduler_kind(name).open(home)->poll(handles);
     } catch (const Error& error) {
       if (troubles == nullptr || error.kind() != ErrorKind::scheduler) throw;
       troubles->emplace_back(error.what());
@@ -239,7 +240,7 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
   reader.read(files_without_result, evidence);
   evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
   const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
-  if (has_ended && evidence.submission) evidence.job_log = log_of(reader.folder(), evidence.submission->token);
+  if (has_ended && evidence.submission) evidence.job_log = job_log_of(reader.folder(), *evidence.submission);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
   if (has_ended && reader.may_have(AttemptFile::out))
     evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
@@ -269,7 +270,7 @@ std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> key
       // A run that ended by itself keeps its state; only its job is ended.
       if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(Cancellation{now_unix_s(), who}));
     }
-    make_scheduler(name, home)->cancel(handles);
+    scheduler_kind(name).open(home)->cancel(handles);
     asked += handles.size();
   }
   for (const auto& run : latest)

@@ -19,7 +19,7 @@ struct Evidence : AttemptRecord {
   std::string standard_output; // its last lines too: hydra reports a failed rank there
   bool is_own_program = false; // known of preempted attempts only
   JobStatus job;
-  std::string job_log{}; // of an attempt that ended on Slurm: the last lines that dtjob wrote there, for the cause
+  std::string job_log{}; // of an attempt that ended in a batch: the last lines of the batch's log, for the cause
 };
 
 struct Verdict {

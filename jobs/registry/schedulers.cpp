@@ -3,23 +3,25 @@
 #include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
-#include "jobs/local/local_scheduler.hpp"
-#include "jobs/slurm/load.hpp"
-#include "jobs/slurm/scheduler_args.hpp"
-#include "jobs/slurm/slurm_scheduler.hpp"
+#include "jobs/local/kind.hpp"
+#include "jobs/slurm/kind.hpp"
+
+#include <array>
 
 namespace dt::jobs {
 
-void check_scheduler_args(const std::string& scheduler, std::span<const std::string> args)
+std::span<const SchedulerKind* const> scheduler_kinds()
 {
-  slurm::SlurmJob job;
-  if (scheduler == "slurm") slurm::apply_scheduler_args(args, job);
+  static const local::LocalKind local;
+  static const slurm::SlurmKind slurm;
+  static const std::array<const SchedulerKind*, 2> kinds{&local, &slurm};
+  return kinds;
 }
 
-std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home)
+const SchedulerKind& scheduler_kind(const std::string& name)
 {
-  if (name == "local") return std::make_unique<local::LocalScheduler>(home);
-  if (name == "slurm") return std::make_unique<slurm::SlurmScheduler>(home, slurm::open_slurm());
+  for (const auto* kind : scheduler_kinds())
+    if (kind->name() == name) return *kind;
   throw Error(ErrorKind::recipe, "There is no scheduler `" + printable(name) +
                                      "`; resources.scheduler may be one of: " + join(strings_of(scheduler_names()), ", ") + ".");
 }

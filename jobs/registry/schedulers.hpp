@@ -1,7 +1,7 @@
 // The registry of schedulers: the only place that names them all.
 #pragma once
 
-#include "jobs/scheduler/scheduler.hpp"
+#include "jobs/scheduler/kind.hpp"
 
 #include <memory>
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace dt::jobs {
 
-// Throws a recipe error if the scheduler cannot use these resources.scheduler_args. Does not contact the scheduler.
-void check_scheduler_args(const std::string& scheduler, std::span<const std::string> args);
+// One of each kind, in the order of scheduler_names().
+std::span<const SchedulerKind* const> scheduler_kinds();
 
-// Returns the scheduler with this name (one of scheduler_names()).
-std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& home);
+// Throws a recipe error if there is none with this name.
+const SchedulerKind& scheduler_kind(const std::string& name);
 
 } // namespace dt::jobs

@@ -138,7 +138,8 @@ class Poll {
   bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
   {
     const auto token = parse_token(job.token);
-    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) && !is_there(log_of(home_, *token));
+    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) &&
+           !is_there(log_of(batch_folder(home_, token->batch), *token));
   }
 
   // Caches the status, because thousands of waiting tasks share the record of their array.

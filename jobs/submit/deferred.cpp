@@ -77,7 +77,7 @@ std::vector<SubmitReport> hand_over(const Home& home, const std::string& schedul
   std::vector<JobRequest> requests;
   RunTitles titles(home);
   for (const auto& run : runs) requests.push_back(request_of(run, titles));
-  const auto outcomes = make_scheduler(scheduler, home)->submit(requests, {max_running});
+  const auto outcomes = scheduler_kind(scheduler).open(home)->submit(requests, {max_running});
   std::vector<SubmitReport> reports;
   for (std::size_t i = 0; i < runs.size(); ++i) reports.push_back(take_outcome(runs[i], outcomes[i]));
   return reports;

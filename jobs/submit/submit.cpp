@@ -1,6 +1,5 @@
 #include "jobs/submit/submit.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/run_key.hpp"
@@ -8,8 +7,6 @@
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/batch_script.hpp"
-#include "jobs/local/local_scheduler.hpp"
-#include "jobs/machine/cores.hpp"
 #include "jobs/machine/in_parallel.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/program/program_copies.hpp"
@@ -166,7 +163,7 @@ class Submitter {
     for (std::size_t i = 0; i < runs.size(); ++i) consider(runs[i], statuses[i]);
     for (auto& job : prepared_) groups_[job.submission.scheduler].push_back(&job);
     for (auto& [name, jobs] : groups_) {
-      const auto scheduler = make_scheduler(name, home_);
+      const auto scheduler = scheduler_kind(name).open(home_);
       assign_tokens(*scheduler, jobs);
       write_folders(jobs);
       hand_over_to(*scheduler, jobs);
@@ -368,6 +365,25 @@ class Submitter {
   std::unordered_set<std::string> seen_;
 };
 
+using Places = std::vector<std::size_t>;
+
+// Indices of the runs by the name of their scheduler.
+std::map<std::string, Places> by_scheduler(std::span<const PlannedRun> runs)
+{
+  std::map<std::string, Places> places;
+  for (std::size_t i = 0; i < runs.size(); ++i) places[runs[i].spec.resources.scheduler].push_back(i);
+  return places;
+}
+
+// Requests that show what the runs need; they are not submitted.
+std::vector<JobRequest> requests_for(std::span<const PlannedRun> runs, const Places& members, const Home& home,
+                                     const std::string& study)
+{
+  std::vector<JobRequest> requests;
+  for (const auto i : members) requests.push_back(request_for(runs[i], AttemptFolder(home.run(runs[i].key), 1), {}, study));
+  return requests;
+}
+
 } // namespace
 
 void remove_refused(const AttemptFolder& attempt)
@@ -383,26 +399,20 @@ void remove_refused(const AttemptFolder& attempt)
 
 std::vector<std::string> known_refusals(std::span<const PlannedRun> runs)
 {
-  const auto cores = usable_cores().size();
-  const auto quota = cpu_allowance().quota_text();
-  std::vector<std::string> refusals;
-  for (const auto& run : runs) {
-    const bool is_here = scheduler_row(run.spec.resources.scheduler).uses_this_machine;
-    refusals.push_back(is_here ? local::objection(run.spec.job_resources(), run.spec.job_side_threads(), cores, quota) : "");
+  std::vector<std::string> refusals(runs.size());
+  for (const auto& [name, members] : by_scheduler(runs)) {
+    const auto reasons = scheduler_kind(name).refusals(requests_for(runs, members, Home(""), {}));
+    for (std::size_t k = 0; k < members.size(); ++k) refusals[members[k]] = reasons[k];
   }
   return refusals;
 }
 
 std::vector<std::string> misfits(const Home& home, std::span<const PlannedRun> runs, const std::string& study)
 {
-  std::map<std::string, std::vector<std::size_t>> places; // key: scheduler
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (scheduler_row(runs[i].spec.resources.scheduler).serves_other_users) places[runs[i].spec.resources.scheduler].push_back(i);
   std::vector<std::string> found(runs.size());
-  for (const auto& [name, members] : places) {
-    std::vector<JobRequest> requests;
-    for (const auto i : members) requests.push_back(request_for(runs[i], AttemptFolder(home.run(runs[i].key), 1), {}, study));
-    const auto reasons = make_scheduler(name, home)->misfits(requests);
+  for (const auto& [name, members] : by_scheduler(runs)) {
+    if (!scheduler_row(name).serves_other_users) continue;
+    const auto reasons = scheduler_kind(name).open(home)->misfits(requests_for(runs, members, home, study));
     for (std::size_t k = 0; k < members.size(); ++k) found[members[k]] = reasons[k];
   }
   return found;

@@ -168,7 +168,7 @@ TEST_CASE("a job that can never run here is refused with a sentence")
   auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
   auto far = place.job("far", "true");
   far.resources.nodes = 2;
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{wide, far}, {});
   CHECK(outcomes[0].job_id.empty());
   CHECK(outcomes[0].error ==
         fmt::format("It needs {} cores ({} ranks x 1 threads), but this machine has {}; lower resources.ranks_per_node or "
@@ -198,7 +198,7 @@ TEST_CASE("a thread that moves messages needs a core too")
   const auto cores = usable_cores().size();
   auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
   busy.side_threads = 1;
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{busy}, {});
   CHECK(outcomes[0].error ==
         fmt::format(
             "It needs {} cores ({} ranks x 2 threads, 1 of them beside its compute threads), but this machine has {}; lower "
@@ -215,7 +215,7 @@ TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only ca
   fits.resources.ranks_per_node = 1000; // what a host has is known there
   far.resources.nodes = 3;
   srun.resources.launcher = "srun";
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{fits, far, srun}, {});
   CHECK(outcomes[0].error == "");
   CHECK(outcomes[1].error == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
   CHECK(outcomes[2].error ==
@@ -320,7 +320,7 @@ TEST_CASE("jobs go on when the process that submitted them is killed")
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
-    make_scheduler("local", place.home())->submit(std::vector{job}, {});
+    scheduler_kind("local").open(place.home())->submit(std::vector{job}, {});
     ::kill(0, SIGKILL); // its whole process group, as a closed terminal would
     ::_exit(0);
   }
