@@ -8,7 +8,6 @@
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
-#include "jobs/registry/schedulers.hpp"
 #include "tests/jobs/playground.hpp"
 
 #include <catch2/catch.hpp>
@@ -631,5 +630,4 @@ TEST_CASE("a job whose predecessors did not all succeed in their latest attempt 
 TEST_CASE("a launcher nobody knows is refused with the known ones")
 {
   CHECK_THROWS_WITH(make_launcher("prun"), "There is no launcher `prun`; resources.launcher may be one of: mpirun, srun.");
-  CHECK_THROWS_WITH(scheduler_kind("pbs"), "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
 }
