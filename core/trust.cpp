@@ -1,6 +1,7 @@
 #include "core/trust.hpp"
 
 #include "core/error.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 
 #include <array>
@@ -94,8 +95,9 @@ std::string objection_to_folder(const fs::path& folder)
       doubt.facts, shell_quote(folder.string()));
 }
 
-// Folders of a home with programs, scripts, what is started next, and answers that decide what is started.
-constexpr std::array executed_from{"runs", "local", "programs", "environments", "slurm", "doctor"};
+// Folders of a home with programs, scripts and answers that decide what is started. Those of schedulers, with what is started
+// next, have the schedulers' names.
+constexpr std::array executed_from{"runs", "programs", "environments", "doctor"};
 
 constexpr const char* home_of_your_own = "Every user needs a home of their own: set DTCTL_HOME to a folder of yours, or unset it "
                                          "to use ~/.local/share/dtctl. To share "
@@ -160,6 +162,7 @@ void require_own_home(const fs::path& root)
   require_own_root(root);
   require_own(root);
   for (const auto* name : executed_from) require_own(root / name);
+  for (const auto& row : scheduler_rows()) require_own(root / row.name.name);
 }
 
 } // namespace dt

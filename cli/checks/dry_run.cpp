@@ -12,7 +12,7 @@
 #include "core/units.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/launch/launcher.hpp"
-#include "jobs/submit.hpp"
+#include "jobs/submit/submit.hpp"
 #include "store/query/queries.hpp"
 
 #include <algorithm>

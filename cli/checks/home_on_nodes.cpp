@@ -2,11 +2,9 @@
 
 #include "cli/runs/interrupt.hpp"
 #include "core/file.hpp"
+#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/launch/job_environment.hpp"
-#include "jobs/slurm/batch.hpp"
-#include "jobs/slurm/words.hpp"
 #include "store/database/file_system.hpp"
 
 #include <algorithm>
@@ -18,14 +16,13 @@ namespace dt::cli {
 namespace {
 
 namespace fs = std::filesystem;
-namespace slurm = jobs::slurm;
 
 constexpr double patience_s = 30; // longest wait for a free node
 constexpr double late_file_s = 5; // how late a shared file system may show a new file
 constexpr double look_every_s = 0.5;
-constexpr const char* remedy = "set DTCTL_HOME to a folder that all nodes share; until then runs on Slurm fail";
 
-fs::path slurm_folder(const Home& home) { return fs::absolute(home.root()) / "slurm"; }
+// The folder in the home that holds a scheduler's batches.
+fs::path folder_of(const Home& home, std::string_view scheduler) { return fs::absolute(home.root()) / scheduler; }
 
 store::FileSystem file_system_of(const Home& home)
 {
@@ -35,9 +32,8 @@ store::FileSystem file_system_of(const Home& home)
 }
 
 // Only a node creates the log of a batch.
-bool has_log_of_node(const Home& home)
+bool has_log_of_node(const fs::path& folder)
 {
-  const auto folder = slurm_folder(home);
   const auto has_log = [&](const std::string& batch) {
     if (!is_folder(folder / batch)) return false;
     const auto names = names_in(folder / batch);
@@ -47,33 +43,17 @@ bool has_log_of_node(const Home& home)
   return std::any_of(batches.begin(), batches.end(), has_log);
 }
 
-slurm::SlurmJob probe_job(const fs::path& folder)
+// How the job has ended. Nothing if it did not start in time; it is cancelled then.
+std::optional<jobs::TrialState> await_end(jobs::Site& site, const std::string& id, const jobs::TrialJob& job)
 {
-  slurm::SlurmJob job;
-  job.name = "dtctl-doctor";
-  job.comment = "dtctl:doctor";
-  job.script = "#!/bin/bash\nhostname\n";
-  job.script_path = "hostname";
-  job.work_dir = "/";
-  job.out_path = slurm::slurm_output(folder, slurm::BatchKind::single);
-  job.environment = jobs::environment_to_keep();
-  job.time_limit_min = 1;
-  return job;
-}
-
-// The job as Slurm shows it when it has ended. Nothing if it did not start in time; it is cancelled then.
-std::optional<slurm::SlurmRecord> await_end(slurm::SlurmApi& api, std::uint32_t id)
-{
+  using State = jobs::JobStatus::State;
   const Interrupt interrupt;
   for (const double begin = now_unix_s(); interrupt.signal() == 0; interrupt.sleep_s(look_every_s)) {
-    const auto jobs = api.load_jobs();
-    const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const slurm::SlurmRecord& one) { return one.id == id; });
-    if (job == jobs.end()) return slurm::SlurmRecord{}; // it ended, and Slurm has forgotten it
-    if (slurm::status_of(*job).state == jobs::JobStatus::State::ended) return *job;
-    const bool waits = slurm::status_of(*job).state == jobs::JobStatus::State::queued;
-    if (waits && now_unix_s() - begin > patience_s) break;
+    auto now = site.look(id, job);
+    if (now.status.state == State::ended || now.status.state == State::not_found) return now;
+    if (now.status.state == State::queued && now_unix_s() - begin > patience_s) break;
   }
-  api.kill(std::to_string(id));
+  site.end(id);
   if (interrupt.signal() != 0) interrupt.obey();
   return std::nullopt;
 }
@@ -87,27 +67,26 @@ std::string output_of(const fs::path& log)
   }
 }
 
-Finding probe(const Home& home, const std::string& where, slurm::SlurmApi& api)
+Finding probe(const fs::path& folder, const std::string& where, jobs::Site& site)
 {
-  const auto folder = slurm_folder(home) / "doctor";
   make_folders(folder);
   std::error_code none;
   fs::remove(folder / "log", none);
-  const auto id = api.submit(probe_job(folder));
-  const auto job = await_end(api, id);
-  if (!job)
+  const jobs::TrialJob job{.folder = folder, .work_dir = "/", .script = "#!/bin/bash\nhostname\n", .command = "hostname"};
+  const auto id = site.submit(job);
+  const auto end = await_end(site, id, job);
+  if (!end)
     return {"home on nodes", Level::warn,
-            fmt::format("{}; whether the nodes see it is unknown, because Slurm did not start a job within {}", where,
+            fmt::format("{}; whether the nodes see it is unknown, because {} did not start a job within {}", where, site.title(),
                         format_duration(patience_s)),
             "try again when a node is free"};
-  const auto status = slurm::status_of(*job, folder.string());
-  if (status.outcome) return {"home on nodes", Level::warn, fmt::format("{}; a job {}", where, status.cause), ""};
+  if (end->status.outcome) return {"home on nodes", Level::warn, fmt::format("{}; a job {}", where, end->status.cause), ""};
   const auto host = output_of(folder / "log");
   if (!host.empty()) return {"home on nodes", Level::ok, fmt::format("{}; {} can write it", where, printable(host)), ""};
   return {"home on nodes", Level::warn,
           fmt::format("{}; job {} ended on {}, but its output is not in {}: the node has another folder at this path", where, id,
-                      job->nodes.empty() ? "a node" : job->nodes, folder.string()),
-          remedy};
+                      end->nodes.empty() ? "a node" : end->nodes, folder.string()),
+          fmt::format("set DTCTL_HOME to a folder that all nodes share; until then runs on {} fail", site.title())};
 }
 
 } // namespace
@@ -115,23 +94,26 @@ Finding probe(const Home& home, const std::string& where, slurm::SlurmApi& api)
 std::optional<std::string> doubt_of_home_on_nodes(const Home& home)
 {
   const auto system = file_system_of(home);
-  if (system.shared || has_log_of_node(home)) return std::nullopt;
+  if (system.shared) return std::nullopt;
+  for (const auto& row : scheduler_rows())
+    if (!row.uses_this_machine && has_log_of_node(folder_of(home, row.name.name))) return std::nullopt;
   return fmt::format(
       "the home {} is on {}, which may be on this machine only, and no node has written to it yet; if the nodes do "
       "not see it, every run fails. To check it: dtctl doctor",
       printable(home.root().string()), system.name);
 }
 
-Finding check_home_on_nodes(const Home& home, slurm::SlurmApi& api)
+Finding check_home_on_nodes(const Home& home, const std::string& scheduler, jobs::Site& site)
 {
   const auto system = file_system_of(home);
   const auto where = fmt::format("{} is on {}", printable(home.root().string()), system.name);
   if (system.shared) return {"home on nodes", Level::ok, where + ", which machines share", ""};
   try {
-    return probe(home, where, api);
-  } catch (const slurm::SlurmFailure& failure) {
+    return probe(folder_of(home, scheduler) / "doctor", where, site);
+  } catch (const jobs::TrialRefusal& refusal) {
     return {"home on nodes", Level::warn,
-            fmt::format("{}; whether the nodes see it is unknown, because Slurm refuses a job: {}", where, failure.what()),
+            fmt::format("{}; whether the nodes see it is unknown, because {} refuses a job: {}", where, site.title(),
+                        refusal.words()),
             "try a profile with partition and account: dtctl doctor --launchers --profile NAME"};
   } catch (const Error& error) {
     return {"home on nodes", Level::warn, error.what(), ""};

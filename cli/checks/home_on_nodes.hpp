@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/checks/machine.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/scheduler/site.hpp"
 
 #include <optional>
 #include <string>
@@ -15,6 +15,6 @@ std::optional<std::string> doubt_of_home_on_nodes(const Home& home);
 
 // For dtctl doctor: if the type of the file system does not tell, submits a job that prints the name of its node into the home,
 // waits at most half a minute for it, and looks for the output.
-Finding check_home_on_nodes(const Home& home, jobs::slurm::SlurmApi& api);
+Finding check_home_on_nodes(const Home& home, const std::string& scheduler, jobs::Site& site);
 
 } // namespace dt::cli

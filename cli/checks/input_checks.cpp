@@ -10,7 +10,7 @@
 #include "core/spec/simulation_cost.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -108,7 +108,7 @@ class InputChecks {
     const auto& resources = run.resources;
     if (!scheduler_args_.insert({resources.scheduler, resources.scheduler_args}).second) return;
     is_granted(run, {"resources.scheduler_args"},
-               [&] { jobs::check_scheduler_args(resources.scheduler, resources.scheduler_args); });
+               [&] { jobs::scheduler_kind(resources.scheduler).check_args(resources.scheduler_args); });
   }
 
   void take(const RunSpec& run, const std::vector<ProgramFinding>& findings)

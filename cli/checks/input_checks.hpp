@@ -23,9 +23,9 @@ struct CheckedData {
 };
 
 // Asks dtengine, which reads the files as a run does, about every distinct data set, model and initial weights of the plan. Also
-// checks resources.scheduler_args, which does not need Slurm. Throws a RecipeError with all problems that would make a run fail,
-// each with its place in the recipe. Throws an environment error if a file cannot be read. If dtengine exists but cannot run
-// here, only warns: the job will report problems.
+// checks resources.scheduler_args, which does not ask the scheduler. Throws a RecipeError with all problems that would make a run
+// fail, each with its place in the recipe. Throws an environment error if a file cannot be read. If dtengine exists but cannot
+// run here, only warns: the job will report problems.
 //
 // Returns the data sets in the order of the plan. A data set without files is not a problem here: submit needs its content and
 // reports it.

@@ -235,7 +235,7 @@ std::vector<Finding> check_machine(const Home& home)
   std::vector<Finding> findings{check_engine(), check_agent(),  check_recipes(),      check_mpi(),
                                 check_ranks(),  check_cores(),  check_hyperthreads(), check_clock(),
                                 check_load(),   check_memory(), check_shared_memory()};
-  for (auto& finding : check_slurm(home)) findings.push_back(std::move(finding));
+  for (auto& finding : check_clusters(home)) findings.push_back(std::move(finding));
   for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)})
     findings.push_back(finding);
   return findings;

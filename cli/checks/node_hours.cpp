@@ -3,7 +3,7 @@
 #include "cli/output/cell.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/job_builder.hpp"
+#include "jobs/scheduler/batch.hpp"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ NodeHours node_hours(const std::vector<const RunSpec*>& runs)
     separate_node_s += static_cast<double>(resources.nodes * resources.time_limit_s * most_starts(*run));
     ++hours.jobs;
   }
-  if (!runs.empty()) hours.time_limit_s += jobs::slurm::ladder_margin_s(runs.size());
+  if (!runs.empty()) hours.time_limit_s += jobs::ladder_margin_s(runs.size());
   hours.ladder = static_cast<double>(hours.nodes) * static_cast<double>(hours.time_limit_s * hours.starts) / 3600;
   hours.separate = separate_node_s / 3600;
   return hours;

@@ -10,7 +10,7 @@
 
 namespace dt::cli {
 
-// Maximum number of starts of the run: 1, plus resources.requeue (Slurm only).
+// Maximum number of starts of the run: 1, plus resources.requeue if the scheduler restarts jobs.
 std::int64_t most_starts(const RunSpec& spec);
 
 // Upper bounds: assumes that every run uses its whole time limit at every start.

@@ -5,7 +5,7 @@
 #include "core/program/program_files.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
-#include "jobs/local/gpus.hpp"
+#include "jobs/machine/gpus.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -119,7 +119,7 @@ std::vector<ProgramFinding> find_start_findings(const RunSpec& run)
       resources.gpus_per_rank > 0 && resources.gpus_per_node == resources.gpus_per_rank * resources.ranks_per_node;
   const std::string_view given = is_by_rank ? "resources.gpus_per_rank" : "resources.gpus_per_node";
   if (needs_gpus_here && resources.hosts.empty())
-    if (const auto found = jobs::local::gpus_here(); found < resources.gpus_per_node)
+    if (const auto found = jobs::gpus_here(); found < resources.gpus_per_node)
       findings.push_back({{given},
                           fmt::format("`{}` asks for {} on a node, but this machine has {}; run on a cluster "
                                       "(resources.scheduler: slurm), or remove the key",

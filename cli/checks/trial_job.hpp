@@ -15,8 +15,9 @@ struct LauncherTrial {
   std::int64_t nodes = 2;
 };
 
-// Submits the job, waits for its end (Ctrl-C cancels it) and judges the results. Throws a scheduler error if Slurm cannot be
-// reached, refuses the job or does not start it in time. The folder <home>/doctor/<time> with the outputs is not deleted.
+// Submits the job, waits for its end (Ctrl-C cancels it) and judges the results. Throws a scheduler error if the scheduler
+// cannot be reached, refuses the job or does not start it in time. The folder <home>/doctor/<time> with the outputs is not
+// deleted.
 std::vector<Finding> try_launchers(Context& context, const LauncherTrial& trial);
 
 } // namespace dt::cli

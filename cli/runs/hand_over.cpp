@@ -1,6 +1,6 @@
 #include "cli/runs/hand_over.hpp"
 
-#include "jobs/deferred.hpp"
+#include "jobs/submit/deferred.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/context.hpp"
-#include "jobs/reconcile.hpp"
+#include "jobs/follow/reconcile.hpp"
 #include "store/ingest/ingest.hpp"
 #include "store/query/queries.hpp"
 

@@ -13,7 +13,7 @@
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& word
                   fmt::format("the arguments \"{}\" after -- are for a cluster's scheduler, but {} runs on this machine; leave "
                               "them out, or choose a profile with resources.scheduler: slurm",
                               printable(join(words, " ")), resolved.study.name));
-    jobs::check_scheduler_args(resources.scheduler, words);
+    jobs::scheduler_kind(resources.scheduler).check_args(words);
     resources.scheduler_args.insert(resources.scheduler_args.end(), words.begin(), words.end());
   }
 }

@@ -5,7 +5,7 @@
 #include "cli/runs/resolve.hpp"
 #include "cli/runs/results_store.hpp"
 #include "cli/verb.hpp"
-#include "jobs/submit.hpp"
+#include "jobs/submit/submit.hpp"
 
 #include <string>
 #include <string_view>

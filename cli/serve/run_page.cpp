@@ -11,7 +11,7 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/quick_file.hpp"
 #include "store/query/pictures/curves.hpp"
 
 #include <algorithm>

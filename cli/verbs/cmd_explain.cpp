@@ -9,9 +9,9 @@
 #include "core/program/environment.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/hold_back.hpp"
-#include "jobs/last_words.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/follow/hold_back.hpp"
+#include "jobs/launch/last_words.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -10,7 +10,7 @@
 #include "core/file.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -435,7 +435,7 @@ class Wishing {
     if (wishes_.ranks_per_node > 1 && unit != SizeUnit::nodes)
       throw Error(ErrorKind::usage,
                   "--ranks-per-node needs --nodes, --profile or --cluster; --ranks are ranks in all, on one node");
-    const auto cores = static_cast<std::int64_t>(jobs::local::usable_cores().size());
+    const auto cores = static_cast<std::int64_t>(jobs::usable_cores().size());
     const auto sizes = default_sizes(wishes_, cores);
     const auto topic = wishes_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});

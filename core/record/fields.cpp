@@ -215,8 +215,8 @@ Fields<RunResult> result_fields()
       {"memory_peak_bytes", &largest_memory_peak, "bytes", "largest resident set of any rank", computed},
       {"parameters", DT_AT(R, parameters), "", "trained numbers of the model"},
       {"replaced_samples", DT_AT(R, replaced_samples), "samples",
-       "how often a sample could not be decoded and the next one took its place (data.corrupt: skip), since resumed_step", required,
-       "", true},
+       "how often a sample could not be decoded and the next one took its place (data.corrupt: skip), since resumed_step",
+       required, "", true},
       {"weights_hash", DT_AT(R, weights_hash), "", "hash of the final weights: equal runs end in equal bits"},
       {"unix_s", DT_AT(R, unix_s), "s", "when the result was written", required, "finished_unix_s"},
   };

@@ -1,5 +1,5 @@
-// The table of schedulers: one row per scheduler, with what recipes, checks and jobs need to know about it. jobs/scheduler.hpp is
-// the interface to the schedulers themselves.
+// The table of schedulers: one row per scheduler, with what recipes, checks and jobs need to know about it.
+// jobs/scheduler/scheduler.hpp is the interface to the schedulers themselves.
 #pragma once
 
 #include "core/spec/names.hpp"

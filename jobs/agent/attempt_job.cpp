@@ -11,13 +11,13 @@
 #include "jobs/agent/attempt_place.hpp"
 #include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/script_process.hpp"
-#include "jobs/attempts.hpp"
-#include "jobs/hold_back.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/follow/hold_back.hpp"
+#include "jobs/launch/last_words.hpp"
 #include "jobs/launch/launcher.hpp"
+#include "jobs/launch/rank_failure.hpp"
+#include "jobs/machine/quick_file.hpp"
 #include "jobs/program/program_recorder.hpp"
-#include "jobs/quick_file.hpp"
-#include "jobs/rank_failure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -154,7 +154,7 @@ class AttemptJob {
     return stopped_before_launch();
   }
 
-  // dtctl may add the job id to the file at this moment (submit.cpp), so a torn file is read again.
+  // dtctl may add the job id to the file at this moment (submit/submit.cpp), so a torn file is read again.
   Submission read_intent() const
   {
     for (int look = 0; look < 50; ++look) {
@@ -289,7 +289,7 @@ class AttemptJob {
     kill_all(script);
   }
 
-  // Slurm sends SIGTERM to every process of a job, and the script may die of it before this process has been told.
+  // A scheduler may send SIGTERM to every process of a job, and the script may die of it before this process has been told.
   void await_cause(int code)
   {
     constexpr int patience_ms = 200;
@@ -495,7 +495,8 @@ class AttemptJob {
       }
   }
 
-  // Slurm takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is told.
+  // A cluster takes a job off its nodes by SIGTERM for the ranks first. If they end of it, the job ends before this process is
+  // told.
   void learn_of_preemption()
   {
     if (asked_ || has_asked_scheduler_ || !terms_.preempted_unix_s) return;
@@ -559,7 +560,7 @@ class AttemptJob {
     return to_be_tried_again;
   }
 
-  // Slurm does not restart a job whose script has ended by itself, so the agent asks for it.
+  // No scheduler restarts a job whose script has ended by itself, so the agent asks for it.
   bool has_lost_a_node() const
   {
     for (const auto& word : {attempt_.cancel(), attempt_.stop_reason(), attempt_.error()})

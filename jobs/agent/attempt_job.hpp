@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/record/run_record.hpp"
-#include "jobs/agent/inbox.hpp"
+#include "jobs/machine/inbox.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ struct JobTerms {
   // When the scheduler began to take this job off its nodes; nothing if it has not. Asked when the ranks have ended without a
   // result.
   std::function<std::optional<double>()> preempted_unix_s{};
-  // Called when this attempt's failure has held back others, which are cancelled (jobs/hold_back.hpp).
+  // Called when this attempt's failure has held back others, which are cancelled (jobs/follow/hold_back.hpp).
   std::function<void(const std::vector<AttemptFolder>& held)> on_held_back{};
 };
 

@@ -9,15 +9,15 @@
 #include "jobs/agent/attempt_job.hpp"
 #include "jobs/agent/own_processes.hpp"
 #include "jobs/agent/takeover.hpp"
-#include "jobs/attempts.hpp"
-#include "jobs/quick_file.hpp"
-#include "jobs/slurm/batch.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/machine/quick_file.hpp"
+#include "jobs/registry/schedulers.hpp"
+#include "jobs/scheduler/batch.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,29 +29,24 @@
 namespace dt::jobs::agent {
 namespace {
 
-using slurm::BatchTask;
 using Clock = std::chrono::steady_clock;
-
-std::string variable(const char* name)
-{
-  const char* text = std::getenv(name);
-  return text == nullptr ? std::string() : text;
-}
 
 Error failure(const std::string& what) { return {ErrorKind::environment, what}; }
 
-JobIdentity identity_in_slurm(bool is_ladder)
+// The job that this process runs in, as the scheduler to which the batch belongs shows it.
+std::unique_ptr<BatchStep> step_of(const std::filesystem::path& batch)
 {
-  const auto task = variable("SLURM_ARRAY_TASK_ID");
-  const auto id = task.empty() ? variable("SLURM_JOB_ID") : variable("SLURM_ARRAY_JOB_ID") + "_" + task;
-  if (id.empty() || id.front() == '_') throw failure("this program is for Slurm to run: SLURM_JOB_ID is not set");
-  return {id, std::atoi(variable("SLURM_RESTART_COUNT").c_str()), is_ladder};
+  const auto name = scheduler_of_batch(batch);
+  auto step = scheduler_kind(name).batch_step();
+  if (!step) throw failure(batch.string() + " is no batch: the scheduler " + name + " has none");
+  return step;
 }
 
 class BatchJob {
  public:
   BatchJob(const BatchTerms& terms, Inbox& inbox)
-      : terms_(terms), inbox_(inbox), self_(identity_in_slurm(terms.is_ladder)), begin_(Clock::now())
+      : terms_(terms), inbox_(inbox), step_(step_of(terms.folder)),
+        facts_(step_->facts()), self_{facts_.job_id, facts_.restart, terms.is_ladder}, begin_(Clock::now())
   {
   }
 
@@ -65,7 +60,8 @@ class BatchJob {
       run_task(task);
       if (!terms_.is_ladder) break;
     }
-    if (!has_found) throw failure(fmt::format("{} has no line for task {}; nothing is run", tasks_path().string(), array_task()));
+    if (!has_found)
+      throw failure(fmt::format("{} has no line for task {}; nothing is run", tasks_path().string(), facts_.task.value_or(0)));
     if (asks_again_) ask_for_requeue();
     return first_failure_;
   }
@@ -84,12 +80,6 @@ class BatchJob {
 
   std::filesystem::path tasks_path() const { return terms_.folder / "tasks"; }
 
-  static std::string array_task()
-  {
-    const auto task = variable("SLURM_ARRAY_TASK_ID");
-    return task.empty() ? "0" : task;
-  }
-
   std::vector<std::string> task_lines() const
   {
     try {
@@ -103,8 +93,8 @@ class BatchJob {
 
   BatchTask task_of(const std::string& line) const
   {
-    const auto tasks = slurm::parse_tasks(line + "\n");
-    const auto token = tasks.empty() ? std::nullopt : slurm::parse_token(tasks.front().token);
+    const auto tasks = parse_tasks(line + "\n");
+    const auto token = tasks.empty() ? std::nullopt : parse_token(tasks.front().token);
     if (!token || !tasks.front().attempt.is_absolute())
       throw failure(fmt::format("{}: a line is damaged, and nothing is run for it: {}", tasks_path().string(), line));
     if (token->batch != terms_.folder.filename() || token->index != tasks.front().index)
@@ -112,11 +102,7 @@ class BatchJob {
     return tasks.front();
   }
 
-  bool is_mine(const BatchTask& task) const
-  {
-    const auto index = variable("SLURM_ARRAY_TASK_ID");
-    return terms_.is_ladder || index.empty() || index == std::to_string(task.index);
-  }
+  bool is_mine(const BatchTask& task) const { return terms_.is_ladder || !facts_.task || *facts_.task == task.index; }
 
   // ---- one run ---------------------------------------------------------------------------------------------------------
 
@@ -149,7 +135,7 @@ class BatchJob {
     terms.preempted_unix_s = [this] { return preempted_unix_s(); };
     // The other runs of a ladder are turns of this job, which leaves them out.
     if (!terms_.is_ladder) terms.on_held_back = [this](const std::vector<AttemptFolder>& held) { withdraw(held); };
-    // Slurm knows the limit of a job, but not that of a ladder's run.
+    // The scheduler knows the limit of a job, but not that of a ladder's run.
     if (terms_.is_ladder) {
       terms.time_limit_s = task.time_limit_s;
       terms.signal_ahead_s = terms_.signal_ahead_s;
@@ -163,23 +149,11 @@ class BatchJob {
     return terms;
   }
 
-  // With a grace time, Slurm gives the job the time of its preemption before it signals the steps. Once that is known, no other
-  // run of a ladder is begun.
+  // Once it is known that the job is being preempted, no other run of a ladder is begun.
   std::optional<double> preempted_unix_s()
   {
-    constexpr double patience_s = 30;
-    constexpr std::string_view name = " PreemptTime=";
-    const auto answer =
-        run_command({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "--oneliner", self_.job_id}, patience_s);
-    if (!answer.ok()) {
-      say("Slurm does not say whether this job is being preempted: " + std::string(trim(answer.err)));
-      return std::nullopt;
-    }
-    const auto at = answer.out.find(name);
-    double since = at == std::string::npos ? 0 : std::atof(answer.out.c_str() + at + name.size()); // 0: "None"
-    if (since == 0 && answer.out.find(" JobState=PREEMPTED ") != std::string::npos) since = now_unix_s();
-    if (since == 0) return std::nullopt;
-    note(SIGTERM);
+    const auto since = step_->preempted_unix_s([this](const std::string& what) { say(what); });
+    if (since) note(SIGTERM);
     return since;
   }
 
@@ -189,29 +163,17 @@ class BatchJob {
     say("told to stop by " + signal_name(signal));
   }
 
-  // Cancelled attempts run nothing when their turn comes; without their jobs, nobody waits for nodes for them. The name protects
-  // the jobs of others, should Slurm have given an id out again.
+  // Cancelled attempts run nothing when their turn comes; without their jobs, nobody waits for nodes for them.
   void withdraw(const std::vector<AttemptFolder>& held) const
   {
-    std::map<std::string, std::vector<std::string>> jobs; // ids by name
-    for (const auto& attempt : held) {
-      const auto submission = read_submission(attempt);
-      const auto token = submission ? slurm::parse_token(submission->token) : std::nullopt;
-      if (!token || submission->job_id.empty()) continue;
-      const auto key = attempt.run_folder().filename().string();
-      jobs[slurm::recorded_job_name(terms_.folder.parent_path() / token->batch, *token, key)].push_back(submission->job_id);
-    }
-    for (const auto& [name, ids] : jobs) {
-      std::vector<std::string> command{"scancel", "--state=PENDING", "--name=" + name};
-      command.insert(command.end(), ids.begin(), ids.end());
-      const auto answer = run_command(command);
-      say(fmt::format("withdrew {} that {} held back{}",
-                      ids.size() == 1 ? "the job of 1 run" : fmt::format("the jobs of {} runs", ids.size()),
-                      ids.size() == 1 ? "is" : "are", answer.ok() ? "" : ": " + answer.err));
-    }
+    std::vector<JobHandle> jobs;
+    for (const auto& attempt : held)
+      if (const auto submission = read_submission(attempt))
+        jobs.push_back({submission->job_id, attempt.run_folder().filename().string(), submission->token, attempt});
+    step_->withdraw(jobs, [this](const std::string& what) { say(what); });
   }
 
-  // Slurm warns up to a minute early. If the limit is further away, the warning has another cause.
+  // Schedulers warn up to a minute early. If the limit is further away, the warning has another cause.
   bool is_near(std::int64_t limit_s) const
   {
     constexpr std::int64_t early_s = 60;
@@ -223,11 +185,10 @@ class BatchJob {
   // of nodes.
   std::filesystem::path hosts_for(const AttemptFolder& attempt, std::int64_t nodes) const
   {
-    const auto answer = run_command({"scontrol", "show", "hostnames", variable("SLURM_JOB_NODELIST")});
-    const auto hosts = split(trim(answer.out), '\n');
-    if (!answer.ok()) throw failure("scontrol does not tell the job's nodes: " + answer.err);
+    const auto hosts = step_->hosts();
     if (std::cmp_less(hosts.size(), nodes))
-      throw failure(fmt::format("{} needs {} nodes, and the job has fewer: {}", attempt.path().string(), nodes, answer.out));
+      throw failure(
+          fmt::format("{} needs {} nodes, and the job has fewer: {}", attempt.path().string(), nodes, join(hosts, "\n") + "\n"));
     const auto path = attempt.path() / name_of(AttemptFile::hosts);
     write_file_quick(path, join({hosts.begin(), hosts.begin() + nodes}, "\n") + "\n");
     return path;
@@ -251,21 +212,18 @@ class BatchJob {
     }
   }
 
-  // A job that was ended by scancel must not come back; ahead of a time limit or within the grace of a preemption it still runs.
   void ask_for_requeue() const
   {
-    const auto answer = run_command({"squeue", "--noheader", "--jobs=" + self_.job_id, "--format=%T"});
-    const auto state = std::string(trim(answer.out + answer.err));
-    if ((state == "RUNNING" || state == "PREEMPTED") && run_command({"scontrol", "requeue", self_.job_id}).ok())
-      return say("asked Slurm to start this job again");
-    say("this job is not started again by this program; Slurm reports its state as: " + state);
-    // In a ladder the marker stays: it says that the run was cut off, should Slurm start the job again by itself.
+    if (step_->ask_for_requeue([this](const std::string& what) { say(what); })) return;
+    // In a ladder the marker stays: it says that the run was cut off, should the scheduler start the job again by itself.
     std::error_code none;
     if (!terms_.is_ladder) std::filesystem::remove(asks_again_->requeue(), none);
   }
 
   const BatchTerms& terms_;
   Inbox& inbox_;
+  std::unique_ptr<BatchStep> step_;
+  StepFacts facts_;
   JobIdentity self_;
   Clock::time_point begin_;
   std::optional<int> stop_;                 // the signal that asked the job to stop

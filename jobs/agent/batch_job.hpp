@@ -1,13 +1,8 @@
-// `dtjob batch`: what a job of Slurm does. It finds its run or runs in the batch's `tasks` (jobs/slurm/batch.hpp), claims each
-// attempt (takeover.hpp) and runs it (attempt_job.hpp).
-//
-// Batch folder:
-//   script                    what Slurm executes: it becomes `dtjob batch`
-//   tasks                     one line per run
-//   log, log-<array task>     messages of this program
+// `dtjob batch`: what a job of a cluster's scheduler does. It finds its run or runs in the batch's `tasks`
+// (jobs/scheduler/batch.hpp), claims each attempt (takeover.hpp) and runs it (attempt_job.hpp).
 #pragma once
 
-#include "jobs/agent/inbox.hpp"
+#include "jobs/machine/inbox.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +12,7 @@ namespace dt::jobs::agent {
 struct BatchTerms {
   std::filesystem::path folder;    // absolute; its last component is the batch's id
   bool is_ladder = false;          // run all runs of `tasks` in order, each on the first of the job's nodes
-  std::int64_t requeue = 0;        // how often the job may ask Slurm to start it again
+  std::int64_t requeue = 0;        // how often the job may ask its scheduler to start it again
   std::int64_t signal_ahead_s = 0; // how long before its time limit a run is asked to stop; 0: it is not
 };
 

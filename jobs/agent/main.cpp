@@ -1,11 +1,11 @@
-// dtjob: does on the node what a job does. The scheduler of this machine starts `dtjob run` (jobs/local/leader.cpp), a job of
-// Slurm `dtjob batch`; the other verbs are parts of the commands that they start. For dtctl to call, not for users.
+// dtjob: does on the node what a job does. The scheduler of this machine starts `dtjob run` (jobs/local/leader.cpp), a job of a
+// cluster `dtjob batch`; the other verbs are parts of the commands that they start. For dtctl to call, not for users.
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "jobs/agent/attempt_job.hpp"
 #include "jobs/agent/batch_job.hpp"
-#include "jobs/agent/inbox.hpp"
 #include "jobs/agent/start_program.hpp"
+#include "jobs/machine/inbox.hpp"
 #include "jobs/program/asked_environment.hpp"
 
 #include <filesystem>
@@ -37,7 +37,7 @@ void add_run(CLI::App& app, Work& work)
   verb->add_flag("--may-requeue", options->terms.may_requeue, "A run that was stopped asks to be started again");
   verb->callback([&work, options] {
     work = [options] {
-      Inbox inbox;
+      jobs::Inbox inbox;
       return run_attempt(AttemptFolder(options->attempt), options->terms, inbox);
     };
   });
@@ -45,15 +45,15 @@ void add_run(CLI::App& app, Work& work)
 
 void add_batch(CLI::App& app, Work& work)
 {
-  auto* verb = app.add_subcommand("batch", "Run the run or runs of a batch in a job of Slurm");
+  auto* verb = app.add_subcommand("batch", "Run the run or runs of a batch in a job of a cluster");
   auto terms = std::make_shared<BatchTerms>();
   verb->add_option("folder", terms->folder, "The batch's folder")->required();
   verb->add_flag("--ladder", terms->is_ladder, "Run all runs of the batch, one after another");
-  verb->add_option("--requeue", terms->requeue, "How often the job may ask Slurm to start it again");
+  verb->add_option("--requeue", terms->requeue, "How often the job may ask its scheduler to start it again");
   verb->add_option("--signal-ahead", terms->signal_ahead_s, "Seconds before its limit at which a run is asked to stop");
   verb->callback([&work, terms] {
     work = [terms] {
-      Inbox inbox;
+      jobs::Inbox inbox;
       return run_batch(*terms, inbox);
     };
   });
@@ -83,7 +83,7 @@ void add_starters(CLI::App& app, Work& work)
   const auto options = std::make_shared<Options>();
   auto* launch_verb = add_prefix(app, "launch", "Become the launcher of the ranks; the last line of job.sh");
   launch_verb->add_flag("--block-sigterm", options->launch.block_sigterm,
-                        "Keep SIGTERM from the launcher, because Slurm sends it to every process");
+                        "Keep SIGTERM from the launcher, because the scheduler sends it to every process");
   launch_verb->add_flag("--one-node", options->launch.one_node, "All ranks are on this node: neither ssh nor rsh is needed");
   launch_verb->add_flag("--no-network-cards", options->launch.no_network_cards, "Open MPI does not look for network cards");
   launch_verb->callback([&work, launch_verb, options] {

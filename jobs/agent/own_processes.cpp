@@ -4,10 +4,12 @@
 #include "core/file.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include <unistd.h>
@@ -37,19 +39,19 @@ bool descends_from_this(pid_t process)
   return false;
 }
 
-std::string node_of(pid_t process)
+// The node of a process by its environment; nothing if the variable is not set.
+std::optional<std::string> node_of(pid_t process, std::string_view variable)
 {
-  constexpr std::string_view name = "SLURMD_NODENAME=";
+  const auto name = std::string(variable) + "=";
   for (const auto& word : split(text_of(process, "environ"), '\0'))
     if (word.starts_with(name)) return word.substr(name.size());
-  return {};
+  return std::nullopt;
 }
 
-// "4:memory:/slurm_node0/uid_7/job_12" of the control group /slurm_node0/uid_7/job_12/step_0; empty if it is of no job. Where
-// several nodes are on one host, the part before the job's number names the node.
-std::string job_group_of(pid_t process)
+// "4:memory:/node0/uid_7/job_12" of the control group /node0/uid_7/job_12/step_0, with the mark `job` "/job_"; empty if it is of
+// no job. Where several nodes are on one host, the part before the job's number names the node.
+std::string job_group_of(pid_t process, std::string_view job)
 {
-  constexpr std::string_view job = "/job_";
   for (const auto& line : split(text_of(process, "cgroup"), '\n')) {
     const auto begin = line.find(job);
     if (begin == std::string::npos) continue;
@@ -59,18 +61,26 @@ std::string job_group_of(pid_t process)
   return {};
 }
 
+// Keeps the processes that have the same marks as this one. Without a mark on this process all stay.
+void remove_of_other_nodes(std::vector<pid_t>& processes, const NodeMarks& marks)
+{
+  const auto group = marks.job_group.empty() ? std::string() : job_group_of(::getpid(), marks.job_group);
+  if (!group.empty()) {
+    std::erase_if(processes, [&](pid_t process) { return job_group_of(process, marks.job_group) != group; });
+    return;
+  }
+  const char* node = marks.variable.empty() ? nullptr : std::getenv(std::string(marks.variable).c_str());
+  if (node != nullptr)
+    std::erase_if(processes, [&](pid_t process) { return node_of(process, marks.variable).value_or("") != node; });
+}
+
 } // namespace
 
 std::vector<pid_t> own_processes(const std::string& token)
 {
   auto processes = processes_with_token(token);
-  const auto group = job_group_of(::getpid());
-  const char* node = std::getenv("SLURMD_NODENAME");
-  std::erase_if(processes, [&](pid_t process) {
-    if (process == ::getpid()) return true;
-    if (!group.empty()) return job_group_of(process) != group;
-    return node != nullptr && node_of(process) != node;
-  });
+  std::erase(processes, ::getpid());
+  for (const auto* kind : scheduler_kinds()) remove_of_other_nodes(processes, kind->node_marks());
   return processes;
 }
 

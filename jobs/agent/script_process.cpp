@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "jobs/agent/inbox.hpp"
+#include "jobs/machine/inbox.hpp"
 
 #include <array>
 #include <cerrno>

@@ -6,18 +6,18 @@
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/agent/inbox.hpp"
 #include "jobs/agent/script_process.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/launch/last_words.hpp"
+#include "jobs/launch/launcher.hpp"
 #include "jobs/launch/transports.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/machine/inbox.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -77,14 +77,6 @@ void do_without_remote_shell()
   if (find_installed("ssh").empty() && find_installed("rsh").empty()) ::setenv("OMPI_MCA_plm", "isolated", 0);
 }
 
-// The first of these variables that is set, as a number.
-std::optional<int> number_in(std::initializer_list<const char*> variables)
-{
-  for (const char* name : variables)
-    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') return std::atoi(text);
-  return std::nullopt;
-}
-
 std::string cores_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
 
 // False if the mask has too few cores.
@@ -93,7 +85,7 @@ bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
   const auto mask = cores_in_mask();
   const auto count = static_cast<std::size_t>(terms.cores), begin = static_cast<std::size_t>(position.local_rank) * count;
   if (begin + count <= mask.size()) {
-    local::bind_to(std::span(mask).subspan(begin, count));
+    bind_to(std::span(mask).subspan(begin, count));
   } else if (!terms.may_share) {
     say(fmt::format("rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks",
                     position.rank, cores_of(count), cores_of(mask.size())));
@@ -145,10 +137,9 @@ int become_without_sigterm(std::vector<std::string> words)
 
 int bind_rank(std::vector<std::string> words, const RankTerms& terms)
 {
-  const auto local_rank = number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
-  if (!local_rank) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
-  const auto rank = number_in({"OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}).value_or(*local_rank);
-  const RankPosition position{rank, *local_rank};
+  const auto told = position_of_rank();
+  if (!told) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
+  const auto& position = *told;
   if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
   try {
     if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);

@@ -4,7 +4,7 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 
 #include <cerrno>
 #include <cstdio>

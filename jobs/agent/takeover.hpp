@@ -1,8 +1,9 @@
-// Finds and claims the attempt that a job of Slurm is to run, so that each attempt is started at most once.
+// Finds and claims the attempt that a job of a cluster is to run, so that each attempt is started at most once.
 //
 //   - The first claim of an attempt wins (owner.json, created exclusively). A second job for the same attempt finds it and
 //   leaves.
-//   - If Slurm has restarted the job (same job id, a higher restart count than the owner's), the job makes the next attempt: it
+//   - If the scheduler has restarted the job (same job id, a higher restart count than the owner's), the job makes the next
+//   attempt: it
 //     fences the earlier one off (result.json with "fenced_by", created exclusively) and renames a complete, claimed folder into
 //     place. It stops if it finds a result, or a next attempt that somebody else made.
 #pragma once
@@ -15,10 +16,10 @@
 
 namespace dt::jobs::agent {
 
-// This start of this job, as Slurm tells it.
+// This start of this job, as its scheduler tells it.
 struct JobIdentity {
   std::string job_id; // "7", or "7_3" for task 3 of an array
-  int restart = 0;    // SLURM_RESTART_COUNT
+  int restart = 0;    // how often the scheduler had started this job before
   bool is_ladder = false;
 };
 

@@ -51,7 +51,7 @@ template<class Variables> std::string exports(const Variables& variables, const 
 }
 
 // Contains no text that depends on the run, so that all runs of a sweep can share one file. The trap writes a line like
-// own_line() (jobs/last_words.hpp).
+// own_line() (jobs/launch/last_words.hpp).
 constexpr std::string_view head = R"sh(#!/bin/bash
 # Starts one attempt of a run. `dtjob run` and `dtjob batch` call this script with the attempt's folder as its argument.
 # ../../spec.json describes the run.

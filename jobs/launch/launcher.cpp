@@ -6,7 +6,29 @@
 #include "jobs/launch/mpirun.hpp"
 #include "jobs/launch/srun.hpp"
 
+#include <cstdlib>
+#include <initializer_list>
+
 namespace dt::jobs {
+namespace {
+
+// The first of these variables that is set, as a number.
+std::optional<int> number_in(std::initializer_list<const char*> variables)
+{
+  for (const char* name : variables)
+    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') return std::atoi(text);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<RankPosition> position_of_rank()
+{
+  const auto local_rank = number_in({MpirunLauncher::local_rank_variable, SrunLauncher::local_rank_variable});
+  if (!local_rank) return std::nullopt;
+  const auto rank = number_in({MpirunLauncher::rank_variable, SrunLauncher::rank_variable});
+  return RankPosition{rank.value_or(*local_rank), *local_rank};
+}
 
 std::unique_ptr<Launcher> make_launcher(const std::string& name)
 {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ class Launcher {
   // Variables that the launcher and the ranks need, for example thread counts.
   virtual std::map<std::string, std::string> environment(const RunSpec& spec) const = 0;
 };
+
+// The position of a rank.
+struct RankPosition {
+  int rank = 0, local_rank = 0;
+};
+
+// As the launcher that started this process tells it in the environment; nothing if none of the known launchers did.
+std::optional<RankPosition> position_of_rank();
 
 // Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);

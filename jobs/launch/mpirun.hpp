@@ -1,10 +1,10 @@
 // Open MPI's mpirun (4.1). Its own binding is switched off (rank_start.hpp).
 //
-// When Slurm ends, preempts or requeues a job, it sends SIGTERM to every process of the job on every node: the batch script,
-// mpirun, orted (mpirun's daemon on the other nodes) and the ranks. mpirun and orted then kill their ranks within two seconds,
-// which can be less than a rank needs to finish a step and write a checkpoint. Under Slurm both are therefore started with
-// SIGTERM blocked (`dtjob launch --block-sigterm`). Open MPI unblocks it in the ranks, which stop in an orderly way. If dtjob
-// must end mpirun, it uses SIGHUP.
+// When the scheduler of a cluster ends, preempts or requeues a job, it may send SIGTERM to every process of the job on every node
+// (SchedulerRow::signals_launcher): the batch script, mpirun, orted (mpirun's daemon on the other nodes) and the ranks. mpirun
+// and orted then kill their ranks within two seconds, which can be less than a rank needs to finish a step and write a
+// checkpoint. Under such a scheduler both are therefore started with SIGTERM blocked (`dtjob launch --block-sigterm`). Open MPI
+// unblocks it in the ranks, which stop in an orderly way. If dtjob must end mpirun, it uses SIGHUP.
 #pragma once
 
 #include "jobs/launch/launcher.hpp"
@@ -13,6 +13,8 @@ namespace dt::jobs {
 
 class MpirunLauncher final : public Launcher {
  public:
+  // Set by it for each rank.
+  static constexpr const char *rank_variable = "OMPI_COMM_WORLD_RANK", *local_rank_variable = "OMPI_COMM_WORLD_LOCAL_RANK";
   std::string name() const override { return "mpirun"; }
   std::vector<std::string> command(const RunSpec& spec, const std::string& agent,
                                    const std::vector<std::string>& program) const override;

@@ -1,7 +1,7 @@
 // The part of a rank's start that is common to all launchers: binding to cores, and environment variables for threads.
 //
 // dtctl binds ranks itself, because launchers follow different rules: Open MPI 4.1 counts cores from 0 and ignores the mask it
-// was started in, and Slurm binds only if the site has configured it. Each rank is started by `dtjob bind`, which selects T cores
+// was started in, and srun binds only if the site has configured it. Each rank is started by `dtjob bind`, which selects T cores
 // from the job's mask on the node: local rank r gets the cores with the positions r T … r T + T - 1. T is the number of compute
 // threads plus the progress thread, if there is one.
 #pragma once

@@ -2,8 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "jobs/agent/inbox.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/launch/last_words.hpp"
+#include "jobs/machine/inbox.hpp"
 
 #include <array>
 #include <cerrno>
@@ -66,7 +66,7 @@ std::vector<std::string> command_of(const Ticket& ticket, const std::string& age
 // Does everything that can fail before the claim, because a claim cannot be undone.
 void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCores& cores)
 {
-  agent::block_job_signals(); // dtjob reads them; until it runs they wait
+  block_job_signals(); // dtjob reads them; until it runs they wait
   ::signal(SIGPIPE, SIG_DFL);
   open_as(0, "/dev/null", O_RDONLY);
   open_as(1, attempt.out(), O_WRONLY | O_CREAT | O_APPEND);

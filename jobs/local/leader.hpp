@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/record/claim.hpp"
-#include "jobs/local/cores.hpp"
 #include "jobs/local/queue.hpp"
+#include "jobs/machine/cores.hpp"
 
 #include <string>
 

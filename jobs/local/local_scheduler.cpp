@@ -9,11 +9,12 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/local/kind.hpp"
 #include "jobs/local/supervisor.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -279,16 +280,25 @@ std::string objection(const ResourcesSpec& resources, std::int64_t side_threads,
                      needed, resources.ranks_per_node, threads, beside, has);
 }
 
+std::unique_ptr<Scheduler> LocalKind::open(const Home& home) const { return std::make_unique<LocalScheduler>(home); }
+
+std::vector<std::string> LocalKind::refusals(std::span<const JobRequest> requests) const
+{
+  const auto cores = usable_cores().size();
+  const auto quota = cpu_allowance().quota_text();
+  std::vector<std::string> refusals;
+  for (const auto& request : requests) refusals.push_back(objection(request.resources, request.side_threads, cores, quota));
+  return refusals;
+}
+
 std::vector<SubmitOutcome> LocalScheduler::submit(std::span<const JobRequest> requests, const SubmitRules& rules)
 {
-  const auto cores = usable_cores();
-  const auto quota = cpu_allowance().quota_text();
+  auto errors = LocalKind().refusals(requests);
   std::vector<SubmitOutcome> outcomes(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    outcomes[i].error = objection(requests[i].resources, requests[i].side_threads, cores.size(), quota);
+  for (std::size_t i = 0; i < requests.size(); ++i) outcomes[i].error = std::move(errors[i]);
   if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.error.empty(); })) return outcomes;
   queue_.make();
-  add_all(queue_, requests, rules, cores, outcomes);
+  add_all(queue_, requests, rules, usable_cores(), outcomes);
   ensure_supervisor(home_);
   return outcomes;
 }

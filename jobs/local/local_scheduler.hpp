@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jobs/local/queue.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
 #include <charconv>

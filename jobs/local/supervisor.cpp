@@ -4,9 +4,9 @@
 #include "core/file.hpp"
 #include "core/home_identity.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/local/leader.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -5,9 +5,9 @@
 #include "core/program/environment.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/text.hpp"
-#include "jobs/last_words.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "jobs/launch/job_environment.hpp"
+#include "jobs/launch/last_words.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
 
 #include <charconv>
 #include <chrono>
@@ -40,7 +40,7 @@ bool is_free(int port)
 bool take(int port)
 {
   static std::optional<FileLock> kept;
-  auto lock = FileLock::try_acquire(local::CoreLocks::default_folder() / fmt::format("port-{}", port));
+  auto lock = FileLock::try_acquire(CoreLocks::default_folder() / fmt::format("port-{}", port));
   if (!lock || !is_free(port)) return false;
   ::fcntl(lock->descriptor(), F_SETFD, 0); // open across exec
   kept = std::move(lock);
@@ -61,7 +61,7 @@ std::optional<MeetingPoint> read_point(const AttemptFolder& attempt)
 
 MeetingPoint choose_meeting_point(const AttemptFolder& attempt, const std::string& host)
 {
-  const local::CoreLocks folder(local::CoreLocks::default_folder()); // makes the folder, which must be the user's
+  const CoreLocks folder(CoreLocks::default_folder()); // makes the folder, which must be the user's
   std::random_device random;
   const int start = static_cast<int>(random() % ports);
   for (int i = 0; i < ports; ++i) {

@@ -45,7 +45,7 @@ std::string ProgramRecorder::missing_evidence() const
 // either.
 std::string ProgramRecorder::write_error(std::span<const RankReport> reports, double told_to_stop_unix_s)
 {
-  // Clocks of nodes differ, and Slurm may signal the ranks shortly before this process.
+  // Clocks of nodes differ, and a scheduler may signal the ranks shortly before this process.
   constexpr double tolerance_s = 1;
   const auto* report = earliest_error(reports, told_to_stop_unix_s - tolerance_s);
   if (report == nullptr) {

@@ -9,11 +9,11 @@
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
-#include "jobs/last_words.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/launch/last_words.hpp"
+#include "jobs/machine/quick_file.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/rank_program.hpp"
-#include "jobs/quick_file.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/rank_start.hpp"
 #include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/record/run_record.hpp"
+#include "jobs/launch/launcher.hpp"
 
 #include <map>
 #include <string>
@@ -12,11 +13,6 @@
 #include <vector>
 
 namespace dt::jobs {
-
-// The position of a rank, as its launcher tells it.
-struct RankPosition {
-  int rank = 0, local_rank = 0;
-};
 
 // The fact that says what differs from the environment in the run's key, if something does.
 inline constexpr std::string_view other_environment = "not_as_submitted";

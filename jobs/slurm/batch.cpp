@@ -5,7 +5,6 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -14,18 +13,9 @@
 namespace dt::jobs::slurm {
 namespace {
 
-constexpr std::size_t batch_digits = 16;
 constexpr std::string_view comment_prefix = "dtctl:";
 constexpr std::size_t longest_comment = 1024; // of Slurm 22.05
 constexpr std::size_t longest_name = 255;     // column job_name of slurmdbd's tables
-
-std::optional<std::int64_t> number_of(std::string_view text)
-{
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
 
 // The requirements of a request. Requests with equal shape can be tasks of one array.
 auto shape_of(const JobRequest& request)
@@ -44,24 +34,6 @@ std::string doubled(std::string_view text, char c)
 }
 
 bool has_backslash(const std::filesystem::path& path) { return path.string().find('\\') != std::string::npos; }
-
-std::string in_one_line(const std::string& path)
-{
-  auto line = doubled(path, '\\');
-  for (auto feed = line.find('\n'); feed != std::string::npos; feed = line.find('\n', feed)) line.replace(feed, 1, "\\n");
-  return line;
-}
-
-std::string from_one_line(std::string_view line)
-{
-  std::string path;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool is_escaped = line[i] == '\\' && i + 1 < line.size();
-    if (is_escaped) ++i;
-    path.push_back(is_escaped && line[i] == 'n' ? '\n' : line[i]);
-  }
-  return path;
-}
 
 // The beginning that the titles have in common, up to a slash.
 std::string common_title(std::span<const std::string> titles)
@@ -111,28 +83,6 @@ void sort_by_first_member(std::vector<Batch>& batches)
 
 } // namespace
 
-std::string format_token(const BatchToken& token)
-{
-  return fmt::format("{}{}.{}", static_cast<char>(token.kind), token.batch, token.index);
-}
-
-std::optional<BatchToken> parse_token(std::string_view text)
-{
-  if (text.size() < batch_digits + 3 || text[batch_digits + 1] != '.') return std::nullopt;
-  if (text[0] != 'j' && text[0] != 'a' && text[0] != 'l') return std::nullopt;
-  const auto batch = text.substr(1, batch_digits);
-  if (batch.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
-  const auto index = number_of(text.substr(batch_digits + 2));
-  if (!index || *index > 0xffffffff) return std::nullopt;
-  return BatchToken{static_cast<BatchKind>(text[0]), std::string(batch), static_cast<std::uint32_t>(*index)};
-}
-
-bool is_of_ladder(std::string_view token)
-{
-  const auto parsed = parse_token(token);
-  return parsed && parsed->kind == BatchKind::ladder;
-}
-
 std::string comment_of(BatchKind kind, std::string_view batch, std::span<const std::string> keys)
 {
   auto comment = fmt::format("{}{}{}", comment_prefix, static_cast<char>(kind), batch);
@@ -169,11 +119,6 @@ std::string recorded_job_name(const std::filesystem::path& batch_folder, const B
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index)
 {
   return kind == BatchKind::array ? fmt::format("{}_{}", id, index) : std::to_string(id);
-}
-
-std::filesystem::path batch_folder(const Home& home, std::string_view batch)
-{
-  return std::filesystem::absolute(home.root()) / "slurm" / batch;
 }
 
 std::vector<Batch> plan_batches(std::span<const JobRequest> requests, std::int64_t max_tasks,
@@ -220,55 +165,20 @@ std::vector<Batch> batches_of(std::span<const JobRequest> requests)
   return batches;
 }
 
-std::string format_tasks(std::span<const BatchTask> tasks)
-{
-  std::string text;
-  for (const auto& task : tasks)
-    text += fmt::format("{} {} {} {} {}\n", task.index, task.token, task.nodes, task.time_limit_s,
-                        in_one_line(task.attempt.string()));
-  return text;
-}
-
-std::vector<BatchTask> parse_tasks(std::string_view text)
-{
-  std::vector<BatchTask> tasks;
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
-    auto rest = text.substr(begin, end - begin);
-    std::vector<std::string_view> words;
-    for (auto blank = rest.find(' '); words.size() < 4 && blank != std::string_view::npos; blank = rest.find(' ')) {
-      words.push_back(rest.substr(0, blank));
-      rest.remove_prefix(blank + 1);
-    }
-    if (words.size() < 4) continue;
-    const auto index = number_of(words[0]), nodes = number_of(words[2]), limit = number_of(words[3]);
-    if (index && nodes && limit && !rest.empty())
-      tasks.push_back({static_cast<std::uint32_t>(*index), std::string(words[1]), *nodes, *limit, from_one_line(rest)});
-  }
-  return tasks;
-}
-
 std::string slurm_output(const std::filesystem::path& folder, BatchKind kind)
 {
   if (has_backslash(folder)) return doubled((folder / "log").string(), '\\');
   return doubled((folder / "log").string(), '%') + (kind == BatchKind::array ? "-%a" : "");
 }
 
-std::filesystem::path log_of(const Home& home, const BatchToken& token)
+std::string start_script(const BatchStart& start)
 {
-  const auto folder = batch_folder(home, token.batch);
-  return token.kind == BatchKind::array ? folder / fmt::format("log-{}", token.index) : folder / "log";
-}
-
-std::string start_script(const StartInput& input)
-{
-  const auto own_log = has_backslash(input.batch_folder)
+  const auto own_log = has_backslash(start.batch_folder)
                            ? fmt::format("[[ -z $SLURM_ARRAY_TASK_ID ]] || exec >> {}-\"$SLURM_ARRAY_TASK_ID\" 2>&1\n",
-                                         shell_quote((input.batch_folder / "log").string()))
+                                         shell_quote((start.batch_folder / "log").string()))
                            : std::string();
-  return fmt::format(
-      "#!/bin/bash\n# Starts the run{} of a batch of dtctl.\n{}exec {} batch{} --requeue {} --signal-ahead {} {}\n",
-      input.ladder ? "s" : "", own_log, shell_quote(input.agent), input.ladder ? " --ladder" : "", input.requeue,
-      input.signal_ahead_s, shell_quote(input.batch_folder.string()));
+  return fmt::format("#!/bin/bash\n# Starts the run{} of a batch of dtctl.\n{}exec {}\n", start.ladder ? "s" : "", own_log,
+                     batch_command(start));
 }
 
 } // namespace dt::jobs::slurm

@@ -1,37 +1,21 @@
-// Batches: groups of requests that become one Slurm job, and the tokens that identify such a job.
+// Batches of Slurm: groups of requests that become one Slurm job, and how such a job is known again.
 //
-// A token is "<kind><batch>.<index>". The kind is j (single job), a (task of an array) or l (run of a ladder). The batch is 16
-// hexadecimal digits. The index is the position in <home>/slurm/<batch>/tasks; for an array it is also the task's index. The
-// job's comment, "dtctl:<kind><batch> <keys>", identifies the job. A job id alone proves nothing, because Slurm gives out ids
+// The job's comment, "dtctl:<kind><batch> <keys>", identifies the job. A job id alone proves nothing, because Slurm gives out ids
 // again. The job's name is for people: several jobs may have the same.
 #pragma once
 
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/batch.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dt::jobs::slurm {
-
-enum class BatchKind : char { single = 'j', array = 'a', ladder = 'l' };
-
-struct BatchToken {
-  BatchKind kind = BatchKind::single;
-  std::string batch;
-  std::uint32_t index = 0;
-};
-
-std::string format_token(const BatchToken& token);
-// Returns nothing if the text is not a token of this scheduler.
-std::optional<BatchToken> parse_token(std::string_view text);
-// Whether a token, of any scheduler, is that of a run of a ladder, whose job continues with the ladder's other runs.
-bool is_of_ladder(std::string_view token);
 
 // "dtctl:<kind><batch> <key>"; of several runs their short keys, in order, as many as Slurm's limit for comments allows.
 std::string comment_of(BatchKind kind, std::string_view batch, std::span<const std::string> keys);
@@ -48,7 +32,10 @@ std::string recorded_job_name(const std::filesystem::path& batch_folder, const B
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index);
 
 // <home>/slurm/<batch>.
-std::filesystem::path batch_folder(const Home& home, std::string_view batch);
+inline std::filesystem::path batch_folder(const Home& home, std::string_view batch)
+{
+  return jobs::batch_folder(home, "slurm", batch);
+}
 
 // Requests that are submitted as one Slurm job.
 struct Batch {
@@ -72,31 +59,7 @@ std::vector<Batch> batches_of(std::span<const JobRequest> requests);
 // language % begins a field. A path with a backslash has no fields there, so start_script then gives each task its own log.
 std::string slurm_output(const std::filesystem::path& folder, BatchKind kind);
 
-// Where the job's own words go: <batch>/log, or <batch>/log-<array index>.
-std::filesystem::path log_of(const Home& home, const BatchToken& token);
-
-// One line of <batch>/tasks: "<index> <token> <nodes> <time_limit_s> <attempt folder>". In the folder, \\ is a backslash and \n a
-// line feed.
-struct BatchTask {
-  std::uint32_t index = 0;
-  std::string token;
-  std::int64_t nodes = 1;
-  std::int64_t time_limit_s = 0;
-  std::filesystem::path attempt;
-};
-
-std::string format_tasks(std::span<const BatchTask> tasks);
-// Ignores incomplete lines.
-std::vector<BatchTask> parse_tasks(std::string_view text);
-
-// Makes the text of <batch>/script, which Slurm runs: it becomes `dtjob batch` (jobs/agent/batch_job.hpp).
-struct StartInput {
-  std::string agent;                  // path of dtjob
-  std::filesystem::path batch_folder; // absolute
-  bool ladder = false;                // run all runs of `tasks` in order
-  std::int64_t requeue = 0;           // how often the job may ask Slurm to start it again
-  std::int64_t signal_ahead_s = 0;    // how long before its own time limit a run of a ladder is asked to stop; 0: it is not
-};
-std::string start_script(const StartInput& input);
+// Makes the text of <batch>/script, which Slurm runs: it becomes `dtjob batch`.
+std::string start_script(const BatchStart& start);
 
 } // namespace dt::jobs::slurm

@@ -16,8 +16,6 @@
 namespace dt::jobs::slurm {
 namespace {
 
-constexpr std::int64_t ladder_margin_a_run_s = 60;
-
 std::int64_t cores_per_node(const JobRequest& request) { return request.resources.ranks_per_node * request.cores_per_rank(); }
 
 // What the job asks for. Runs of a ladder may differ in every resource, and the job needs the most of each; the other settings
@@ -82,8 +80,6 @@ std::int64_t most_array_tasks(const SlurmSite& site)
 {
   return site.max_array_tasks > 0 ? std::min(site.max_array_size, site.max_array_tasks) : site.max_array_size;
 }
-
-std::int64_t ladder_margin_s(std::size_t runs) { return ladder_margin_a_run_s * static_cast<std::int64_t>(runs); }
 
 SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const std::filesystem::path& folder,
                  const SubmissionContext& context, std::span<const std::string> after)

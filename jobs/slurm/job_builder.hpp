@@ -28,9 +28,6 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
 // alternatives ("?"), because Slurm cannot combine alternatives with required conditions.
 std::string both_dependencies(const std::string& users, const std::string& own);
 
-// Extra time that a ladder gets for the pauses between its runs.
-std::int64_t ladder_margin_s(std::size_t runs);
-
 // Maximum number of tasks in one array at this site: the indices 0 to MaxArraySize - 1, limited by max_array_tasks if the site
 // sets it.
 std::int64_t most_array_tasks(const SlurmSite& site);

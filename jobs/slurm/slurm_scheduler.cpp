@@ -3,7 +3,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/attempts.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/slurm/array_tasks.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"
@@ -138,7 +138,8 @@ class Poll {
   bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
   {
     const auto token = parse_token(job.token);
-    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) && !is_there(log_of(home_, *token));
+    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) &&
+           !is_there(log_of(batch_folder(home_, token->batch), *token));
   }
 
   // Caches the status, because thousands of waiting tasks share the record of their array.

@@ -4,7 +4,7 @@
 // The class keeps no state between calls. The only state is <home>/slurm/<batch>/ (batch.hpp) and Slurm's queue.
 #pragma once
 
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 #include "jobs/slurm/api.hpp"
 #include "jobs/slurm/batch.hpp"
 

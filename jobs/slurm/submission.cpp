@@ -4,7 +4,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
-#include "jobs/quick_file.hpp"
+#include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
 #include <cstdlib>

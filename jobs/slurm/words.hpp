@@ -1,7 +1,7 @@
 // Translates Slurm's states, reasons and errors into plain sentences and into dtctl's states. Pure functions.
 #pragma once
 
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 #include "jobs/slurm/api.hpp"
 
 #include <span>

@@ -4,7 +4,8 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/registry/schedulers.hpp"
 #include "tests/support/processes.hpp"
 
 #include <algorithm>
@@ -98,7 +99,7 @@ JobRequest Playground::job(const std::string& key, const std::string& body, std:
 
 void Playground::submit(const std::vector<JobRequest>& jobs, const SubmitRules& rules)
 {
-  const auto outcomes = make_scheduler("local", home_)->submit(jobs, rules);
+  const auto outcomes = scheduler_kind("local").open(home_)->submit(jobs, rules);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     keys_.push_back(jobs[i].name);
     auto submission = *read_submission(jobs[i].attempt);

@@ -5,9 +5,9 @@
 #include "core/paths.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
+#include "jobs/follow/reconcile.hpp"
 #include "jobs/local/queue.hpp"
-#include "jobs/reconcile.hpp"
-#include "jobs/scheduler.hpp"
+#include "jobs/scheduler/scheduler.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "cli/output/answers/common_causes.hpp"
 
 #include "cli/output/run_tables.hpp"
-#include "jobs/hold_back.hpp"
+#include "jobs/follow/hold_back.hpp"
 
 #include <algorithm>
 #include <map>

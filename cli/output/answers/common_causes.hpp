@@ -15,7 +15,7 @@ struct CommonCause {
   RunState state = RunState::failed;
   std::string cause;             // of the first of its runs
   std::vector<std::size_t> runs; // indices, at least two
-  bool is_held_back = false;     // they were held back, because other runs failed (jobs/hold_back.hpp)
+  bool is_held_back = false;     // they were held back, because other runs failed (jobs/follow/hold_back.hpp)
 };
 
 // In the order of their first runs. Causes that differ only in ranks, steps and the like count as the same.

@@ -8,7 +8,7 @@
 #include "core/record/run_record.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/spec/scheduler_table.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -155,8 +155,8 @@ QueueRoom StudyClock::room_for(const std::vector<RunView>& runs, bool on_cluster
 {
   QueueRoom room;
   if (most_runs_ > 0) room.most_runs = most_runs_;
-  room.places = on_cluster ? std::count_if(runs.begin(), runs.end(), is_begun)
-                           : static_cast<std::int64_t>(jobs::local::usable_cores().size());
+  room.places =
+      on_cluster ? std::count_if(runs.begin(), runs.end(), is_begun) : static_cast<std::int64_t>(jobs::usable_cores().size());
   room.places = std::max<std::int64_t>(1, room.places);
   return room;
 }

@@ -7,7 +7,7 @@
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
-#include "jobs/local/cores.hpp"
+#include "jobs/machine/cores.hpp"
 #include "tests/jobs/playground.hpp"
 
 #include <catch2/catch.hpp>
@@ -327,7 +327,7 @@ TEST_CASE("an end that cannot be recorded is said on stderr")
 
 TEST_CASE("every rank has cores of its own, within the mask the job was given")
 {
-  const auto cores = local::usable_cores();
+  const auto cores = usable_cores();
   if (cores.size() < 2) {
     WARN("needs 2 cores");
     return;
@@ -353,7 +353,7 @@ TEST_CASE("every rank has cores of its own, within the mask the job was given")
 
 TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe oversubscribes")
 {
-  const auto core = std::to_string(local::usable_cores().front());
+  const auto core = std::to_string(usable_cores().front());
   Stage stage;
   stage.run = lenet(2, 1);
   stage.run.spec.resources.oversubscribe = GENERATE(false, true);
@@ -372,7 +372,7 @@ TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe ov
 
 TEST_CASE("two jobs of one rank side by side run on different cores")
 {
-  if (local::usable_cores().size() < 2) {
+  if (usable_cores().size() < 2) {
     WARN("needs 2 cores");
     return;
   }
@@ -630,6 +630,4 @@ TEST_CASE("a job whose predecessors did not all succeed in their latest attempt 
 TEST_CASE("a launcher nobody knows is refused with the known ones")
 {
   CHECK_THROWS_WITH(make_launcher("prun"), "There is no launcher `prun`; resources.launcher may be one of: mpirun, srun.");
-  CHECK_THROWS_WITH(make_scheduler("pbs", Home("/nowhere")),
-                    "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
 }

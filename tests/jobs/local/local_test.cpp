@@ -7,9 +7,10 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
-#include "jobs/local/cores.hpp"
 #include "jobs/local/local_scheduler.hpp"
 #include "jobs/local/supervisor.hpp"
+#include "jobs/machine/cores.hpp"
+#include "jobs/registry/schedulers.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -59,7 +60,7 @@ TEST_CASE("a job runs with its cores, its output in its folder and its end recor
   CHECK(status.verdict.state == RunState::failed);
   CHECK(status.verdict.cause == "exit code 7: words");
   CHECK(read_file(place.attempt("one").err()) == "words\n");
-  CHECK(read_file(place.attempt("one").out()) == fmt::format("Cpus_allowed_list:\t{}\n", local::usable_cores().front()));
+  CHECK(read_file(place.attempt("one").out()) == fmt::format("Cpus_allowed_list:\t{}\n", usable_cores().front()));
 }
 
 TEST_CASE("an empty queue has no supervisor")
@@ -73,7 +74,7 @@ TEST_CASE("an empty queue has no supervisor")
 TEST_CASE("jobs are started in the order of their submission, also when a later one would fit")
 {
   Playground place;
-  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   std::vector<JobRequest> jobs{place.job("first", traced("first", "sleep 0.3"))};
   jobs.push_back(place.job("wide", traced("wide", "sleep 0.1"), cores));
   jobs.push_back(place.job("narrow", traced("narrow", "sleep 0.1")));
@@ -88,7 +89,7 @@ TEST_CASE("jobs are started in the order of their submission, also when a later 
 TEST_CASE("a waiting job says what it waits for")
 {
   Playground place;
-  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   place.submit({place.job("first", "sleep 1000", cores), place.job("second", "true", 1)});
   REQUIRE(eventually([&] { return runs(place, "first"); }));
   const auto second = place.status_of("second").verdict;
@@ -102,7 +103,7 @@ TEST_CASE("a job that waits for the cores of another home says which run holds t
 {
   Playground left;
   Playground right(left);
-  const auto cores = local::usable_cores().size();
+  const auto cores = usable_cores().size();
   const auto held = fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
   left.submit({left.job("0123456789abcdef", "sleep 1000", static_cast<std::int64_t>(cores))});
   REQUIRE(eventually([&] { return runs(left, "0123456789abcdef"); }));
@@ -123,7 +124,7 @@ TEST_CASE("a job that waits for the cores of another home names the holder's stu
 {
   Playground left;
   Playground right(left);
-  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   auto job = left.job("one", "sleep 1000", cores);
   auto submission = *read_submission(job.attempt);
   submission.study = "feed";
@@ -163,11 +164,11 @@ TEST_CASE("two homes side by side never take more cores than there are, and neve
 TEST_CASE("a job that can never run here is refused with a sentence")
 {
   Playground place;
-  const auto cores = local::usable_cores().size();
+  const auto cores = usable_cores().size();
   auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
   auto far = place.job("far", "true");
   far.resources.nodes = 2;
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{wide, far}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{wide, far}, {});
   CHECK(outcomes[0].job_id.empty());
   CHECK(outcomes[0].error ==
         fmt::format("It needs {} cores ({} ranks x 1 threads), but this machine has {}; lower resources.ranks_per_node or "
@@ -194,10 +195,10 @@ TEST_CASE("a job that needs more cores than the CPU quota pays for is refused, a
 TEST_CASE("a thread that moves messages needs a core too")
 {
   Playground place;
-  const auto cores = local::usable_cores().size();
+  const auto cores = usable_cores().size();
   auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
   busy.side_threads = 1;
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{busy}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{busy}, {});
   CHECK(outcomes[0].error ==
         fmt::format(
             "It needs {} cores ({} ranks x 2 threads, 1 of them beside its compute threads), but this machine has {}; lower "
@@ -214,7 +215,7 @@ TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only ca
   fits.resources.ranks_per_node = 1000; // what a host has is known there
   far.resources.nodes = 3;
   srun.resources.launcher = "srun";
-  const auto outcomes = make_scheduler("local", place.home())->submit(std::vector{fits, far, srun}, {});
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{fits, far, srun}, {});
   CHECK(outcomes[0].error == "");
   CHECK(outcomes[1].error == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
   CHECK(outcomes[2].error ==
@@ -272,7 +273,7 @@ TEST_CASE("the supervisor killed at ten moments: every job runs exactly once and
 TEST_CASE("jobs outlive their supervisor and keep their cores")
 {
   Playground place;
-  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   place.submit({place.job("long", traced("long", until_told("go")), cores), place.job("next", traced("next", "true"))});
   REQUIRE(eventually([&] { return runs(place, "long"); }));
   REQUIRE(place.kill_supervisor());
@@ -319,7 +320,7 @@ TEST_CASE("jobs go on when the process that submitted them is killed")
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
-    make_scheduler("local", place.home())->submit(std::vector{job}, {});
+    scheduler_kind("local").open(place.home())->submit(std::vector{job}, {});
     ::kill(0, SIGKILL); // its whole process group, as a closed terminal would
     ::_exit(0);
   }
@@ -331,7 +332,7 @@ TEST_CASE("jobs go on when the process that submitted them is killed")
 TEST_CASE("a queued job that is cancelled never runs")
 {
   Playground place;
-  const auto cores = static_cast<std::int64_t>(local::usable_cores().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   place.submit({place.job("first", until_told("go"), cores), place.job("second", traced("second", "true"))});
   CHECK(cancel_runs(LockedHome(place.home()), std::vector<std::string>{"second"}, "alice") == 1);
   tell(place, "go");
@@ -421,7 +422,7 @@ TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there ag
 
 TEST_CASE("no more jobs of one submission run at the same time than it allows")
 {
-  if (local::usable_cores().size() < 2) {
+  if (usable_cores().size() < 2) {
     WARN("needs 2 cores");
     return;
   }
@@ -436,7 +437,7 @@ TEST_CASE("no more jobs of one submission run at the same time than it allows")
 
 TEST_CASE("a job starts when the jobs it comes after have left the queue")
 {
-  if (local::usable_cores().size() < 2) {
+  if (usable_cores().size() < 2) {
     WARN("needs 2 cores");
     return;
   }

@@ -76,22 +76,6 @@ TEST_CASE("array indices are written as the shortest list of ranges and read bac
   CHECK(expand_array_tasks(format_array_tasks(tasks)) == std::vector<std::uint32_t>{0, 1, 2, 5, 7, 8, 9});
 }
 
-TEST_CASE("a token is read back as it was written, and other schedulers' tokens are none")
-{
-  const BatchToken token{BatchKind::array, "0123456789abcdef", 417};
-  CHECK(format_token(token) == "a0123456789abcdef.417");
-  const auto back = parse_token(format_token(token));
-  REQUIRE(back);
-  CHECK(back->kind == BatchKind::array);
-  CHECK(back->batch == token.batch);
-  CHECK(back->index == 417);
-  for (const auto* text : {"", "0123456789abcdef0123456789abcdef", "x0123456789abcdef.1", "a0123456789abcdef",
-                           "a0123456789abcdef.", "a0123456789ABCDEF.1", "a0123456789abcdef.-1", "a0123456789abcdef.1x"}) {
-    INFO(text);
-    CHECK_FALSE(parse_token(text));
-  }
-}
-
 TEST_CASE("runs of equal shape become one array in their order, a shape of its own a single job")
 {
   auto all = requests(4);
@@ -176,19 +160,6 @@ TEST_CASE("batches are found again from the tokens, with their indices")
   CHECK(batches[1].kind == BatchKind::single);
 }
 
-TEST_CASE("tasks are read back as they were written, whatever the attempt's folder is called")
-{
-  const std::vector<BatchTask> tasks{{0, "a0123456789abcdef.0", 2, 600, "/a folder/with 'quotes'/attempts/1"},
-                                     {7, "a0123456789abcdef.7", 1, 60, "/b"}};
-  const auto text = format_tasks(tasks);
-  CHECK(text.starts_with("0 a0123456789abcdef.0 2 600 /a folder/with 'quotes'/attempts/1\n"));
-  const auto back = parse_tasks(text + "8 a0123456789abcdef.8 1 60 /torn");
-  REQUIRE(back.size() == 2);
-  CHECK(back[0].attempt == tasks[0].attempt);
-  CHECK(back[1].index == 7);
-  CHECK(back[1].time_limit_s == 60);
-}
-
 TEST_CASE("a job asks for its run's size, time and place, and carries what it is known by")
 {
   auto all = requests(1);
@@ -252,20 +223,6 @@ TEST_CASE("a time limit that Slurm may lower counts as the lower one for the war
   CHECK(tasks_for(batch, all).at(0).time_limit_s == 600);
   all[0].token = "l0123456789abcdef.0";
   CHECK(tasks_for(batches_of(all)[0], all).at(0).time_limit_s == 3600);
-}
-
-TEST_CASE("the line of a task holds any path, and is read back as the same")
-{
-  for (const auto* name : {"plain", " a  b ", "new\nline", "back\\slash", "\\n", "\\\\n\n\\", "h%j", "\"'$`", "\u00fc"}) {
-    const BatchTask task{3, "a0123456789abcdef.3", 2, 600, std::filesystem::path("/h") / name / "1"};
-    const auto text = format_tasks(std::vector{task, task});
-    INFO(text);
-    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
-    const auto back = parse_tasks(text);
-    REQUIRE(back.size() == 2);
-    CHECK(back[1].attempt == task.attempt);
-    CHECK(back[1].nodes == 2);
-  }
 }
 
 // Each was tried with Slurm 22.05: without a backslash %% is a percent sign; with one there are no fields, and \\ is a backslash.
@@ -415,12 +372,4 @@ TEST_CASE("without a limit nothing waits for anything")
   Lanes lanes(0);
   lanes.take(5, "10");
   CHECK(lanes.before(5).empty());
-}
-
-TEST_CASE("only a whole token of a ladder's run is one of a ladder")
-{
-  CHECK(is_of_ladder("l0123456789abcdef.1"));
-  CHECK_FALSE(is_of_ladder("a0123456789abcdef.1"));
-  CHECK_FALSE(is_of_ladder("l0123456789abcdef"));
-  CHECK_FALSE(is_of_ladder("0123456789abcdef0123456789abcdef")); // the local scheduler's
 }

@@ -1,0 +1,393 @@
+// Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/record/batch_token.hpp"
+#include "core/spec/scheduler_table.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/follow/hold_back.hpp"
+#include "jobs/follow/reconcile.hpp"
+#include "jobs/launch/last_words.hpp"
+#include "jobs/launch/rank_failure.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+constexpr std::string_view time_limit = time_limit_reason;
+
+// Of an exit code as shells make it; 0 if it is not the code of a signal.
+int signal_in(int code) { return code > 128 && code < 128 + 65 ? code - 128 : 0; }
+
+std::string killed_by(int signal)
+{
+  return signal == 9 ? "SIGKILL (by hand, or by the kernel when memory ran out)" : signal_name(signal);
+}
+
+// The node of a rank, if the ranks have told where they are.
+std::string host_of(const Evidence& e, std::optional<int> rank)
+{
+  if (!rank || !e.begin || *rank < 0 || std::cmp_greater_equal(*rank, e.begin->rank_hosts.size())) return {};
+  return e.begin->rank_hosts[static_cast<std::size_t>(*rank)];
+}
+
+// "rank 1 on node1", "ranks 0-1 on node0", "a rank on node1"
+std::string rank_words(const RankFailure& failure, const Evidence& e)
+{
+  const auto ranks = failure.ranks.empty() ? std::string("a rank") : (failure.are_several() ? "ranks " : "rank ") + failure.ranks;
+  const auto host = failure.host.empty() ? host_of(e, failure.first_rank()) : failure.host;
+  return ranks + (host.empty() ? "" : " on " + printable(host));
+}
+
+std::string rank_end(const RankFailure& failure, const Evidence& e)
+{
+  const auto who = rank_words(failure, e);
+  if (failure.out_of_memory) return who + " ran out of the memory that the job has";
+  if (failure.is_abort) return fmt::format("{} called MPI_Abort with the code {}", who, failure.code);
+  const int signal = failure.signal > 0 ? failure.signal : signal_in(failure.code);
+  if (signal > 0) return fmt::format("{} {} killed by {}", who, failure.are_several() ? "were" : "was", killed_by(signal));
+  return fmt::format("{} ended with exit code {}", who, failure.code);
+}
+
+// The launcher's report about the rank that failed first. The exit code of a run with one rank is that rank's.
+std::optional<RankFailure> failure_of_rank(const Evidence& e)
+{
+  auto failure = rank_failure(e.standard_error);
+  if (!failure) failure = rank_failure(e.standard_output); // hydra reports there
+  const bool is_only_code = failure && failure->signal == 0 && !failure->is_abort && !failure->out_of_memory;
+  if (is_only_code && e.begin && e.begin->rank_hosts.size() == 1) return std::nullopt;
+  return failure;
+}
+
+std::string rank_error(const RankError& error)
+{
+  auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
+  const bool tells_step = error.step < 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
+  return tells_step ? text : text + fmt::format(" (step {})", error.step);
+}
+
+// Whether dtctl's own line says what ended the job: it then ends with the exit code.
+bool tells_end(const LastWords& words, int code) { return words.own.ends_with(fmt::format("(exit code {})", code)); }
+
+// What the program says comes first, then its launcher, then dtctl.
+std::string exit_cause(int code, const LastWords& words)
+{
+  if (tells_end(words, code)) return words.own + (words.is_certain ? ": " + words.error : "");
+  std::string told;
+  for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
+    if (told.empty()) told = *text;
+  const auto tail = told.empty() ? std::string(", and nothing was printed on standard error") : ": " + told;
+  if (code == static_cast<int>(ExitCode::environment) && told.empty())
+    return fmt::format("exit code {}, and nothing could be written: the disk of the home may have been full, or a quota used up",
+                       code);
+  if (code == 0) return "the ranks ended with exit code 0 but left no result" + (told.empty() ? "" : tail);
+  if (signal_in(code) > 0) return "ended by " + killed_by(signal_in(code)) + (told.empty() ? "" : tail);
+  return fmt::format("exit code {}{}", code, tail);
+}
+
+// The last line that tells of a full disk or a quota, with the sentence for it. Nothing if no line does.
+std::optional<std::string> full_disk(const Evidence& e)
+{
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array rows{Row{"No space left on device", "the disk is full"},
+                            Row{"Disk quota exceeded", "the disk quota is used up"}};
+  for (const auto* text : {&e.standard_error, &e.job_log}) {
+    const auto lines = split(trim(*text), '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+      for (const auto& [words, sentence] : rows)
+        if (line->find(words) != std::string::npos) return fmt::format("{}: {}", sentence, printable(*line));
+  }
+  return std::nullopt;
+}
+
+// Whether the cause may be a full disk: nobody printed another cause, or dtjob could not write (exit code 74), or the program was
+// killed, or there is no exit code.
+bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
+{
+  constexpr int killed = 128 + 9;
+  const bool is_mute = words.error.empty() && words.launcher.empty() && words.own.empty();
+  return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
+}
+
+// Explains why an attempt without a result failed; the most specific evidence comes first.
+std::string failure_cause(const Evidence& e, std::optional<int> code)
+{
+  constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
+  if (e.stop_reason.starts_with(not_run)) return e.stop_reason;
+  if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
+  if (e.error) return rank_error(*e.error);
+  const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
+  if (is_end_of_full_disk(code, words))
+    if (auto full = full_disk(e)) return *full;
+  if (const auto failure = failure_of_rank(e); failure && !(code && tells_end(words, *code))) {
+    const bool has_exited = failure->signal == 0; // the last line of a rank that a signal killed rarely explains the signal
+    const auto& last = words.error.empty() && has_exited ? words.rest : words.error;
+    return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
+  }
+  if (const auto node = lost_node(e.standard_error)) return printable(*node) + " was lost: the launcher can no longer reach it";
+  if (code) return exit_cause(*code, words);
+  return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
+}
+
+std::string cancel_cause(const Evidence& e)
+{
+  if (e.cancel && e.cancel->who.starts_with(held_back)) return printable(e.cancel->who);
+  return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
+}
+
+// The last stall that the ranks reported, if it has not resolved.
+const StallRecord* open_stall(const Evidence& e) { return e.stall && std::isnan(e.stall->resolved_unix_s) ? &*e.stall : nullptr; }
+
+// " at step 3 of 5"; a program of the user may not tell how many steps there are.
+std::string step_words(std::int64_t step, std::int64_t steps)
+{
+  return fmt::format(" at step {}", step) + (steps > 0 ? fmt::format(" of {}", steps) : "");
+}
+
+// The step that the run had reached, and the checkpoint that is kept.
+std::string progress_words(const Evidence& e)
+{
+  if (!e.preemption) return e.heartbeat ? step_words(e.heartbeat->step, e.heartbeat->steps) : "";
+  const auto& p = *e.preemption;
+  if (p.steps == 0 && p.step == 0) return " before its first step";
+  if (p.steps == 0 || e.is_own_program) return step_words(p.step, p.steps); // such a program keeps its checkpoints itself
+  return fmt::format(" at step {} of {}{}", p.step, p.steps,
+                     p.checkpoint.empty() ? ", and no checkpoint could be written"
+                                          : "; a checkpoint is kept: " + printable(p.checkpoint));
+}
+
+std::string preemption_cause(const Evidence& e)
+{
+  const bool at_limit = e.stop_reason == time_limit || e.stop_reason.starts_with("timed_out: ");
+  return (at_limit ? "it reached its time limit" : "it was told to stop (" + printable(e.preemption->signal) + ")") +
+         progress_words(e);
+}
+
+// The scheduler's statement about the end: "preempted: cause".
+struct SchedulerWord {
+  RunState state;
+  std::string cause;
+};
+
+std::optional<SchedulerWord> scheduler_word(const Evidence& e)
+{
+  const auto colon = e.stop_reason.find(": ");
+  if (colon == std::string::npos) return std::nullopt;
+  const auto state = run_state_of(e.stop_reason.substr(0, colon));
+  if (!state || !is_final(*state) || *state == RunState::succeeded) return std::nullopt;
+  return SchedulerWord{*state, e.stop_reason.substr(colon + 2)};
+}
+
+// If a rank reported its error, that is more specific than a scheduler that only saw the job fail.
+bool is_witness_better(const Evidence& e, const SchedulerWord& word)
+{
+  return word.state == RunState::failed && e.error.has_value();
+}
+
+std::string stall_words(const StallRecord& stall, double until_unix_s)
+{
+  return fmt::format("no progress for {}, at step {}: {}",
+                     format_duration(std::floor(stall.stalled_s + until_unix_s - stall.unix_s)), stall.step,
+                     stall.missing.empty() ? "all ranks wait for each other" : printable(words_of(stall.missing)));
+}
+
+// The verdict about an attempt that ended without a result: cancelled, stopped or failed.
+Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
+{
+  Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
+  const auto word = scheduler_word(e);
+  if (e.cancel) {
+    verdict.state = RunState::cancelled;
+    verdict.cause = cancel_cause(e);
+  } else if (word && word->state == RunState::cancelled) { // by scancel, even if the ranks stopped in an orderly way
+    verdict.state = word->state;
+    verdict.cause = word->cause + progress_words(e);
+  } else if (e.preemption) {
+    verdict.state = RunState::preempted;
+    verdict.cause = preemption_cause(e);
+  } else if (e.stop_reason == time_limit && !e.error) { // it is written with the warning: a rank may still fail by itself
+    verdict.state = RunState::timed_out;
+    verdict.cause = "it reached its time limit" + progress_words(e);
+  } else if (word && !is_witness_better(e, *word)) {
+    verdict.state = word->state;
+    verdict.cause = word->cause + (word->state == RunState::failed ? "" : progress_words(e));
+  } else {
+    verdict.cause = failure_cause(e, code);
+  }
+  if (const auto* stall = open_stall(e)) verdict.cause += "; before that it was stalled: " + stall_words(*stall, stall->unix_s);
+  if (e.launches.size() > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches.size());
+  return verdict;
+}
+
+Verdict succeeded(const Evidence& e)
+{
+  Verdict verdict{RunState::succeeded, {}, "result.json", std::nullopt, false};
+  if (!e.divergence.empty()) verdict.cause = std::string(diverged_word) + e.divergence;
+  if (!e.end) return verdict;
+  verdict.evidence += fmt::format("; end: exit {}", e.end->exit_code);
+  verdict.exit_code = e.end->exit_code;
+  if (e.end->exit_code != 0)
+    verdict.cause += fmt::format("{}the result is complete, but the job then ended with exit code {}",
+                                 verdict.cause.empty() ? "" : "; ", e.end->exit_code);
+  return verdict;
+}
+
+std::string scheduler_words(const JobStatus& job)
+{
+  return "scheduler: " + (job.native_state.empty() ? "not found" : job.native_state) +
+         (job.reason.empty() ? "" : " (" + job.reason + ")");
+}
+
+double age_s(double then_unix_s, double now_unix_s) { return std::abs(now_unix_s - then_unix_s); }
+
+bool is_beating(const Evidence& e, double now) { return e.heartbeat && age_s(e.heartbeat->unix_s, now) < stall_after_s; }
+
+Verdict running(const Evidence& e, double now)
+{
+  Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
+  if (e.job.is_suspended) {
+    verdict.state = RunState::suspended;
+    verdict.cause = e.cancel ? "is being stopped: " + cancel_cause(e) : "";
+    return verdict; // its processes are stopped, so a missing heartbeat means nothing
+  }
+  if (e.heartbeat && !is_beating(e, now)) {
+    verdict.stalled = true;
+    verdict.cause = "no heartbeat for " + format_duration(std::floor(age_s(e.heartbeat->unix_s, now)));
+  }
+  if (const auto* stall = open_stall(e)) {
+    verdict.stalled = true;
+    verdict.cause = stall_words(*stall, now);
+    verdict.evidence += "; stall.json";
+  }
+  if (e.cancel)
+    verdict.cause = "is being stopped: " + cancel_cause(e);
+  else if (e.stop_reason == time_limit)
+    verdict.cause = "is being stopped: it reached its time limit";
+  return verdict;
+}
+
+// The scheduler's state is unknown to dtctl or cannot be asked: only a heartbeat proves that the run is alive.
+Verdict undecided(const Evidence& e, double now)
+{
+  if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
+  const auto cause = e.job.native_state == unreachable_state ? "its scheduler does not answer"
+                     : e.job.reason.empty()                  ? "the scheduler's answer does not tell its state"
+                                                             : printable(e.job.reason);
+  return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
+}
+
+bool is_deferred(const Evidence& e) { return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel; }
+
+// No scheduler knows the job and no end is recorded.
+Verdict missing(const Evidence& e, double now)
+{
+  if (e.cancel) return over(e, "cancel; scheduler: not found", std::nullopt);
+  if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; scheduler: not found", std::nullopt, false};
+  const bool fresh = age_s(e.submission->submitted_unix_s, now) < lost_grace_s;
+  if (fresh && !e.begin) return {RunState::submitted, {}, "submission.json; scheduler: not found", std::nullopt, false};
+  if (e.begin && age_s(e.begin->unix_s, now) < lost_grace_s)
+    return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
+  // The scheduler's word about the end could not be kept on that disk.
+  if (const auto full = full_disk(e); full && e.begin)
+    return {RunState::failed, *full, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
+  const auto cause = !e.job.reason.empty()          ? printable(e.job.reason)
+                     : e.begin                      ? "it began, but its scheduler no longer knows it and no end is recorded"
+                     : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"
+                                                    : "its scheduler no longer knows it, and it never began";
+  return {RunState::lost, cause, "no result, no end; scheduler: not found", std::nullopt, false};
+}
+
+// The job of a ladder continues with its other runs. When it is restarted, it skips the runs that ended by themselves.
+bool is_done_in_ladder(const Evidence& e)
+{
+  const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
+  return is_of_ladder(e.submission->token) && (e.cancel || !was_cut_off);
+}
+
+Verdict to_come_back(const Evidence& e, std::string evidence)
+{
+  const auto cause =
+      e.cancel ? "is being withdrawn: " + cancel_cause(e) : "will be started again; it stopped" + progress_words(e);
+  return {RunState::queued, cause, std::move(evidence), std::nullopt, false};
+}
+
+// The ranks ended without a result, but the scheduler still holds the job and may restart it, whatever their exit code was.
+// Returns nothing if the end is final.
+std::optional<Verdict> held(const Evidence& e, const std::string& files)
+{
+  if (!e.submission || !scheduler_row(e.submission->scheduler).restarts_jobs || is_done_in_ladder(e)) return std::nullopt;
+  const auto evidence = files + "; " + scheduler_words(e.job);
+  const auto ended = fmt::format("its ranks have ended (exit code {})", e.end->exit_code);
+  switch (e.job.state) {
+  case JobStatus::State::queued:
+    return to_come_back(e, evidence);
+  case JobStatus::State::running:
+    if (!e.cancel && (e.requeue_asked || e.job.restarts > e.submission->restart)) return to_come_back(e, evidence);
+    return Verdict{RunState::running, ended + "; its job has not ended yet", evidence, std::nullopt, false};
+  case JobStatus::State::unknown:
+    if (scheduler_word(e)) return std::nullopt;
+    return Verdict{RunState::unknown, ended + "; its scheduler does not say whether the job will be started again", evidence,
+                   std::nullopt, false};
+  case JobStatus::State::ended:
+  case JobStatus::State::not_found:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::string file_words(const Evidence& e)
+{
+  auto text = fmt::format("end: exit {}", e.end->exit_code);
+  if (e.error) text += fmt::format("; error.json: rank {}", e.error->rank);
+  if (e.preemption) text += fmt::format("; preempted.json: step {}", e.preemption->step);
+  if (!e.stop_reason.empty()) text += "; stop_reason: " + e.stop_reason;
+  if (e.cancel) text += "; cancel";
+  return text + "; no result";
+}
+
+} // namespace
+
+std::optional<std::string> cause_before_first_step(const Evidence& e)
+{
+  const bool was_stopped = e.cancel || e.preemption || e.requeue_asked || !e.stop_reason.empty();
+  if (!e.end || e.has_result || was_stopped || (e.heartbeat && e.heartbeat->step > 0)) return std::nullopt;
+  return failure_cause(e, e.end->exit_code);
+}
+
+Verdict judge(const Evidence& e, double now_unix_s)
+{
+  if (e.has_result) return succeeded(e);
+  if (e.end) {
+    const auto files = file_words(e);
+    if (auto verdict = held(e, files)) return *verdict;
+    return over(e, files, e.end->exit_code);
+  }
+  if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
+  switch (e.job.state) {
+  case JobStatus::State::queued:
+    return {RunState::queued, e.cancel ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job), std::nullopt,
+            false};
+  case JobStatus::State::running:
+    return running(e, now_unix_s);
+  case JobStatus::State::ended:
+    return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
+  case JobStatus::State::unknown:
+  case JobStatus::State::not_found:
+    break;
+  }
+  if (is_deferred(e))
+    return {RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job), std::nullopt, false};
+  // An earlier statement of the scheduler about the end was stored. It still counts after the scheduler forgot the job or if it
+  // cannot be reached.
+  if (scheduler_word(e)) return over(e, "stop_reason: " + printable(e.stop_reason), std::nullopt);
+  if (e.job.state == JobStatus::State::unknown) return undecided(e, now_unix_s);
+  return missing(e, now_unix_s);
+}
+
+} // namespace dt::jobs

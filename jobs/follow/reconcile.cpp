@@ -1,0 +1,285 @@
+#include "jobs/follow/reconcile.hpp"
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/spec/scheduler_table.hpp"
+#include "core/spec/secrets.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/attempts/attempts.hpp"
+#include "jobs/machine/in_parallel.hpp"
+#include "jobs/machine/quick_file.hpp"
+#include "jobs/registry/schedulers.hpp"
+#include "jobs/scheduler/batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dt::jobs {
+namespace {
+
+constexpr std::size_t log_tail_bytes = 8192;
+constexpr std::size_t stderr_tail_bytes = 65536; // a traceback of each of many ranks, and what their libraries say after it
+constexpr std::size_t stdout_tail_bytes = 16384; // a launcher's report of each of many ranks
+
+constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
+                                            AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
+                                            AttemptFile::deferred,  AttemptFile::preempted};
+constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
+
+// On a full disk, the space that the ranks reserved for their end may be used: they have ended. If the home cannot be written at
+// all, a later call asks the scheduler again.
+void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
+{
+  const auto is_written = [&] {
+    try {
+      create_file_quick(attempt.stop_reason(), reason + "\n");
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  std::error_code none;
+  if (!is_written() && std::filesystem::remove(attempt.reserve(), none)) is_written();
+}
+
+// What the job wrote for itself, while its attempt's own files could perhaps not be written.
+std::string job_log_of(const AttemptFolder& attempt, const Submission& submission)
+{
+  const auto token = parse_token(submission.token);
+  if (!token) return {};
+  return read_tail(log_of(batch_folder(home_of(attempt), submission.scheduler, token->batch), *token), log_tail_bytes);
+}
+
+// Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
+void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
+{
+  const auto& job = evidence.job;
+  if (job.state != JobStatus::State::ended || !job.outcome || evidence.has_result || !evidence.stop_reason.empty()) return;
+  evidence.stop_reason = fmt::format("{}: {}", name_of(*job.outcome), printable(job.cause));
+  create_stop_reason(attempt, evidence.stop_reason);
+}
+
+// Stores the verdict that rests on the scheduler's word alone: a job that ended and left no end. Otherwise the run would be lost
+// as soon as the scheduler has forgotten the job.
+void keep_failure(const AttemptFolder& attempt, const Evidence& evidence, const Verdict& verdict)
+{
+  const bool rests_on_scheduler = evidence.job.state == JobStatus::State::ended && !evidence.end && !evidence.has_result;
+  if (!rests_on_scheduler || verdict.state != RunState::failed || !evidence.stop_reason.empty()) return;
+  create_stop_reason(attempt, fmt::format("{}: {}", name_of(verdict.state), printable(verdict.cause)));
+}
+
+// Records that the scheduler no longer holds a job whose ranks have ended. From now on the end is final, even if the scheduler
+// cannot be reached.
+void keep_settled(const AttemptFolder& attempt, const Evidence& evidence)
+{
+  const auto state = evidence.job.state;
+  if (!evidence.end || evidence.has_result || !scheduler_row(evidence.submission->scheduler).restarts_jobs) return;
+  if (state != JobStatus::State::ended && state != JobStatus::State::not_found) return;
+  if (is_there(attempt.settled())) return;
+  try {
+    const auto& native = evidence.job.native_state;
+    create_file_quick(attempt.settled(),
+                      fmt::format("{} {:.3f}\n", native.empty() ? "NOT_FOUND" : printable(native), now_unix_s()));
+  } catch (const Error&) { // the home cannot be written now; a later call asks the scheduler again
+  }
+}
+
+struct EarlierResult {
+  int attempt = 0;
+  RunResult result;
+};
+
+// The result of the newest attempt before attempt `last` that has one.
+std::optional<EarlierResult> earlier_result(const std::filesystem::path& run_folder, int last)
+{
+  const auto numbers = attempt_numbers(run_folder);
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    if (*number >= last) continue;
+    if (auto result = read_result(AttemptFolder(run_folder, *number))) return EarlierResult{*number, std::move(*result)};
+  }
+  return std::nullopt;
+}
+
+// If a forced new attempt is cancelled, the result of an earlier attempt still counts.
+void keep_earlier_result(const std::filesystem::path& run_folder, RunStatus& status)
+{
+  if (status.verdict.state != RunState::cancelled) return;
+  const auto earlier = earlier_result(run_folder, status.attempt);
+  if (!earlier) return;
+  const auto& [number, result] = *earlier;
+  const bool has_diverged = !result.divergence.empty();
+  status.verdict = {RunState::succeeded,
+                    (has_diverged ? std::string(diverged_word) + result.divergence + "; " : "") +
+                        fmt::format("attempt {} has the result; attempt {} was {}", number, status.attempt, status.verdict.cause),
+                    fmt::format("result.json of attempt {}", number), 0, false};
+  status.attempt = number;
+}
+
+RunStatus unreadable_status(const LatestAttempt& latest, const std::string& why)
+{
+  RunStatus status;
+  status.key = latest.key;
+  status.attempts = latest.attempts;
+  if (latest.folder) status.attempt = status.newest_attempt = latest.folder->number();
+  status.submission = latest.record.submission;
+  status.verdict = {RunState::unknown, printable(why), "unreadable", std::nullopt, false};
+  status.unreadable = true;
+  return status;
+}
+
+RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
+{
+  RunStatus status;
+  status.key = latest.key;
+  status.attempts = latest.attempts;
+  if (latest.folder) status.newest_attempt = latest.folder->number();
+  if (!latest.record.submission) {
+    status.verdict = judge({}, now);
+    return status;
+  }
+  auto evidence = evidence_of(latest, job);
+  keep_outcome(*latest.folder, evidence);
+  keep_settled(*latest.folder, evidence);
+  status.attempt = status.newest_attempt;
+  status.verdict = judge(evidence, now);
+  keep_failure(*latest.folder, evidence, status.verdict);
+  keep_earlier_result(latest.folder->run_folder(), status);
+  status.submission = evidence.submission;
+  if (status.submission->job_id.empty()) status.submission->job_id = job.job_id;
+  status.begin = evidence.begin;
+  status.heartbeat = evidence.heartbeat;
+  status.job = job;
+  status.preemption = evidence.preemption;
+  status.launches = static_cast<int>(evidence.launches.size());
+  status.is_deferred = evidence.deferral && status.verdict.state == RunState::planned;
+  return status;
+}
+
+RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double now)
+{
+  if (!latest.unreadable.empty()) return unreadable_status(latest, latest.unreadable);
+  try {
+    auto status = status_of(latest, job, now);
+    // They quote what the program printed. The database keeps them.
+    for (auto* text : {&status.verdict.cause, &status.verdict.evidence}) *text = without_secrets(std::string_view(*text));
+    return status;
+  } catch (const Error& error) {
+    return unreadable_status(latest, error.what());
+  }
+}
+
+using Jobs = std::vector<JobStatus>;
+
+// Statuses of jobs whose scheduler cannot be reached: unknown.
+Jobs unreachable(const std::vector<JobHandle>& handles, const std::string& why)
+{
+  return Jobs(handles.size(), {JobStatus::State::unknown, std::string(unreachable_state), why, std::nullopt, {}});
+}
+
+// Asks each scheduler once.
+Jobs ask_schedulers(const Home& home, const std::vector<LatestAttempt>& latest, std::vector<std::string>* troubles)
+{
+  Jobs statuses(latest.size());
+  for (const auto& [name, members] : open_by_scheduler(latest)) {
+    std::vector<JobHandle> handles;
+    for (const auto i : members) handles.push_back(handle_of(latest[i]));
+    Jobs answers;
+    try {
+      answers = scheduler_kind(name).open(home)->poll(handles);
+    } catch (const Error& error) {
+      if (troubles == nullptr || error.kind() != ErrorKind::scheduler) throw;
+      troubles->emplace_back(error.what());
+      answers = unreachable(handles, error.what());
+    }
+    for (std::size_t k = 0; k < members.size(); ++k) statuses[members[k]] = answers[k];
+  }
+  return statuses;
+}
+
+// Keys of runs that ended by themselves while their scheduler still holds the job, except jobs that wait in its queue.
+std::set<std::string> ended_but_held(const Home& home, const std::vector<LatestAttempt>& latest)
+{
+  std::vector<std::string> ended;
+  for (const auto& run : latest)
+    if (run.is_open && run.record.end) ended.push_back(run.key);
+  std::set<std::string> held;
+  if (ended.empty()) return held;
+  for (const auto& status : reconcile(home, ended))
+    if (status.verdict.state != RunState::queued) held.insert(status.key);
+  return held;
+}
+
+// Reads the runs again that were open.
+void refresh(const Home& home, std::vector<LatestAttempt>& latest)
+{
+  std::vector<std::string> keys;
+  for (const auto& run : latest)
+    if (run.is_open) keys.push_back(run.key);
+  auto now = latest_attempts(home, keys);
+  std::size_t next = 0;
+  for (auto& run : latest)
+    if (run.is_open) run = std::move(now[next++]);
+}
+
+} // namespace
+
+// Reads the rest of the files after the scheduler was asked: a job that ends in between is then seen with its end. If the job
+// still waits, the listing from before is good enough.
+Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
+{
+  auto& reader = *latest.reader;
+  if (job.state != JobStatus::State::queued) reader.list_again();
+  Evidence evidence{latest.record, {}, {}, false, job};
+  reader.read(files_of_every_verdict, evidence);
+  if (evidence.has_result) return evidence;
+  reader.read(files_without_result, evidence);
+  evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
+  const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
+  if (has_ended && evidence.submission) evidence.job_log = job_log_of(reader.folder(), *evidence.submission);
+  if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
+  if (has_ended && reader.may_have(AttemptFile::out))
+    evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);
+  return evidence;
+}
+
+std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> keys, std::vector<std::string>* troubles)
+{
+  auto latest = latest_attempts(home, keys);
+  const auto jobs = ask_schedulers(home, latest, troubles);
+  const double now = now_unix_s();
+  std::vector<RunStatus> statuses(latest.size());
+  in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_or_trouble(latest[i], jobs[i], now); });
+  return statuses;
+}
+
+std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, const std::string& who)
+{
+  auto latest = latest_attempts(home, keys);
+  const auto ended = ended_but_held(home, latest);
+  if (!ended.empty()) refresh(home, latest); // asking the scheduler took time
+  std::size_t asked = 0;
+  for (const auto& [name, members] : open_by_scheduler(latest)) {
+    std::vector<JobHandle> handles;
+    for (const auto i : members) {
+      handles.push_back(handle_of(latest[i]));
+      // A run that ended by itself keeps its state; only its job is ended.
+      if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(Cancellation{now_unix_s(), who}));
+    }
+    scheduler_kind(name).open(home)->cancel(handles);
+    asked += handles.size();
+  }
+  for (const auto& run : latest)
+    if (!run.unreadable.empty())
+      throw Error(ErrorKind::environment,
+                  fmt::format("Run {} was not cancelled, because its files cannot be read: {}. {} of the other runs "
+                              "{} asked to end",
+                              run.key, run.unreadable, asked, asked == 1 ? "was" : "were"));
+  return asked;
+}
+
+} // namespace dt::jobs

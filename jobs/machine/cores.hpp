@@ -1,0 +1,55 @@
+// Locks on this machine's cores, shared by all local queues of a user: one lock file per core.
+//
+// The lock of a core belongs to an open file, which the job's processes inherit. A core is therefore taken exactly as long as its
+// job lives, even if the supervisor dies, and becomes free when the last process ends. Jobs of other users are not taken into
+// account. A lock file holds the folder of the attempt that took the core last, so that whoever waits can say for whom.
+#pragma once
+
+#include "core/file.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dt::jobs {
+
+// One logical processor (the first sibling) of each physical core in this process's affinity mask, ascending; of these the first
+// that the CPU quota pays for, at least one. So jobs that run side by side do not spend more than the quota together.
+std::vector<int> usable_cores();
+
+// The cores among `wanted` that this machine allows a process to use.
+std::vector<int> settable_cores(std::span<const int> wanted);
+
+// Binds the calling process and its future children to these cores.
+void bind_to(std::span<const int> cores);
+
+struct TakenCores {
+  std::vector<int> cores;
+  std::vector<FileLock> locks; // closed on exec, unless the leader clears that flag
+};
+
+class CoreLocks {
+ public:
+  // Makes the folder, with access for this user only. Throws an environment error if it belongs to somebody else.
+  explicit CoreLocks(std::filesystem::path folder);
+  // $DTCTL_CORE_LOCKS, else /run/lock/dtctl-<uid>, else /tmp/dtctl-<uid>/cores.
+  static std::filesystem::path default_folder();
+
+  // Takes `count` of the `allowed` cores for an attempt, or nothing. A caller that gets nothing holds the turn until a later call
+  // succeeds or it drops the turn. Meanwhile nobody else can take cores, in whichever queue, so that no later job overtakes.
+  std::optional<TakenCores> take(std::size_t count, std::span<const int> allowed, const std::filesystem::path& attempt);
+  void drop_turn() { turn_.reset(); }
+
+  // Attempts that run on cores, each with their number; of all queues of this user.
+  std::map<std::filesystem::path, std::size_t> holders() const;
+  // The attempt that has the turn, but waits for cores. Nothing if there is none, or if it has started or ended since.
+  std::optional<std::filesystem::path> next_in_turn() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::optional<FileLock> turn_;
+};
+
+} // namespace dt::jobs

@@ -1,0 +1,24 @@
+#include "jobs/registry/schedulers.hpp"
+
+#include "core/spec/names.hpp"
+#include "core/text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+using namespace dt::jobs;
+
+TEST_CASE("the registry has one scheduler for each name that a recipe may use, in the same order")
+{
+  std::vector<std::string> names;
+  for (const auto* kind : scheduler_kinds()) {
+    names.push_back(kind->name());
+    CHECK(&scheduler_kind(kind->name()) == kind);
+  }
+  CHECK(names == strings_of(scheduler_names()));
+}
+
+TEST_CASE("a scheduler nobody knows is refused with the known ones")
+{
+  CHECK_THROWS_WITH(scheduler_kind("pbs"), "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
+}
