@@ -1,8 +1,9 @@
 #include "cli/app.hpp"
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/standard_out.hpp"
+#include "cli/verbs/verbs.hpp"
 #include "core/odd_characters.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"

@@ -1,8 +1,8 @@
 #include "cli/checks/input_checks.hpp"
 
 #include "cli/checks/program_checks.hpp"
-#include "cli/runs/resolve.hpp"
-#include "cli/runs/run_files.hpp"
+#include "cli/planning/resolve.hpp"
+#include "cli/planning/run_files.hpp"
 #include "core/memory.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"

@@ -1,11 +1,12 @@
 #include "cli/help/help.hpp"
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <unistd.h>
@@ -80,18 +81,20 @@ std::string wrap_paragraphs(const std::string& text, std::size_t width)
   return join(lines, "\n");
 }
 
-} // namespace
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override
+  {
+    std::vector<Entry> arguments;
+    for (const auto* option : positionals(*app)) arguments.emplace_back(option->get_name(true, false), option->get_description());
+    std::string text = wrap(app->get_description(), page_width(), 0) + "\n\nUsage: " + usage_line(*app) + "\n";
+    text += section("Arguments", arguments) + verb_sections(*app) + section("Options", option_entries(visible_options(*app)));
+    const auto footer = app->get_footer();
+    return footer.empty() ? text : text + "\n" + wrap_paragraphs(footer, page_width()) + "\n";
+  }
+};
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const
-{
-  std::vector<Entry> arguments;
-  for (const auto* option : positionals(*app)) arguments.emplace_back(option->get_name(true, false), option->get_description());
-  std::string text = wrap(app->get_description(), page_width(), 0) + "\n\nUsage: " + usage_line(*app) + "\n";
-  text += section("Arguments", arguments) + verb_sections(*app) + section("Options", option_entries(visible_options(*app)));
-  const auto footer = app->get_footer();
-  return footer.empty() ? text : text + "\n" + wrap_paragraphs(footer, page_width()) + "\n";
-}
-
+// Text below `dtctl --help`: exit codes, environment and examples.
 std::string root_footer()
 {
   return "Runs are named by selectors: last (the newest study), a study's name, the first digits of a study's id or of a\n"
@@ -110,6 +113,14 @@ std::string root_footer()
          "  dtctl plan my.yaml --scripts        print every run of a recipe and its job script, submit nothing\n"
          "  dtctl explain last --failed         explain why runs failed\n"
          "  dtctl VERB --help                   explain one verb";
+}
+
+} // namespace
+
+void add_help_pages(CLI::App& root)
+{
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.footer(root_footer());
 }
 
 std::vector<const CLI::App*> visible_verbs(const CLI::App& app)

@@ -10,13 +10,8 @@
 
 namespace dt::cli {
 
-class HelpFormatter : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
-};
-
-// Text below `dtctl --help`: exit codes, environment and examples.
-std::string root_footer();
+// Makes the root and the verbs that are added to it later print dtctl's pages of help.
+void add_help_pages(CLI::App& root);
 
 // Visible verbs of an App, in order of registration.
 std::vector<const CLI::App*> visible_verbs(const CLI::App& app);

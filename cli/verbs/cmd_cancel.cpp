@@ -1,5 +1,5 @@
 // dtctl cancel: ends live runs.
-#include "cli/output/run_tables.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/process.hpp"

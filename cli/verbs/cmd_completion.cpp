@@ -1,7 +1,7 @@
 // dtctl completion, and the hidden verbs __complete (called by the shells) and man (called by the build).
 #include "cli/data/data_sets.hpp"
 #include "cli/help/completion.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/spec_schema.hpp"

@@ -1,5 +1,5 @@
 // dtctl config show|paths: the configuration in use, and the files it comes from.
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // dtctl explain: why a run was executed, was skipped, waits or failed.
-#include "cli/output/answers/common_causes.hpp"
-#include "cli/output/run_tables.hpp"
+#include "cli/answers/common_causes.hpp"
 #include "cli/runs/attempt_story.hpp"
 #include "cli/runs/checkpoints.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"

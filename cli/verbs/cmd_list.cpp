@@ -1,7 +1,7 @@
 // dtctl list: lists the studies.
-#include "cli/output/run_tables.hpp"
-#include "cli/output/study_table.hpp"
 #include "cli/runs/results_store.hpp"
+#include "cli/runs/run_tables.hpp"
+#include "cli/runs/study_table.hpp"
 #include "cli/verbs/verbs.hpp"
 
 #include <memory>

@@ -1,6 +1,6 @@
 // dtctl logs: shows the output of a run.
+#include "cli/command/interrupt.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/runs/interrupt.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"

@@ -1,11 +1,11 @@
 // dtctl new: writes a commented recipe, from options or from the answers to a few questions.
 #include "cli/checks/engine_model.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/recipe_text/packed_choice.hpp"
 #include "cli/recipe_text/program_text.hpp"
 #include "cli/recipe_text/questions.hpp"
 #include "cli/recipe_text/recipe_text.hpp"
 #include "cli/recipe_text/yaml_scalar.hpp"
-#include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/program/program_files.hpp"

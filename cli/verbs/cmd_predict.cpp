@@ -1,6 +1,6 @@
 // dtctl predict: throughput, efficiency and cost of sizes that were not measured.
-#include "cli/output/answers/prediction_tables.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/answers/prediction_tables.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/record/prediction_record.hpp"

@@ -1,5 +1,5 @@
 // dtctl recipe schema|docs|list: documentation of recipes, and the shipped recipes.
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/spec_schema.hpp"
 

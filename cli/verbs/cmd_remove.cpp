@@ -1,6 +1,6 @@
 // dtctl remove: deletes a study, with or without its runs.
-#include "cli/output/run_tables.hpp"
 #include "cli/runs/removal.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"

@@ -1,6 +1,6 @@
 // dtctl serve: the pages of the studies, live, for a browser on this machine or at the other end of ssh -L.
+#include "cli/command/interrupt.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/runs/interrupt.hpp"
 #include "cli/serve/access.hpp"
 #include "cli/serve/site.hpp"
 #include "cli/verbs/verbs.hpp"

@@ -1,7 +1,7 @@
 // dtctl show: all stored data about a run or a study.
-#include "cli/output/run_tables.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/secrets.hpp"

@@ -1,7 +1,7 @@
 // dtctl status: the current state of the selected runs.
-#include "cli/output/answers/common_causes.hpp"
-#include "cli/output/run_tables.hpp"
-#include "cli/runs/hand_over.hpp"
+#include "cli/answers/common_causes.hpp"
+#include "cli/follow/hand_over.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 

@@ -1,8 +1,8 @@
 // dtctl submit, sweep, plan: turn a recipe into jobs.
 #include "cli/checks/input_checks.hpp"
-#include "cli/runs/race_loop.hpp"
-#include "cli/runs/recipe_options.hpp"
-#include "cli/runs/submission.hpp"
+#include "cli/planning/recipe_options.hpp"
+#include "cli/submission/race_loop.hpp"
+#include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
 

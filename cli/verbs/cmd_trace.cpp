@@ -1,6 +1,6 @@
 // dtctl trace: exports the timelines of a run's ranks for a trace viewer.
+#include "cli/export/trace_events.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/output/trace_events.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/timelines.hpp"
 #include "cli/verbs/verbs.hpp"

@@ -1,7 +1,7 @@
 // dtctl validate: reads a recipe like submit does and describes its runs.
 #include "cli/checks/input_checks.hpp"
 #include "cli/checks/metrics_preview.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // dtctl wait, dtctl watch: follow the selected runs until they have ended.
-#include "cli/output/run_tables.hpp"
-#include "cli/runs/follow.hpp"
+#include "cli/follow/follow.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/units.hpp"

@@ -1,9 +1,11 @@
+#include "cli/help/help.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace dt::cli {
 
 void register_verbs(Commands& commands)
 {
+  add_help_pages(commands.root());
   for (const auto add : {add_new, add_validate, add_plan, add_submit, add_sweep, add_recipe, add_models, add_strategies})
     add(commands);
   for (const auto add : {add_status, add_watch, add_wait, add_logs, add_explain, add_cancel, add_retry}) add(commands);

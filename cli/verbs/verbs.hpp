@@ -1,9 +1,13 @@
 // One function per verb; each adds its verb to the commands (cli/verbs/cmd_<verb>.cpp).
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
+#include "cli/command/validators.hpp"
 
 namespace dt::cli {
+
+// Registers all verbs, and the pages of help.
+void register_verbs(Commands& commands);
 
 void add_new(Commands& commands);
 void add_validate(Commands& commands);

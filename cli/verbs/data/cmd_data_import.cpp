@@ -1,7 +1,7 @@
 // dtctl data import: takes a packed set that was made elsewhere into the home.
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
-#include "cli/output/progress.hpp"
+#include "cli/output/count_view.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
 #include "core/file_at.hpp"
 #include "core/temporary_file.hpp"

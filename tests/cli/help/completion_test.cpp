@@ -1,6 +1,7 @@
 #include "cli/help/completion.hpp"
 
 #include "cli/help/help.hpp"
+#include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 

@@ -1,5 +1,5 @@
 // dtctl compare, and the verdicts of dtctl results, on run folders with planted figures.
-#include "cli/output/answers/junit.hpp"
+#include "cli/comparison/junit.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/store/fixture.hpp"
