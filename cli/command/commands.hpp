@@ -20,13 +20,17 @@ struct VerbInfo {
   std::string name;
   std::string group;   // heading in `dtctl --help`; empty: hidden
   std::string summary; // one line
-  std::string details; // paragraphs below the options: more than the summary says, and examples
+  std::string details; // below the options: what the summary does not say, as a table of columns if possible, and an example
 };
 
-inline constexpr const char* recipe_verbs = "Recipes and training";
-inline constexpr const char* run_verbs = "Following runs";
-inline constexpr const char* result_verbs = "Results";
-inline constexpr const char* setup_verbs = "Setting up";
+// The headings of `dtctl --help`, in the order in which a study goes.
+inline constexpr const char* write_verbs = "Write";
+inline constexpr const char* run_verbs = "Run";
+inline constexpr const char* follow_verbs = "Follow";
+inline constexpr const char* understand_verbs = "Understand";
+inline constexpr const char* show_verbs = "Show";
+inline constexpr const char* keep_verbs = "Keep";
+inline constexpr const char* family_verbs = "Verbs"; // below a verb that only contains others
 
 using Action = std::function<ExitCode(Context&)>;
 

@@ -81,13 +81,14 @@ void write_model(Text& text, const RecipeWishes& wishes)
 {
   text.gap();
   if (wishes.model != "custom") {
-    text.comment("The network to train. dtctl models lists all networks, dtctl models " + wishes.model +
+    text.comment("The network to train. dtctl recipe models lists all networks, dtctl recipe models " + wishes.model +
                  " the layers of this one.");
     text.line(fmt::format("model: {{ name: {} }}", wishes.model));
     return;
   }
-  text.comment("A network of your own: each layer takes the output of the one before. dtctl models --layers lists all kinds of "
-               "layers.");
+  text.comment(
+      "A network of your own: each layer takes the output of the one before. dtctl recipe models --layers lists all kinds of "
+      "layers.");
   text.line("model:");
   text.line("layers:", 2);
   for (const auto* layer : example_layers) text.line(layer, 4);
@@ -291,9 +292,9 @@ void write_sync(Text& text, const RecipeWishes& wishes)
 {
   text.gap();
   const bool is_one = wishes.strategies.size() == 1;
-  text.comment(is_one
-                   ? "How the ranks keep in step. dtctl strategies lists all strategies; --over sync.strategy=A,B compares some."
-                   : "How the ranks keep in step. The sweep below names the strategies.");
+  text.comment(
+      is_one ? "How the ranks keep in step. dtctl recipe strategies lists all strategies; --over sync.strategy=A,B compares some."
+             : "How the ranks keep in step. The sweep below names the strategies.");
   text.line("sync:");
   if (is_one) {
     text.comment(strategy_row(wishes.strategies.front()).name.help, 2);

@@ -1,4 +1,4 @@
-// The table of studies, for `dtctl list` and the first page of `dtctl serve`.
+// The table of studies, for `dtctl status --all` and the first page of `dtctl serve`.
 #pragma once
 
 #include "cli/output/cell.hpp"

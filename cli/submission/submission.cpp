@@ -175,9 +175,8 @@ void tell_deferred(Context& context, const std::vector<jobs::SubmitReport>& repo
 {
   const auto deferred = count_of(reports, Action::deferred);
   if (deferred > 0)
-    context.messages.info(
-        "{} for room in the scheduler's queue; dtctl status, wait and watch submit them as soon as there is room",
-        deferred == 1 ? "1 run waits" : fmt::format("{} runs wait", deferred));
+    context.messages.info("{} for room in the scheduler's queue; dtctl status and watch submit them as soon as there is room",
+                          deferred == 1 ? "1 run waits" : fmt::format("{} runs wait", deferred));
 }
 
 } // namespace
@@ -188,15 +187,11 @@ void add_submission_options(Verb& verb, SubmissionOptions& options)
   verb.add_flag("--scripts", options.scripts, "with --dry-run: also print the job script of every run");
   verb.add_flag("--wait", options.wait, "wait until all runs have ended; exit 1 if one did not succeed");
   verb.add_flag("--force", options.force, "also submit runs that have already succeeded");
-  verb.add_flag(
-      "--keep-going", options.keep_going,
-      "start every run; without this flag the rest is held back when the first 3 runs fail before their first step in the "
-      "same way");
+  verb.add_flag("--keep-going", options.keep_going,
+                "start every run, even if the first 3 fail before their first step in the same way");
   add_patience_option(verb, options.patience);
   add_max_jobs_option(verb, options.max_jobs);
-  verb.add_option(
-          "--after", options.after,
-          "start only after these runs have succeeded (name or id of a study, key or name of a run); refused if one has failed")
+  verb.add_option("--after", options.after, "start only after these runs have succeeded; refused if one has failed")
       ->type_name("SELECTOR");
 }
 

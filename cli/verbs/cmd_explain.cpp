@@ -380,7 +380,7 @@ void add_explain(Commands& commands)
 {
   auto selector = std::make_shared<Selector>();
   auto& verb = commands.add(
-      {"explain", run_verbs, "Explain why runs ran, were skipped, wait or failed, and what to do.",
+      {"explain", understand_verbs, "Explain why runs ran, were skipped, wait or failed, and what to do.",
        "A new run is compared with the most similar earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
       [selector](Context& context) { return explain(context, *selector); });
   add_selector(verb, *selector);

@@ -531,15 +531,12 @@ ExitCode make_recipe(Context& context, const NewOptions& options)
 void add_wish_options(Verb& verb, NewOptions& options)
 {
   verb.add_option("--name", options.name, "name of the recipe; default: the name of the file")->type_name("TEXT");
-  verb.add_option(
-          "--program", options.program,
-          "a training program of your own, such as train.py, in place of dtengine; prints the lines with which it reports")
+  verb.add_option("--program", options.program, "a training program of your own, such as train.py, in place of dtengine")
       ->type_name("FILE");
-  verb.add_option("--model", options.model, "network to train (dtctl models)")->type_name("MODEL");
-  verb.add_option("--data", options.data, "data set (dtctl models), or a packed set in the home (dtctl data list)")
+  verb.add_option("--model", options.model, "network to train (dtctl recipe models)")->type_name("MODEL");
+  verb.add_option("--data", options.data, "data set (dtctl recipe models), or a packed set in the home (dtctl data list)")
       ->type_name("DATA");
-  verb.add_option("--strategy", options.strategies,
-                  "strategies to train with (dtctl strategies), with commas between them; several are compared")
+  verb.add_option("--strategy", options.strategies, "strategies to compare (dtctl recipe strategies), with commas between them")
       ->type_name("STRATEGIES");
   verb.add_option("--study", options.study, "kind of study (strong); none: no scaling study")
       ->type_name(join(study_words(), "|"));
@@ -573,17 +570,15 @@ void add_size_options(Verb& verb, NewOptions& options)
 void add_new(Commands& commands)
 {
   auto options = std::make_shared<NewOptions>();
-  auto& verb = commands.add(
-      {"new", recipe_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
-       "In a terminal, asks for model, data set, strategies, machine and sizes, as far as no option gives them; an empty answer\n"
-       "takes the default in brackets. Without a terminal, or with --defaults, takes the defaults and says which. Without FILE,\n"
-       "prints the recipe. Ctrl-C and the end of the input leave no file.\n"
-       "With --program, writes a recipe for a program of your own, copies dtctl_report.py beside a Python program, and prints\n"
-       "the lines with which the program reports.\n\n"
-       "Example:\n  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
-       "  dtctl new compare.yaml --strategy sync-sgd,local-sgd --study weak --defaults\n"
-       "  dtctl new study.yaml --program train.py --ranks 1,2"},
-      [options](Context& context) { return make_recipe(context, *options); });
+  auto& verb =
+      commands.add({"new", write_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
+                    "A terminal asks for what no option gives; an empty answer takes the default in brackets. With --program,\n"
+                    "dtctl also copies dtctl_report.py beside a Python program.\n"
+                    "\n"
+                    "Examples:\n"
+                    "  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
+                    "  dtctl new study.yaml --program train.py --ranks 1,2"},
+                   [options](Context& context) { return make_recipe(context, *options); });
   verb.add_option("FILE", options->file, "file to write; - or none: standard output")->type_name("FILE");
   add_wish_options(verb, *options);
   add_size_options(verb, *options);

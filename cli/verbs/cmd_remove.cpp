@@ -27,8 +27,9 @@ Selection select_study(ResultsStore& results, const std::string& what)
 {
   auto selection = select(results, {.what = what, .failed = false, .where = {}});
   if (!selection.study)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is not a study; give the name or id of a study, or last; see: dtctl list", printable(what)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} is not a study; give the name or id of a study, or last; see: dtctl status --all", printable(what)));
   return selection;
 }
 
@@ -172,7 +173,7 @@ void add_remove(Commands& commands)
 {
   auto options = std::make_shared<RemoveOptions>();
   auto& verb = commands.add(
-      {"remove", result_verbs, "Delete a study, with or without its runs.",
+      {"remove", keep_verbs, "Delete a study, with or without its runs.",
        "Without --runs, the runs and their results stay: dtctl show finds them by their keys, and they are not run again.\n"
        "With --runs, the folders of the runs are removed too, except those that another study contains. If a run of the\n"
        "study is queued or running, nothing is removed. A removal cannot be undone.\n\n"

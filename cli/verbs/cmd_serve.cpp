@@ -45,7 +45,7 @@ void add_serve(Commands& commands)
 {
   auto port = std::make_shared<int>(0);
   auto& verb = commands.add(
-      {"serve", result_verbs, "Show the studies live in a browser.",
+      {"serve", show_verbs, "Show the studies live in a browser.",
        "Serves read-only pages on 127.0.0.1 until it is interrupted: all studies, one study (as in dtctl report, but live), one\n"
        "run (loss, phases, log, what the ranks do), comparisons and queries. The printed address contains a secret of 128 bits,\n"
        "because other users of a login node can reach its loopback too. From your own machine:\n\n"

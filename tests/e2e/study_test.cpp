@@ -69,7 +69,7 @@ TEST_CASE(
   CHECK(log.out.find("succeeded") < log.out.find(estimates.front()));
   CHECK(log.exit_code == 0);
   CHECK(dt::read_file(dtctl.folder() / "out").find(" left") == std::string::npos);
-  CHECK(dtctl.run({"wait", "last", "--quiet"}).err == "");
+  CHECK(dtctl.run({"watch", "last", "--quiet"}).err == "");
   CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"}).err == "");
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("what was kept of a run can be read in every way")
   const auto shown = dtctl.run({"show", "--recipe"}).out;
   CHECK(shown.find("\n\nThe recipe's file, without settings by --set and --over\n") != std::string::npos);
   CHECK(shown.find("to target") == std::string::npos);
-  CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 6);
+  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 6);
   CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
   CHECK(dtctl.json({"export"}).at("runs").size() == 6);
 

@@ -50,7 +50,7 @@ void add_data_check(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb =
       commands.add_under(family,
-                         {"check", "Verbs", "Read a packed set and compare every image with the hash it was packed with.",
+                         {"check", family_verbs, "Read a packed set and compare every image with the hash it was packed with.",
                           "Exit code 1 if an image is damaged. Images and channels that hold one value only are a "
                           "warning.\n\nExample:\n  dtctl data check flowers"},
                          [options](Context& context) { return check(context, *options); });

@@ -173,7 +173,7 @@ void add_data_import(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb =
       commands.add_under(family,
-                         {"import", "Verbs", "Copy a packed set that was made elsewhere into the home.",
+                         {"import", family_verbs, "Copy a packed set that was made elsewhere into the home.",
                           "The copy is checked completely before it gets its name. A set of the same name is never replaced.\n\n"
                           "Example:\n  dtctl data import /scratch/flowers.pack"},
                          [options](Context& context) { return import_set(context, *options); });

@@ -150,7 +150,7 @@ void add_data_remove(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb = commands.add_under(
       family,
-      {"remove", "Verbs", "Delete a data set from the home.",
+      {"remove", family_verbs, "Delete a data set from the home.",
        "Removes packed sets, what an interrupted dtctl data pack has left, and folders of dtctl data make; nothing that dtctl "
        "did\n"
        "not make. Results of runs stay. A removal cannot be undone.\n\nExample:\n  dtctl data remove flowers --yes"},

@@ -45,7 +45,7 @@ TEST_CASE("a run that has failed lets nothing come after it, and nothing is subm
   const auto result = dtctl.run({"sweep", "second.yaml", "--after", "last"});
   CHECK(result.exit_code == 2);
   CHECK(result.err.find("must come first, but its attempt 1 failed: ") != std::string::npos);
-  CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 0);
+  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 0);
 }
 
 TEST_CASE("a run cannot come after itself, nor after nothing")

@@ -1,4 +1,4 @@
-// dtctl wait, dtctl watch: follow the selected runs until they have ended.
+// dtctl watch: follows the selected runs until they have ended.
 #include "cli/follow/follow.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
@@ -14,7 +14,7 @@
 namespace dt::cli {
 namespace {
 
-struct WaitOptions {
+struct WatchOptions {
   Selector selector;
   std::string timeout, patience;
 };
@@ -35,8 +35,10 @@ std::vector<std::string> names_of(const std::vector<RunView>& runs)
   return names;
 }
 
-ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
+// In JSON the only value is the outcome, so progress goes to standard error.
+ExitCode watch(Context& context, const WatchOptions& options)
 {
+  const bool to_stderr = context.json;
   const double limit_s = timeout_s(options.timeout), patience = patience_s(options.patience);
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
@@ -59,46 +61,24 @@ ExitCode follow(Context& context, const WaitOptions& options, bool to_stderr)
   return ExitCode::wait_timed_out;
 }
 
-// In JSON the only value is the outcome, so progress goes to standard error.
-ExitCode watch(Context& context, const WaitOptions& options) { return follow(context, options, context.json); }
-ExitCode wait(Context& context, const WaitOptions& options) { return follow(context, options, true); }
-
-void add_wait_options(Verb& verb, WaitOptions& options)
-{
-  add_selector(verb, options.selector);
-  verb.add_option("--timeout", options.timeout, "stop waiting after this time (45s, 1h30m, HH:MM:SS or D-HH:MM:SS) and exit 124")
-      ->type_name("DURATION");
-  add_patience_option(verb, options.patience);
-}
-
 } // namespace
 
 void add_watch(Commands& commands)
 {
-  auto options = std::make_shared<WaitOptions>();
-  auto& verb = commands.add(
-      {"watch", run_verbs, "Show the progress of runs until they have ended.",
-       "In a terminal the table is redrawn; elsewhere a line is printed when the state of a run changes, and once a minute one\n"
-       "about all runs, less often when they take hours. As soon as a run has finished, an estimate of the time that all runs\n"
-       "still take is shown; it follows from the times of the finished runs. Ctrl-C leaves the jobs running. Exit 1 if a run "
-       "did\n"
-       "not succeed."},
-      [options](Context& context) { return watch(context, *options); });
-  add_wait_options(verb, *options);
-}
-
-void add_wait(Commands& commands)
-{
-  auto options = std::make_shared<WaitOptions>();
-  auto& verb = commands.add(
-      {"wait", run_verbs, "Wait until runs have ended; progress goes to standard error.",
-       "Progress is shown as by watch. Ctrl-C leaves the jobs running. Exit 1 if a run did not succeed, 124 if --timeout\n"
-       "passed. If the scheduler will not start a run as submitted (the run exceeds a limit, or is held), wait prints the "
-       "reason\n"
-       "and continues to wait. Runs for which the scheduler had no room are submitted when others end.\n\n"
-       "Example:\n  dtctl wait last --timeout 1h && dtctl results"},
-      [options](Context& context) { return wait(context, *options); });
-  add_wait_options(verb, *options);
+  auto options = std::make_shared<WatchOptions>();
+  auto& verb =
+      commands.add({"watch", follow_verbs, "Show the progress of runs until they have ended; with --quiet only wait.",
+                    "Progress:\n  in a terminal   a table that is redrawn, and an estimate of the time that all runs still take\n"
+                    "  elsewhere       a line when the state of a run changes, and now and then one about all runs\n"
+                    "  with --quiet    nothing but warnings, such as a run that its scheduler will not start\n"
+                    "  Ctrl-C          leaves the jobs running\n"
+                    "  exit code       0: all succeeded, 1: a run did not, 3: no scheduler answered, 124: --timeout passed\n\n"
+                    "Examples:\n  dtctl watch\n  dtctl watch --quiet --timeout 1h && dtctl results"},
+                   [options](Context& context) { return watch(context, *options); });
+  add_selector(verb, options->selector);
+  verb.add_option("--timeout", options->timeout, "stop waiting after this time (45s, 1h30m, HH:MM:SS or D-HH:MM:SS) and exit 124")
+      ->type_name("DURATION");
+  add_patience_option(verb, options->patience);
 }
 
 } // namespace dt::cli
