@@ -1,5 +1,6 @@
 #include "cli/answers/doubt_output.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -79,8 +80,8 @@ void add_not_finite(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
     if (!run.accuracy.empty()) ++without_accuracy;
   }
   if (runs > 0)
-    lines.push_back({"NaN or infinite", fmt::format("{} of {} runs: the loss was so in up to {} {} and became finite again; {}",
-                                                    runs, doubts.measured_runs, steps, steps == 1 ? "step" : "steps",
+    lines.push_back({"NaN or infinite", fmt::format("{} of {} runs: the loss was so in up to {} and became finite again; {}",
+                                                    runs, doubts.measured_runs, counted(steps, "step"),
                                                     runs == 1 ? "the run counts as it is" : "they count as they are")});
   if (without_accuracy > 0)
     lines.push_back({"NaN", fmt::format("{} of {} runs: the accuracy of the last evaluation is NaN, so it is in no statistics",
@@ -109,7 +110,7 @@ Json json_of(const store::MixedDependence& mixed) { return {{"name", mixed.name}
 std::string describe(const store::MixedDependence& mixed)
 {
   std::vector<std::string> parts;
-  for (const auto& [text, runs] : mixed.runs) parts.push_back(fmt::format("{} in {} {}", text, runs, runs == 1 ? "run" : "runs"));
+  for (const auto& [text, runs] : mixed.runs) parts.push_back(fmt::format("{} in {}", text, counted(runs, "run")));
   return fmt::format("{} {}: {}", mixed.runs.size(), mixed.name, join(parts, "; "));
 }
 

@@ -1,6 +1,7 @@
 #include "cli/answers/pareto_output.hpp"
 
 #include "cli/output/label_columns.hpp"
+#include "core/counted.hpp"
 #include "store/analysis/verdict/best_points.hpp"
 #include "store/query/compared_runs.hpp"
 
@@ -84,8 +85,8 @@ void require_figures(const std::vector<PricedPoint>& points, Criterion criterion
                                               with_target));
   if (needs_target && with_target > 0) throw Error(ErrorKind::usage, "no run has recorded a figure for " + name);
   if (needs_target && diverged > 0)
-    throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: {} {} diverged, and no other has a target", name,
-                                              diverged, diverged == 1 ? "run" : "runs"));
+    throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: {} diverged, and no other has a target", name,
+                                              counted(diverged, "run")));
   throw Error(ErrorKind::usage, needs_target ? "no run has a target (train.target_accuracy), so no point is the best by " + name
                                              : "no run has succeeded, so no point is the best by " + name);
 }

@@ -1,6 +1,7 @@
 #include "cli/answers/why_tables.hpp"
 
 #include "cli/output/label_columns.hpp"
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -46,8 +47,6 @@ std::string capitalised(std::string text)
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text;
 }
-
-std::string counted(std::int64_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
 
 // The unit in which the label's sizes are counted.
 const char* unit_of(const Attribution& point)

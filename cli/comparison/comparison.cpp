@@ -6,6 +6,7 @@
 #include "cli/comparison/junit.hpp"
 #include "cli/comparison/separation_output.hpp"
 #include "cli/runs/compared_side.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/program/environment.hpp"
 #include "core/text.hpp"
@@ -124,8 +125,8 @@ void print_unmatched(Context& context, const store::Matching& matching)
   for (const auto& [side, points] : {std::pair{"A", &matching.only_a}, {"B", &matching.only_b}}) {
     const auto names = names_of(*points);
     if (!names.empty())
-      context.messages.warn("{} {} of {} without a partner: {}", names.size(), names.size() == 1 ? "point is" : "points are",
-                            side, printable(join(names, "; ")));
+      context.messages.warn("{} of {} without a partner: {}", counted(names.size(), "point is", "points are"), side,
+                            printable(join(names, "; ")));
     context.out.data(std::string("only_") + (side[0] == 'A' ? "a" : "b"), names);
   }
 }

@@ -1,5 +1,6 @@
 #include "cli/comparison/comparison_checks.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -66,8 +67,8 @@ void check_overlap(Context& context, const ComparedSide& a, const ComparedSide& 
   if (static_cast<std::size_t>(shared) == b.runs.size() && keys.size() == b.runs.size())
     throw Error(ErrorKind::usage, "A and B are the same runs: a run belongs to every study whose recipe asks for the same work");
   if (shared > 0)
-    context.messages.warn("{} {} on both sides, so that A and B seem more alike than they are", shared,
-                          shared == 1 ? "run is" : "runs are");
+    context.messages.warn("{} on both sides, so that A and B seem more alike than they are",
+                          counted(shared, "run is", "runs are"));
 }
 
 void warn_about_unfinished(Context& context, const char* side, const std::vector<store::ComparedRun>& runs)

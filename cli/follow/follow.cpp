@@ -6,6 +6,7 @@
 #include "cli/follow/progress.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/run_tables.hpp"
+#include "core/counted.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -178,7 +179,7 @@ class Hindrances {
       view.leave();
       const auto& first = *hindered.front();
       context_.messages.warn("{} cannot start as submitted: {}. dtctl explain {} says what to do. Still waiting.",
-                             hindered.size() == 1 ? "run " + printable(first.row.name) : fmt::format("{} runs", hindered.size()),
+                             hindered.size() == 1 ? "run " + printable(first.row.name) : counted(hindered.size(), "run"),
                              waiting_reason(first), short_key(first.row.key));
     }
   }

@@ -1,5 +1,6 @@
 #include "cli/follow/hand_over.hpp"
 
+#include "core/counted.hpp"
 #include "jobs/deferred.hpp"
 
 #include <algorithm>
@@ -47,11 +48,11 @@ void tell(Context& context, const HandOver& done)
   for (const auto& refusal : done.refusals)
     context.messages.warn("a run that waited for room in the queue was refused: {}", refusal);
   if (done.submitted == 0) return;
-  const auto more = fmt::format("{} more {} submitted", done.submitted, done.submitted == 1 ? "run was" : "runs were");
+  const auto more = counted(done.submitted, "more run was", "more runs were") + " submitted";
   if (done.waiting == 0)
     context.messages.info("{}", more);
   else
-    context.messages.info("{}; {} {} on, {}", more, done.waiting, done.waiting == 1 ? "run waits" : "runs wait", done.reason);
+    context.messages.info("{}; {} on, {}", more, counted(done.waiting, "run waits", "runs wait"), done.reason);
 }
 
 } // namespace dt::cli

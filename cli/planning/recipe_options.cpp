@@ -1,6 +1,8 @@
 #include "cli/planning/recipe_options.hpp"
 
+#include "core/counted.hpp"
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 
@@ -63,12 +65,11 @@ fs::path find_recipe(const std::string& argument)
   const auto found = std::find_if(shipped.begin(), shipped.end(), [&](const auto& recipe) { return recipe.name == argument; });
   if (found != shipped.end()) return found->file;
   auto known = names_of(shipped);
-  const auto shipped_list = known.empty() ? std::string("none is installed") : join(known, ", ");
   for (const auto& name : stems_in(fs::current_path(), ".yaml")) known.push_back(name + ".yaml");
-  const auto near = nearest(argument, known);
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no recipe \"{}\"{}; give the path of a file, or one of the shipped recipes: {}",
-                          printable(argument), near ? ", did you mean " + *near + "?" : "", shipped_list));
+  if (known.empty())
+    throw Error(ErrorKind::usage,
+                "there is no recipe `" + printable(argument) + "`, and none is installed; give the path of a file");
+  throw Error(ErrorKind::usage, unknown_name("recipe", argument, known) + ", or the path of a file");
 }
 
 recipes::LoadOptions load_options(const RecipeOptions& options)
@@ -113,7 +114,7 @@ std::string describe(const recipes::Plan& plan)
     }
     return "";
   }();
-  return fmt::format("{} {} ({})", count, count == 1 ? "run" : "runs", what);
+  return fmt::format("{} ({})", counted(count, "run"), what);
 }
 
 std::optional<CostModel> network_of(Context& context, const std::string& profile)
@@ -125,8 +126,7 @@ std::optional<CostModel> network_of(Context& context, const std::string& profile
   if (profile.empty()) return std::nullopt;
   std::vector<std::string> names;
   for (const auto& known : profiles) names.push_back(known.name);
-  if (found == profiles.end())
-    throw Error(ErrorKind::usage, "unknown profile \"" + printable(profile) + "\"" + advice(profile, names));
+  if (found == profiles.end()) throw Error(ErrorKind::usage, unknown_name("profile", profile, names));
   throw Error(ErrorKind::usage, "the profile " + profile + " in " + found->file +
                                     " has no network. Add the block that dtbench comm prints: network: {latency: 50us, "
                                     "bandwidth: 1 Gbit/s}");

@@ -1,5 +1,6 @@
 #include "cli/planning/source_state.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
@@ -69,7 +70,7 @@ std::string state_of(const std::filesystem::path& folder, const std::filesystem:
     }
   if (changed + unknown == 0) return name + ", clean";
   std::vector<std::string> parts{name};
-  if (changed > 0) parts.push_back(fmt::format("{} changed", changed == 1 ? "1 file" : fmt::format("{} files", changed)));
+  if (changed > 0) parts.push_back(counted(changed, "file") + " changed");
   if (unknown > 0) parts.push_back(fmt::format("{} not in git", unknown));
   const auto head =
       "commit " + name + "\n" + (unknown > 0 ? "Not in git, in " + printable(folder.string()) + ":\n" + unknown_names : "");

@@ -1,6 +1,8 @@
 #include "cli/recipe_text/wishes.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/names.hpp"
 #include "core/spec/strategy_table.hpp"
@@ -90,7 +92,7 @@ std::int64_t few_enough(const RecipeWishes& wishes, std::int64_t batches, std::i
 std::string size_text(const RecipeWishes& wishes, std::int64_t size)
 {
   const std::string_view word = wishes.unit == SizeUnit::nodes ? "node" : wishes.unit == SizeUnit::parts ? "part" : "rank";
-  return fmt::format("{} {}{}", size, word, size == 1 ? "" : "s");
+  return counted(size, word);
 }
 
 void check_workers(const RecipeWishes& wishes)
@@ -145,8 +147,7 @@ std::vector<std::string> parse_strategies(std::string_view text)
 {
   auto strategies = words_of(text);
   for (const auto& strategy : strategies)
-    if (!contains(strategy_names(), strategy))
-      refuse(fmt::format("there is no strategy \"{}\"{}", printable(strategy), advice(strategy, strings_of(strategy_names()))));
+    if (!contains(strategy_names(), strategy)) refuse(unknown_name("strategy", strategy, strings_of(strategy_names())));
   if (const auto twice = repeated(strategies)) refuse(*twice + " is there twice");
   return strategies;
 }
@@ -162,7 +163,7 @@ std::optional<StudyMode> parse_study(std::string_view text)
 {
   if (text == no_study) return std::nullopt;
   if (const auto mode = find_choice<StudyMode>(text)) return mode;
-  refuse(fmt::format("there is no kind of study \"{}\"{}", printable(text), advice(text, study_words())));
+  refuse(unknown_name("kind of study", text, study_words()));
 }
 
 std::string default_data(std::string_view model)

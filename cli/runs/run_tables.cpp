@@ -1,6 +1,7 @@
 #include "cli/runs/run_tables.hpp"
 
 #include "cli/output/label_columns.hpp"
+#include "core/counted.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -268,7 +269,7 @@ std::string states_text(const std::vector<RunView>& runs)
 std::string summary(const std::vector<RunView>& runs)
 {
   const auto text = states_text(runs);
-  return fmt::format("{} {}{}{}", runs.size(), runs.size() == 1 ? "run" : "runs", text.empty() ? "" : ": ", text);
+  return counted(runs.size(), "run") + (text.empty() ? "" : ": ") + text;
 }
 
 double fraction_done(const RunView& run)

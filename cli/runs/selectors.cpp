@@ -48,8 +48,8 @@ Error nothing_there(ResultsStore& results, const std::string& what)
     if (std::find(names.begin(), names.end(), study.name) == names.end()) names.push_back(study.name);
   const auto near = nearest(what, names);
   return Error(ErrorKind::usage,
-               fmt::format("there is no study or run \"{}\"{}; see: dtctl status --all (give at least {} digits of an id or key)",
-                           printable(what), near ? ", did you mean " + *near + "?" : "", shortest_prefix));
+               fmt::format("there is no study or run `{}`{}ee: dtctl status --all (give at least {} digits of an id or key)",
+                           printable(what), near ? "; did you mean `" + *near + "`? S" : "; s", shortest_prefix));
 }
 
 // The studies with this name, newest first, or the one with this id prefix. "last" names the newest of all, and so its name.

@@ -5,6 +5,7 @@
 #include "cli/submission/node_hours.hpp"
 #include "cli/submission/planned_sizes.hpp"
 #include "cli/submission/submission.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/secrets.hpp"
@@ -235,8 +236,8 @@ void print_simulations(Context& context, const Resolved& resolved)
   if (runs == 0) return;
   context.out.field("simulations", "simulations",
                     {Json{{"runs", runs}, {"real_s", all.real_s}, {"memory_bytes", all.memory_bytes}},
-                     fmt::format("{} {}, about {} of real time on one core, each with at most about {} of memory", runs,
-                                 runs == 1 ? "run" : "runs", format_seconds(all.real_s), format_bytes(all.memory_bytes)),
+                     fmt::format("{}, about {} of real time on one core, each with at most about {} of memory",
+                                 counted(runs, "run"), format_seconds(all.real_s), format_bytes(all.memory_bytes)),
                      Style::plain});
 }
 

@@ -1,6 +1,7 @@
 #include "cli/submission/node_hours.hpp"
 
 #include "cli/output/cell.hpp"
+#include "core/counted.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
 #include "jobs/slurm/job_builder.hpp"
@@ -37,13 +38,11 @@ NodeHours node_hours(const std::vector<const RunSpec*>& runs)
 
 std::string describe(const NodeHours& hours)
 {
-  return fmt::format("ladder {} ({} {} for {}, one wait in the queue), separate jobs {} ({} {}); both by the time limits{}",
-                     real_cell(hours.ladder).text, hours.nodes, hours.nodes == 1 ? "node" : "nodes",
-                     format_duration(static_cast<double>(hours.time_limit_s)), real_cell(hours.separate).text, hours.jobs,
-                     hours.jobs == 1 ? "wait" : "waits",
-                     hours.starts == 1   ? ""
-                     : hours.starts == 2 ? ", with up to 1 requeue a job"
-                                         : fmt::format(", with up to {} requeues a job", hours.starts - 1));
+  return fmt::format("ladder {} ({} for {}, one wait in the queue), separate jobs {} ({}); both by the time limits{}",
+                     real_cell(hours.ladder).text, counted(hours.nodes, "node"),
+                     format_duration(static_cast<double>(hours.time_limit_s)), real_cell(hours.separate).text,
+                     counted(hours.jobs, "wait"),
+                     hours.starts == 1 ? "" : ", with up to " + counted(hours.starts - 1, "requeue") + " a job");
 }
 
 } // namespace dt::cli

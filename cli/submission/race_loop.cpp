@@ -8,6 +8,7 @@
 #include "cli/output/label_columns.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
+#include "core/counted.hpp"
 #include "core/natural_key.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
@@ -66,7 +67,7 @@ class RaceLoop {
       if (code != ExitCode::ok && code != ExitCode::runs_failed) return code;
       if (const auto cancelled = cancelled_of(wanted(race)); cancelled > 0)
         return finish(race, fmt::format("{} cancelled; call the same command again to go on",
-                                        cancelled == 1 ? "1 run that was" : fmt::format("{} runs that were", cancelled)));
+                                        counted(cancelled, "run that was", "runs that were")));
     }
   }
 

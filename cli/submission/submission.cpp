@@ -9,6 +9,7 @@
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/submission/dry_run.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -176,7 +177,7 @@ void tell_deferred(Context& context, const std::vector<jobs::SubmitReport>& repo
   const auto deferred = count_of(reports, Action::deferred);
   if (deferred > 0)
     context.messages.info("{} for room in the scheduler's queue; dtctl status and watch submit them as soon as there is room",
-                          deferred == 1 ? "1 run waits" : fmt::format("{} runs wait", deferred));
+                          counted(deferred, "run waits", "runs wait"));
 }
 
 } // namespace
@@ -248,16 +249,16 @@ void print_refusals(Context& context, const std::vector<std::string>& reasons)
 
 void print_reasons(Context& context, const std::string& name, const std::string& label, const std::vector<std::string>& reasons)
 {
-  std::vector<std::pair<std::string, std::int64_t>> counted; // in the order of their first appearance
+  std::vector<std::pair<std::string, std::int64_t>> distinct; // in the order of their first appearance
   for (const auto& reason : reasons) {
     if (reason.empty()) continue;
-    const auto known = std::find_if(counted.begin(), counted.end(), [&](const auto& one) { return one.first == reason; });
-    known == counted.end() ? counted.emplace_back(reason, 1) : * known = {reason, known->second + 1};
+    const auto known = std::find_if(distinct.begin(), distinct.end(), [&](const auto& one) { return one.first == reason; });
+    known == distinct.end() ? distinct.emplace_back(reason, 1) : * known = {reason, known->second + 1};
   }
   Json list = Json::array();
-  for (const auto& [reason, count] : counted) {
+  for (const auto& [reason, count] : distinct) {
     list.push_back({{"reason", reason}, {"runs", count}});
-    context.out.field("", label, text_cell(fmt::format("{} {}: {}", count, count == 1 ? "run" : "runs", reason), Style::bad));
+    context.out.field("", label, text_cell(counted(count, "run") + ": " + reason, Style::bad));
   }
   context.out.data(name, std::move(list));
 }
@@ -289,9 +290,7 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
       counts[std::string(name_of(action))] = count;
       parts.push_back(fmt::format("{} {}", count, words_for(action)));
     }
-  context.out.field(
-      "counts", "in all",
-      {counts, fmt::format("{} {}: {}", reports.size(), reports.size() == 1 ? "run" : "runs", join(parts, ", ")), Style::plain});
+  context.out.field("counts", "in all", {counts, counted(reports.size(), "run") + ": " + join(parts, ", "), Style::plain});
 }
 
 namespace {
@@ -423,7 +422,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   add_scheduler_args(resolved, options.scheduler_args);
   if (resolved.duplicates > 0)
     context.messages.info("{} of the sweep left out, because another point is the same run",
-                          resolved.duplicates == 1 ? "1 point" : fmt::format("{} points", resolved.duplicates));
+                          counted(resolved.duplicates, "point"));
   tell_unasked(context, resolved);
   if (options.dry_run) return print_dry_run(context, context.home(), resolved, options.scripts);
 

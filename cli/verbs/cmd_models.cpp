@@ -1,6 +1,7 @@
 // dtctl recipe models, dtctl recipe strategies: the names that recipes can use.
 #include "cli/checks/engine_model.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
@@ -129,8 +130,7 @@ void show_memory(Context& context, const Json& memory)
 Json described(const ModelsOptions& options)
 {
   if (!contains(model_names(), options.model))
-    throw Error(ErrorKind::usage, fmt::format("there is no model \"{}\"{}", printable(options.model),
-                                              advice(options.model, strings_of(model_names()))));
+    throw Error(ErrorKind::usage, unknown_name("model", options.model, strings_of(model_names())));
   ModelQuestion question{.model = options.model, .batch = options.batch};
   if (!options.image.empty()) question.image = options.image;
   if (options.classes > 0) question.classes = options.classes;

@@ -8,6 +8,7 @@
 #include "cli/recipe_text/yaml_scalar.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/local/cores.hpp"
@@ -172,8 +173,7 @@ class Taker {
     if (const auto* set = packed_set(text)) return packed(*set);
     if (text == "packed")
       throw Error(ErrorKind::usage, "`packed` is a kind of data set; give the name of one: " + packed_names());
-    if (!contains(data_names(), text))
-      throw Error(ErrorKind::usage, fmt::format("there is no data set \"{}\"{}", printable(text), advice(text, sets())));
+    if (!contains(data_names(), text)) throw Error(ErrorKind::usage, unknown_name("data set", text, sets()));
     require_fit(wishes_.model, text);
     wishes_.data = text;
   }
@@ -194,9 +194,9 @@ class Taker {
   {
     const auto found = std::ranges::find(profiles_, text, &recipes::Profile::name);
     if (found == profiles_.end())
-      throw Error(ErrorKind::usage, fmt::format("there is no machine profile \"{}\"{}", printable(text),
-                                                profiles_.empty() ? "; dtctl config paths says where profiles are defined"
-                                                                  : advice(text, names_of(profiles_))));
+      throw Error(ErrorKind::usage, profiles_.empty() ? "there is no profile `" + printable(text) +
+                                                            "`; dtctl config paths says where profiles are defined"
+                                                      : unknown_name("profile", text, names_of(profiles_)));
     wishes_.profile = text;
     wishes_.unit = SizeUnit::nodes;
     wishes_.profile_sets_time = !value_in(*found, "resources.time_limit").empty();
@@ -236,7 +236,7 @@ class Taker {
   {
     const auto names = machines();
     if (std::find(names.begin(), names.end(), text) == names.end())
-      throw Error(ErrorKind::usage, fmt::format("there is no machine \"{}\"{}", printable(text), advice(text, names)));
+      throw Error(ErrorKind::usage, unknown_name("machine", text, names));
     if (std::ranges::find(profiles_, text, &recipes::Profile::name) != profiles_.end()) return profile(text);
     if (text == slurm) on_slurm();
   }
@@ -244,9 +244,7 @@ class Taker {
  private:
   static std::string known(const std::string& what, const std::string& text, std::span<const Name> names)
   {
-    if (!contains(names, text))
-      throw Error(ErrorKind::usage,
-                  fmt::format("there is no {} \"{}\"{}", what, printable(text), advice(text, strings_of(names))));
+    if (!contains(names, text)) throw Error(ErrorKind::usage, unknown_name(what, text, strings_of(names)));
     return text;
   }
 

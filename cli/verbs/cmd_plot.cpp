@@ -6,6 +6,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
@@ -38,11 +39,8 @@ std::vector<std::string> kind_names()
 
 const ChartKind& kind_of(const std::string& name)
 {
-  const auto kinds = chart_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  if (found != kinds.end()) return *found;
-  const auto what = name.empty() ? std::string("plot needs --kind") : "--kind: there is no kind `" + printable(name) + "`";
-  throw Error(ErrorKind::usage, what + advice(name, kind_names()));
+  if (name.empty()) throw Error(ErrorKind::usage, "plot needs --kind; allowed: " + join(kind_names(), ", "));
+  return lookup(chart_kinds(), "kind of figure", name, ErrorKind::usage);
 }
 
 struct Extension {

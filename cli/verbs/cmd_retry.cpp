@@ -7,6 +7,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 
@@ -79,7 +80,7 @@ ExitCode retry(Context& context, const RetryOptions& options)
   std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
   if (all > selection.runs.size())
     context.messages.info("{} not submitted again: already succeeded, or not ended yet",
-                          all - selection.runs.size() == 1 ? "1 run" : fmt::format("{} runs", all - selection.runs.size()));
+                          counted(all - selection.runs.size(), "run"));
 
   std::vector<std::string> names;
   for (const auto& run : selection.runs) names.push_back(run.row.name);

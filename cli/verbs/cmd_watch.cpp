@@ -3,6 +3,7 @@
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
@@ -53,11 +54,9 @@ ExitCode watch(Context& context, const WatchOptions& options)
   std::vector<RunView> open;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(open), [](const RunView& run) { return !is_final(run.row.state); });
   context.messages.warn("the timeout of {} has passed, and {} not ended: {}. The jobs continue without dtctl.",
-                        format_duration(limit_s), open.size() == 1 ? "1 run has" : fmt::format("{} runs have", open.size()),
-                        states_text(open));
+                        format_duration(limit_s), counted(open.size(), "run has", "runs have"), states_text(open));
   if (const auto hindered = std::count_if(runs.begin(), runs.end(), is_hindered); hindered > 0)
-    context.messages.warn("{} cannot start as submitted; dtctl explain says why",
-                          hindered == 1 ? "1 run" : fmt::format("{} runs", hindered));
+    context.messages.warn("{} cannot start as submitted; dtctl explain says why", counted(hindered, "run"));
   return ExitCode::wait_timed_out;
 }
 

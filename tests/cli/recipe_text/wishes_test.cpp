@@ -56,11 +56,10 @@ TEST_CASE("sizes are whole numbers with commas between them")
 TEST_CASE("an unknown strategy and an unknown kind of study name the nearest one")
 {
   CHECK(parse_strategies("easgd, sync-sgd") == std::vector<std::string>{"easgd", "sync-sgd"});
-  CHECK(
-      refusal([] { parse_strategies("sync-sgdd"); }).starts_with("there is no strategy \"sync-sgdd\"; did you mean `sync-sgd`?"));
+  CHECK(refusal([] { parse_strategies("sync-sgdd"); }).starts_with("there is no strategy `sync-sgdd`; did you mean `sync-sgd`?"));
   CHECK(refusal([] { parse_strategies("easgd,easgd"); }) == "easgd is there twice");
   CHECK(refusal([] { parse_study("strng"); }) ==
-        "there is no kind of study \"strng\"; did you mean `strong`? Allowed: strong, weak, partition, none");
+        "there is no kind of study `strng`; did you mean `strong`? Allowed: strong, weak, partition, none");
   CHECK_FALSE(parse_study("none"));
 }
 

@@ -83,8 +83,7 @@ TEST_CASE("an unknown model is answered with the nearest and all")
 {
   const auto result = Dtctl().run({"recipe", "models", "resnet05"});
   CHECK(result.exit_code == 2);
-  CHECK(
-      result.err.starts_with("dtctl: error: there is no model \"resnet05\"; did you mean `resnet50`? Allowed: lenet, alexnet, "));
+  CHECK(result.err.starts_with("dtctl: error: there is no model `resnet05`; did you mean `resnet50`? Allowed: lenet, alexnet, "));
 }
 
 TEST_CASE("layers of a recipe are listed with their attributes")
