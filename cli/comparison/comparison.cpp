@@ -1,21 +1,24 @@
 #include "cli/comparison/comparison.hpp"
 
 #include "cli/answers/comparison_tables.hpp"
+#include "cli/command/context.hpp"
 #include "cli/comparison/against_now.hpp"
 #include "cli/comparison/comparison_checks.hpp"
 #include "cli/comparison/junit.hpp"
-#include "cli/comparison/separation_output.hpp"
+#include "cli/output/cell.hpp"
 #include "cli/runs/compared_side.hpp"
 #include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/program/environment.hpp"
 #include "core/text.hpp"
+#include "store/analysis/doubts/separation.hpp"
 #include "store/query/compared_runs.hpp"
 #include "store/query/separation_query.hpp"
 
 #include <map>
 #include <set>
 
+#include <cmath>
 #include <fmt/format.h>
 
 namespace dt::cli {
@@ -74,6 +77,21 @@ store::Separation allow_for_separation(ResultsStore& results, const ComparedSide
     comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
   }
   return whole;
+}
+
+void print_separation(Context& context, const store::Separation& separation)
+{
+  Json facts = Json::array();
+  for (const auto& [name, a, b] : separation.facts) facts.push_back({{"name", name}, {"a", a}, {"b", b}});
+  const bool is_known = std::isfinite(separation.apart_s);
+  context.out.data("separation", {{"interleaved", separation.is_together},
+                                  {"apart_s", is_known ? Json(separation.apart_s) : Json(nullptr)},
+                                  {"later", is_known ? Json(separation.a_is_later ? "a" : "b") : Json(nullptr)},
+                                  {"facts", std::move(facts)}});
+  if (separation.is_together) return;
+  context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
+  for (const auto& [name, a, b] : separation.facts)
+    context.out.field("", " ", text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
 }
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, const store::Rule& rule)

@@ -2,7 +2,7 @@
 
 #include "cli/answers/common_causes.hpp"
 #include "cli/command/interrupt.hpp"
-#include "cli/follow/hand_over.hpp"
+#include "cli/follow/deferred_runs.hpp"
 #include "cli/follow/progress.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/run_tables.hpp"
@@ -154,11 +154,11 @@ class Room {
   std::ptrdiff_t ended_ = 0, used_ = 0;
 };
 
-void hand_over(Context& context, const Home& home, const std::vector<RunView>& runs, Room& room, ProgressView& view,
-               std::vector<std::string>& troubles)
+void submit_deferred_if_room(Context& context, const Home& home, const std::vector<RunView>& runs, Room& room, ProgressView& view,
+                             std::vector<std::string>& troubles)
 {
   if (!room.may_be_there(runs)) return;
-  const auto done = hand_over_deferred(home, runs, troubles);
+  const auto done = submit_deferred(home, runs, troubles);
   if (done.submitted > 0) room.was_used();
   if (done.submitted > 0 || !done.refusals.empty()) view.leave();
   tell(context, done);
@@ -246,7 +246,7 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
     clock.look(runs);
     view->show(runs, clock.remaining_s(runs, now_unix_s()));
     hindrances.tell(runs, *view);
-    hand_over(context, home, runs, room, *view, troubles);
+    submit_deferred_if_room(context, home, runs, room, *view, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
     if (patience.is_over(troubles, *view)) return FollowEnd::unreachable;
     if (!follow.to_stderr && reader_left()) return FollowEnd::reader_left;

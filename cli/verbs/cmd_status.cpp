@@ -1,6 +1,6 @@
 // dtctl status: the current state of the selected runs, or of all studies.
 #include "cli/answers/common_causes.hpp"
-#include "cli/follow/hand_over.hpp"
+#include "cli/follow/deferred_runs.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/study_table.hpp"
@@ -41,10 +41,10 @@ ExitCode list_studies(Context& context, const StatusOptions& options)
 }
 
 // Submits runs that an earlier call deferred because the scheduler's queue was full, as many as fit now.
-void hand_over(Context& context, ResultsStore& results, Selection& selection)
+void submit_deferred(Context& context, ResultsStore& results, Selection& selection)
 {
   std::vector<std::string> troubles;
-  const auto done = hand_over_deferred(results.home(), selection.runs, troubles);
+  const auto done = submit_deferred(results.home(), selection.runs, troubles);
   context.note(troubles);
   tell(context, done);
   if (done.submitted > 0 || !done.refusals.empty()) selection.runs = look_again(results, selection);
@@ -55,7 +55,7 @@ ExitCode status(Context& context, const StatusOptions& options)
   if (options.all) return list_studies(context, options);
   ResultsStore results(context);
   auto selection = select(results, options.selector);
-  hand_over(context, results, selection);
+  submit_deferred(context, results, selection);
   if (selection.study)
     context.out.field("study", "study",
                       {selection.study->id, selection.study->name + " (" + short_key(selection.study->id) + ")", Style::strong});

@@ -137,7 +137,7 @@ TEST_CASE("selectors name studies and runs")
   CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
 
   CHECK(study.dtctl.run({"status", "tinny"})
-            .err.starts_with("dtctl: error: there is no study or run \"tinny\", did you mean tiny?"));
+            .err.starts_with("dtctl: error: there is no study or run `tinny`; did you mean `tiny`?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
   const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});

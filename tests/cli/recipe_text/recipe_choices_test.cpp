@@ -1,4 +1,4 @@
-#include "cli/recipe_text/wishes.hpp"
+#include "cli/recipe_text/recipe_choices.hpp"
 
 #include "core/error.hpp"
 
@@ -24,20 +24,20 @@ std::string refusal(const std::function<void()>& what)
   return "";
 }
 
-RecipeWishes strong(std::vector<std::string> strategies, Sizes sizes)
+RecipeChoices strong(std::vector<std::string> strategies, Sizes sizes)
 {
-  RecipeWishes wishes;
-  wishes.model = "lenet";
-  wishes.data = "digits";
-  wishes.strategies = std::move(strategies);
-  wishes.study = StudyMode::strong;
-  wishes.sizes = std::move(sizes);
-  return wishes;
+  RecipeChoices choices;
+  choices.model = "lenet";
+  choices.data = "digits";
+  choices.strategies = std::move(strategies);
+  choices.study = StudyMode::strong;
+  choices.sizes = std::move(sizes);
+  return choices;
 }
 
-std::string refusal_of(const RecipeWishes& wishes)
+std::string refusal_of(const RecipeChoices& choices)
 {
-  return refusal([&] { check_wishes(wishes); });
+  return refusal([&] { check_choices(choices); });
 }
 
 } // namespace
@@ -90,9 +90,9 @@ TEST_CASE("defaults fit each other and the machine")
 
 TEST_CASE("the chosen batch can be divided among the workers of all sizes")
 {
-  auto wishes = strong({"sync-sgd", "easgd"}, {2, 4}); // 2, 4 and 1, 3 workers
-  choose_batch(wishes);
-  CHECK(wishes.global_batch == 132);
+  auto choices = strong({"sync-sgd", "easgd"}, {2, 4}); // 2, 4 and 1, 3 workers
+  choose_batch(choices);
+  CHECK(choices.global_batch == 132);
   auto awkward = strong({"sync-sgd"}, {101, 103, 107});
   CHECK(refusal([&] { choose_batch(awkward); }).starts_with("no global batch up to 65536 can be divided"));
   awkward.study = StudyMode::weak;
@@ -100,7 +100,7 @@ TEST_CASE("the chosen batch can be divided among the workers of all sizes")
   CHECK(awkward.batch_per_rank == 32);
 }
 
-TEST_CASE("wishes that contradict each other are refused with what to give instead")
+TEST_CASE("choices that contradict each other are refused with what to give instead")
 {
   CHECK(refusal_of(strong({"sync-sgd"}, {1, 2})) == "");
   CHECK(refusal_of(strong({"easgd"}, {1, 2})) ==

@@ -1,4 +1,4 @@
-#include "cli/follow/hand_over.hpp"
+#include "cli/follow/deferred_runs.hpp"
 
 #include "core/counted.hpp"
 #include "jobs/deferred.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using Action = jobs::SubmitReport::Action;
 
-void count(HandOver& done, const jobs::SubmitReport& report)
+void count(DeferredSubmission& done, const jobs::SubmitReport& report)
 {
   if (report.action == Action::submitted) {
     ++done.submitted;
@@ -27,12 +27,12 @@ void count(HandOver& done, const jobs::SubmitReport& report)
 
 bool is_deferred(const RunView& run) { return run.row.state == RunState::planned && run.live && run.live->is_deferred; }
 
-HandOver hand_over_deferred(const Home& home, const std::vector<RunView>& runs, std::vector<std::string>& troubles)
+DeferredSubmission submit_deferred(const Home& home, const std::vector<RunView>& runs, std::vector<std::string>& troubles)
 {
   std::vector<std::string> keys;
   for (const auto& run : runs)
     if (is_deferred(run)) keys.push_back(run.row.key);
-  HandOver done;
+  DeferredSubmission done;
   if (keys.empty()) return done;
   try {
     for (const auto& report : jobs::submit_deferred(home, keys)) count(done, report);
@@ -43,7 +43,7 @@ HandOver hand_over_deferred(const Home& home, const std::vector<RunView>& runs, 
   return done;
 }
 
-void tell(Context& context, const HandOver& done)
+void tell(Context& context, const DeferredSubmission& done)
 {
   for (const auto& refusal : done.refusals)
     context.messages.warn("a run that waited for room in the queue was refused: {}", refusal);

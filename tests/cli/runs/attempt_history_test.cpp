@@ -1,4 +1,4 @@
-#include "cli/runs/attempt_story.hpp"
+#include "cli/runs/attempt_history.hpp"
 
 #include "cli/runs/checkpoints.hpp"
 #include "core/file.hpp"
@@ -21,7 +21,7 @@ struct Run {
   test::TemporaryFolder folder;
 };
 
-std::string story_in(const AttemptFolder& attempt) { return story_of(read_attempt(attempt, story_files)); }
+std::string story_in(const AttemptFolder& attempt) { return history_of(read_attempt(attempt, history_files)); }
 
 } // namespace
 

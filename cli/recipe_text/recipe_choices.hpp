@@ -1,4 +1,4 @@
-// RecipeWishes: what a user of `dtctl new` wants, from which the text of the recipe is made. Pure functions.
+// RecipeChoices: what a user of `dtctl new` wants, from which the text of the recipe is made. Pure functions.
 #pragma once
 
 #include "core/spec/choices.hpp"
@@ -14,7 +14,7 @@ namespace dt::cli {
 
 enum class SizeUnit { ranks, nodes, parts };
 
-struct RecipeWishes {
+struct RecipeChoices {
   std::string file; // path of the recipe, for the commands in its comments; empty: standard output
   std::string name;
   std::string model, data;
@@ -57,27 +57,27 @@ std::string default_model(std::string_view data);
 
 // Whether the data set has the images for which the model was published, so that nobody need ask the engine. True for synthetic,
 // whose images get the model's shape, and for custom, whose layers fit all data sets.
-bool fits_surely(std::string_view model, std::string_view data);
+bool is_known_to_fit(std::string_view model, std::string_view data);
 
 // Sizes with 1, 2, 4, … workers that fit on `cores`; at least one. Strategies that are compared, and those with servers, get two
 // workers at least, even if their ranks must share cores. Without a study a single size.
-std::vector<std::int64_t> default_sizes(const RecipeWishes& wishes, std::int64_t cores);
+std::vector<std::int64_t> default_sizes(const RecipeChoices& choices, std::int64_t cores);
 
 // Ranks of a size, and those of them that train under a strategy with its default number of servers.
-std::int64_t ranks_at(const RecipeWishes& wishes, std::int64_t size);
-std::int64_t workers_at(const RecipeWishes& wishes, std::int64_t size, const std::string& strategy);
+std::int64_t ranks_at(const RecipeChoices& choices, std::int64_t size);
+std::int64_t workers_at(const RecipeChoices& choices, std::int64_t size, const std::string& strategy);
 
 // Samples of all workers per step at the largest size.
-std::int64_t largest_step(const RecipeWishes& wishes);
+std::int64_t largest_step(const RecipeChoices& choices);
 
 // Chooses a batch that suits all sizes, if none was given. Throws a usage error if there is none of a sensible size.
-void choose_batch(RecipeWishes& wishes);
+void choose_batch(RecipeChoices& choices);
 
 // Throws a usage error for a batch that the kind of study does not take.
-void check_batch(const RecipeWishes& wishes);
+void check_batch(const RecipeChoices& choices);
 
-// Throws a usage error for wishes that contradict each other: a strategy without a worker at one of the sizes, a global batch
+// Throws a usage error for choices that contradict each other: a strategy without a worker at one of the sizes, a global batch
 // that cannot be divided among the workers, a batch that the kind of study does not take, several sizes without a study.
-void check_wishes(const RecipeWishes& wishes);
+void check_choices(const RecipeChoices& choices);
 
 } // namespace dt::cli

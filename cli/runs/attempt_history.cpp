@@ -1,4 +1,4 @@
-#include "cli/runs/attempt_story.hpp"
+#include "cli/runs/attempt_history.hpp"
 
 #include "core/text.hpp"
 
@@ -35,7 +35,7 @@ std::string end_words(const AttemptRecord& attempt)
 
 } // namespace
 
-std::string story_of(const AttemptRecord& attempt)
+std::string history_of(const AttemptRecord& attempt)
 {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& part) {
