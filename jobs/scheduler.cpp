@@ -1,6 +1,7 @@
 #include "jobs/scheduler.hpp"
 
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "jobs/local/local_scheduler.hpp"
@@ -49,8 +50,7 @@ std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const Home& h
 {
   if (name == "local") return std::make_unique<local::LocalScheduler>(home);
   if (name == "slurm") return std::make_unique<slurm::SlurmScheduler>(home, slurm::open_slurm());
-  throw Error(ErrorKind::recipe, "There is no scheduler `" + printable(name) +
-                                     "`; resources.scheduler may be one of: " + join(strings_of(scheduler_names()), ", ") + ".");
+  throw Error(ErrorKind::recipe, unknown_name("scheduler", name, strings_of(scheduler_names())));
 }
 
 } // namespace dt::jobs

@@ -1,6 +1,7 @@
 #include "engine/nn/models/model_registry.hpp"
 
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/text.hpp"
 #include "engine/nn/kernels/lanes/lane_images.hpp"
@@ -58,8 +59,7 @@ Model described(const NetworkOptions& options, LayerKernels kernels)
   if (options.model == "custom") return builder.finish(custom(builder, options.layers));
   for (const auto& entry : registry)
     if (entry.name == options.model) return builder.finish(entry.describe(builder));
-  throw Error(ErrorKind::recipe,
-              fmt::format("There is no model '{}'. Known models: {}.", options.model, fmt::join(registered_models(), ", ")));
+  throw Error(ErrorKind::recipe, unknown_name("model", options.model, registered_models()));
 }
 
 std::optional<bool> decided_lanes(const NetworkOptions& options)
