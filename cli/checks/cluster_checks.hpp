@@ -7,7 +7,8 @@
 
 namespace dt::cli {
 
-// What the schedulers of clusters say about their sites, and whether the nodes see the home, for which a short job may run.
+// Asks each cluster's scheduler about its limits, accounting, partitions and nodes, and whether the nodes see the home. To find
+// out the latter, a short job may run.
 std::vector<Finding> check_clusters(const Home& home);
 
 } // namespace dt::cli

@@ -64,7 +64,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
     context.out.field("kind", "", text_cell(study.kind));
   }
   const bool by_run = options.runs || !selection.whole_study;
-  const auto rows = rows_of(selection.runs);
+  const bool lists_runs_only = by_run && options.best_by.empty();
+  const auto rows = lists_runs_only ? std::vector<store::RunRow>() : rows_of(selection.runs);
   auto figures = store::figures_of(rows);
   const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
   const auto labels = labels_of(selection);

@@ -183,8 +183,7 @@ struct WorkSums {
   double useful_max_s = 0;      // the largest sum of u of any worker
   double useful_step_max_s = 0; // sum over the intervals of the largest u of any worker
   double busy_step_max_s = 0;   // sum over the intervals of the largest u + i of any worker
-  // The same of a fast worker instead of all workers (core/record/fast_worker.hpp). NaN: an earlier version of dtctl recorded the
-  // run.
+  // The same of a fast worker instead of all workers (core/record/fast_worker.hpp). NaN: not measured.
   double useful_fast_s = not_measured;      // the lower quartile of the workers' sums of u
   double useful_step_fast_s = not_measured; // the lower quartile of u in each window of intervals, summed
 };

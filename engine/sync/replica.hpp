@@ -29,8 +29,8 @@ struct Step {
   double epoch = 0; // epochs completed before the step; may be a fraction
 };
 
-// What a framework implements to be trained by the strategies: seven functions. Ranges are in floats from the start of the packed
-// buffers.
+// The interface that strategies train. A framework (dtengine's networks, dtsim's model of them) implements its seven functions.
+// Ranges are in floats from the start of the packed buffers.
 class Replica {
  public:
   virtual ~Replica() = default;

@@ -25,7 +25,7 @@ std::filesystem::path batch_folder(const Home& home, std::string_view scheduler,
 // The name of the scheduler to which the folder of a batch belongs.
 std::string scheduler_of_batch(const std::filesystem::path& batch_folder);
 
-// Where the job's own words go: <batch>/log, or <batch>/log-<array index>.
+// The file to which `dtjob batch` writes its messages: <batch>/log, or <batch>/log-<array index>.
 std::filesystem::path log_of(const std::filesystem::path& batch_folder, const BatchToken& token);
 
 // One line of <batch>/tasks. In the folder, \\ is a backslash and \n a line feed.

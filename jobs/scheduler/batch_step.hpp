@@ -13,7 +13,7 @@
 
 namespace dt::jobs {
 
-// What the job's environment says.
+// The job in which this process runs, read from environment variables that the scheduler sets.
 struct StepFacts {
   std::string job_id;                  // as in submission.json: "7", or "7_3" for task 3 of an array
   int restart = 0;                     // how often the scheduler had started this job before

@@ -25,7 +25,7 @@ class SchedulerKind {
   virtual ~SchedulerKind() = default;
   virtual std::string name() const = 0; // one of scheduler_names()
 
-  // Where dtctl runs. Throws a scheduler error if the scheduler cannot be used here.
+  // dtctl calls it to submit, poll and cancel. Throws a scheduler error if the scheduler cannot be used here.
   virtual std::unique_ptr<Scheduler> open(const Home& home) const = 0;
   // Throws a recipe error if the scheduler cannot use these resources.scheduler_args. Does not contact the scheduler.
   virtual void check_args(std::span<const std::string> /*args*/) const {}
@@ -39,7 +39,7 @@ class SchedulerKind {
   // The cluster, for trial jobs; null if there is none. Throws a scheduler error if it cannot be used here.
   virtual std::unique_ptr<Site> open_site() const { return nullptr; }
 
-  // Where the jobs run. Null if they do not run `dtjob batch`.
+  // `dtjob batch` calls it in its job, on the job's first node. Null if the scheduler's jobs do not run `dtjob batch`.
   virtual std::unique_ptr<BatchStep> batch_step() const { return nullptr; }
   virtual NodeMarks node_marks() const { return {}; }
 };

@@ -28,8 +28,8 @@ model::ModelOptions model_options(const NetworkOptions& options);
 // The layers of a network with these options, fused. Throws a recipe error as model::build_model.
 LayerGraph make_network_layers(const NetworkOptions& options);
 
-// Whether image lanes can be faster than oneDNN's layers: convolutions of at most so many channels, and no large layer. With more
-// channels oneDNN's vectors are full.
+// Whether image lanes can be faster than oneDNN's layers: every convolution has at most `most_channels` channels, and no layer is
+// large. With more channels oneDNN fills its vectors with channels, so image lanes gain nothing.
 bool has_small_layers(const model::Model& model, std::int64_t most_channels);
 // Whether image lanes are the rule for this model: small layers, convolutions of few channels, no batch norm, and a batch that
 // fills most lanes of its groups of sixteen.

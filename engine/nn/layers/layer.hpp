@@ -25,7 +25,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  // What it computes. The inputs and the output below are others where layers are fused.
+  // The model's description of this layer. fuse() may give the layer other inputs and another output than the description has.
   const model::Layer& description() const { return description_; }
   const std::string& name() const { return description_.name; }
   const std::vector<Tensor>& inputs() const { return inputs_; }

@@ -76,7 +76,7 @@ class Trainer {
   }
 
  private:
-  // What is made before the network: each a phase of the start.
+  // The parts that the constructor makes before it makes the network. Making each of them is a phase of the start's times.
   struct Preparation {
     sync::StrategyParts parts;
     data::Sources sources;

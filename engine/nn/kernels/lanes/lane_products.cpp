@@ -99,8 +99,7 @@ template<int L, int Outputs, int Count>
 using ProductTiles = void (*)(const Product&, int, const float*, const float*, const float*, float*);
 using CorrelationTile = void (*)(const CorrelationShape&, const float*, const float*, const std::int32_t*, float*);
 
-// What the registers of one instruction set allow: the sums of a tile, 24 with 32 registers (AVX-512) and 12 with 16, and the
-// sides of the largest tiles.
+// The largest tiles whose sums fit into the registers of one instruction set: 24 sums with 32 registers (AVX-512), 12 with 16.
 template<InstructionSet Set> struct TileSizes;
 template<> struct TileSizes<InstructionSet::avx512> {
   static constexpr int floats = 16, parts = 1;     // floats of a register; registers of a sum of products
@@ -129,7 +128,8 @@ template<InstructionSet Set, int Outputs, int Positions>
   product_tiles_of<Sizes::floats, Sizes::parts, Outputs, Positions>(product, tiles, vectors, scalars, start, results);
 }
 
-// Nothing for a tile with more sums than there are registers: it is never asked for.
+// Computes one tile. The table of kernels also has tiles with more sums than TileSizes allows; nobody calls them, so they are
+// empty.
 template<InstructionSet Set, int Outputs, int Count>
 [[gnu::always_inline]] inline void correlation_in(const CorrelationShape& shape, const float* gradients, const float* images,
                                                   const std::int32_t* places, float* sums)

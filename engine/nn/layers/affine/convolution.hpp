@@ -25,7 +25,8 @@ class Convolution : public Affine {
   dnnl::primitive_desc_base describe_forward(const Plan& plan, const dnnl::primitive_attr& attributes) override;
   dnnl::memory::dims weight_dims() const override;
   void plan_backward_weights(Plan& plan, const dnnl::memory& output_gradient) override;
-  // dL/db = sum dL/dy, of a gradient in blocks of so many channels; nothing without bias.
+  // Plans dL/db = sum over images and pixels of dL/dy. `gradient` is laid out in blocks of `block` channels. Without a bias it
+  // plans nothing.
   void plan_bias_gradient(Plan& plan, const dnnl::memory& gradient, std::int64_t block);
   LayerAlgorithms planned_;
 
