@@ -1,8 +1,9 @@
 #include "cli/app.hpp"
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/standard_out.hpp"
+#include "cli/verbs/verbs.hpp"
 #include "core/odd_characters.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
@@ -56,8 +57,7 @@ std::string help_hint(const CLI::App& verb)
 // Refuses the first word below `family` that should be a verb but is not.
 void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>& arguments)
 {
-  const auto verbs = visible_verbs(family);
-  if (verbs.empty()) return;
+  if (visible_verbs(family).empty()) return;
   const auto known_word = [&](const std::string& word) {
     return word.starts_with('-') ||
            !family.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
@@ -66,11 +66,7 @@ void refuse_unknown_verb(const CLI::App& family, const std::vector<std::string>&
   std::vector<std::string> words;
   std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(words),
                [](const auto& word) { return !word.starts_with('-'); });
-  if (words.size() <= depth || known_word(words[depth])) return;
-  std::vector<std::string> names;
-  for (const auto* verb : verbs) names.push_back(verb->get_name());
-  throw Error(ErrorKind::usage, "there is no verb \"" + printable(words[depth]) + "\"" + suggestion(words[depth], names) + "\n" +
-                                    "verbs: " + join(names, ", "));
+  if (words.size() > depth && !known_word(words[depth])) throw unknown_verb(family, words[depth]);
 }
 
 std::vector<std::string> option_names(const CLI::App& verb)
@@ -130,6 +126,10 @@ void parse(Commands& commands, const std::vector<std::string>& arguments)
 
 ExitCode dispatch(Commands& commands, const std::vector<std::string>& arguments, Output& out)
 {
+  if (arguments.empty()) {
+    out.block("help", welcome_page());
+    return ExitCode::ok;
+  }
   try {
     parse(commands, arguments);
   } catch (const CLI::CallForVersion& version) {

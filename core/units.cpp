@@ -1,5 +1,6 @@
 #include "core/units.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <array>
@@ -118,8 +119,7 @@ std::string duration_refusal(std::string_view text)
   const auto number = parse_whole(text);
   if (number && !text.empty())
     return fmt::format("needs a unit: write {0}m for {1}, which is what Slurm reads, or {0}s for {2}", *number,
-                       *number == 1 ? "1 minute" : fmt::format("{} minutes", *number),
-                       *number == 1 ? "1 second" : fmt::format("{} seconds", *number));
+                       counted(*number, "minute"), counted(*number, "second"));
   return "must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `" + printable(text) +
          "`";
 }

@@ -195,7 +195,7 @@ model:
 
 A layer takes the output of the one before, or of the one that `input` names; `add` and `concat` take those that `inputs` names,
 and `images` is what goes in. A layer without a name is called by its kind and its place (`relu3`). Shapes are checked before
-anything is submitted. `dtctl models --layers` prints this table.
+anything is submitted. `dtctl recipe models --layers` prints this table.
 
 | layer | attribute | value | default | meaning |
 |---|---|---|---|---|

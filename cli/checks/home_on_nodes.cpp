@@ -1,6 +1,6 @@
 #include "cli/checks/home_on_nodes.hpp"
 
-#include "cli/runs/interrupt.hpp"
+#include "cli/command/interrupt.hpp"
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"

@@ -1,8 +1,9 @@
 #include "cli/checks/input_checks.hpp"
 
 #include "cli/checks/program_checks.hpp"
-#include "cli/runs/resolve.hpp"
-#include "cli/runs/run_files.hpp"
+#include "cli/planning/resolve.hpp"
+#include "cli/planning/run_files.hpp"
+#include "core/counted.hpp"
 #include "core/memory.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
@@ -192,8 +193,8 @@ class InputChecks {
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::recipe || data == nullptr || !data->facts) throw;
         throw Error(ErrorKind::recipe,
-                    fmt::format("{} Data set {} in {} has images of {} and {} class{}.", error.what(), data->name,
-                                data->folder.string(), *model.image, *model.classes, *model.classes == 1 ? "" : "es"));
+                    fmt::format("{} Data set {} in {} has images of {} and {}.", error.what(), data->name, data->folder.string(),
+                                *model.image, counted(*model.classes, "class", "classes")));
       }
     };
     return known->second = is_granted(run, model.layers.empty() ? Keys{"model.name"} : Keys{"model.layers"}, ask);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/checks/engine_model.hpp"
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 #include "core/paths.hpp"
 #include "recipes/recipe.hpp"
 

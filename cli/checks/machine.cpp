@@ -1,6 +1,7 @@
 #include "cli/checks/machine.hpp"
 
 #include "cli/checks/cluster_checks.hpp"
+#include "core/counted.hpp"
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -138,7 +139,7 @@ Finding check_cores()
     return {"cores", Level::warn, fmt::format("{}, but {}", found, allowance.quota_text()),
             fmt::format("the local scheduler uses {}, because ranks beyond the quota would be held back; start dtctl where more "
                         "processor time is allowed (docker run --cpus, CPUQuota of systemd)",
-                        allowance.whole_cores() == 1 ? "1 core" : fmt::format("{} cores", allowance.whole_cores()))};
+                        counted(allowance.whole_cores(), "core"))};
   if (allowance.cores.size() < online)
     return {"cores", Level::warn, found,
             "the local scheduler uses only these cores; start dtctl without taskset or numactl to use all"};

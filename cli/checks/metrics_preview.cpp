@@ -1,5 +1,6 @@
 #include "cli/checks/metrics_preview.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "jobs/program/output_reader.hpp"
 
@@ -92,12 +93,11 @@ bool preview_metrics(Context& context, const ProgramSpec& program, const std::fi
   }
   context.out.table(table);
   const auto steps = preview.report.steps.size(), evaluations = preview.report.evaluations.size();
-  context.out.field(
-      "sample", "output",
-      {Json{{"file", output.string()}, {"lines", preview.lines}, {"steps", steps}, {"evaluations", evaluations}},
-       fmt::format("{}: {} {}, {} {}, {} {}", output.string(), preview.lines, preview.lines == 1 ? "line" : "lines", steps,
-                   steps == 1 ? "step" : "steps", evaluations, evaluations == 1 ? "evaluation" : "evaluations"),
-       Style::plain});
+  context.out.field("sample", "output",
+                    {Json{{"file", output.string()}, {"lines", preview.lines}, {"steps", steps}, {"evaluations", evaluations}},
+                     fmt::format("{}: {}, {}, {}", output.string(), counted(preview.lines, "line"), counted(steps, "step"),
+                                 counted(evaluations, "evaluation")),
+                     Style::plain});
   return all_good;
 }
 

@@ -1,7 +1,7 @@
 // dtctl validate --metrics: applies the expressions of program.metrics to a file with sample output, and shows what they find.
 #pragma once
 
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 #include "core/spec/run_spec.hpp"
 
 #include <filesystem>

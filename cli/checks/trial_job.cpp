@@ -1,8 +1,8 @@
 #include "cli/checks/trial_job.hpp"
 
 #include "cli/checks/launcher_trial.hpp"
-#include "cli/runs/interrupt.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/command/interrupt.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/scheduler_table.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/checks/machine.hpp"
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "cli/data/engine_call.hpp"
 
-#include "cli/output/progress.hpp"
+#include "cli/output/count_view.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"

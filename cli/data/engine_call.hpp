@@ -1,7 +1,7 @@
 // Calls of `dtengine data`, whose progress is shown while it works.
 #pragma once
 
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 
 #include <string>
 #include <vector>

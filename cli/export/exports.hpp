@@ -1,7 +1,7 @@
 // The formats of `dtctl export`, a function for each.
 #pragma once
 
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 #include "cli/runs/selectors.hpp"
 #include "store/database/database.hpp"
 

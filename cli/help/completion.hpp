@@ -1,7 +1,7 @@
 // Shell completion and the manual page, derived from the App that parses the command line.
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
 
 #include <functional>
 #include <string>

@@ -1,11 +1,15 @@
 #include "cli/help/help.hpp"
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/terminal.hpp"
+#include "core/lookup.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -80,25 +84,31 @@ std::string wrap_paragraphs(const std::string& text, std::size_t width)
   return join(lines, "\n");
 }
 
-} // namespace
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override
+  {
+    std::vector<Entry> arguments;
+    for (const auto* option : positionals(*app)) arguments.emplace_back(option->get_name(true, false), option->get_description());
+    std::string text = wrap(app->get_description(), page_width(), 0) + "\n\nUsage: " + usage_line(*app) + "\n";
+    text += section("Arguments", arguments) + verb_sections(*app) + section("Options", option_entries(visible_options(*app)));
+    const auto footer = app->get_footer();
+    return footer.empty() ? text : text + "\n" + wrap_paragraphs(footer, page_width()) + "\n";
+  }
+};
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const
-{
-  std::vector<Entry> arguments;
-  for (const auto* option : positionals(*app)) arguments.emplace_back(option->get_name(true, false), option->get_description());
-  std::string text = wrap(app->get_description(), page_width(), 0) + "\n\nUsage: " + usage_line(*app) + "\n";
-  text += section("Arguments", arguments) + verb_sections(*app) + section("Options", option_entries(visible_options(*app)));
-  const auto footer = app->get_footer();
-  return footer.empty() ? text : text + "\n" + wrap_paragraphs(footer, page_width()) + "\n";
-}
-
+// Text below `dtctl --help`.
 std::string root_footer()
 {
-  return "Runs are named by selectors: last (the newest study), a study's name, the first digits of a study's id or of a\n"
-         "run's key; --failed and --where 'strategy=sync-sgd nodes>=2' narrow them.\n"
+  return "Selectors name runs: last (the newest study), the name of a study, the first digits of the id of a study or of the\n"
+         "key of a run. --failed and --where 'strategy=sync-sgd nodes>=2' narrow them.\n"
          "\n"
-         "Exit codes: 0 ok, 1 runs failed, 2 wrong command line or recipe, 3 scheduler unreachable or refused,\n"
-         "4 partly submitted, 5 regression, 70 defect of dtctl, 74 error of the machine, 124 wait timed out.\n"
+         "Exit codes:\n"
+         "  0  ok                                    4    partly submitted\n"
+         "  1  runs failed                           5    regression\n"
+         "  2  wrong command line or recipe          70   defect of dtctl\n"
+         "  3  scheduler unreachable, or it refused  74   error of the machine\n"
+         "                                           124  watch --timeout has passed\n"
          "\n"
          "Environment: DTCTL_HOME (state, else $XDG_DATA_HOME/dtctl), DTCTL_ENGINE (dtengine), DTCTL_JOB_AGENT (dtjob), "
          "NO_COLOR, COLUMNS.\n"
@@ -109,7 +119,85 @@ std::string root_footer()
          "  dtctl results                       print its results\n"
          "  dtctl plan my.yaml --scripts        print every run of a recipe and its job script, submit nothing\n"
          "  dtctl explain last --failed         explain why runs failed\n"
-         "  dtctl VERB --help                   explain one verb";
+         "  dtctl help VERB                     explain one verb";
+}
+
+// Words that people type from habit, and what does here what they mean.
+struct Habit {
+  std::string_view word, verb;
+};
+constexpr std::array habits{Habit{"ls", "status --all"},
+                            Habit{"list", "status --all"},
+                            Habit{"studies", "status --all"},
+                            Habit{"ps", "status"},
+                            Habit{"wait", "watch --quiet"},
+                            Habit{"top", "watch"},
+                            Habit{"run", "sweep"},
+                            Habit{"train", "sweep"},
+                            Habit{"start", "sweep"},
+                            Habit{"stop", "cancel"},
+                            Habit{"kill", "cancel"},
+                            Habit{"resume", "retry"},
+                            Habit{"rm", "remove"},
+                            Habit{"delete", "remove"},
+                            Habit{"log", "logs"},
+                            Habit{"models", "recipe models"},
+                            Habit{"strategies", "recipe strategies"},
+                            Habit{"recipes", "recipe list"},
+                            Habit{"check", "validate"},
+                            Habit{"init", "new"},
+                            Habit{"info", "show"},
+                            Habit{"diff", "compare"},
+                            Habit{"sql", "query"},
+                            Habit{"version", "--version"}};
+
+} // namespace
+
+void add_help_pages(CLI::App& root)
+{
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.footer(root_footer());
+}
+
+std::string welcome_page()
+{
+  return "dtctl runs scaling studies of distributed training. A YAML recipe becomes jobs, and the jobs become a table that\n"
+         "says which strategy, on how many nodes, trains a network fastest, and where the efficiency went.\n"
+         "\n"
+         "Begin with:\n"
+         "  dtctl data make digits           make a small data set\n"
+         "  dtctl sweep quickstart --wait    train LeNet on 1 and 2 ranks, and wait for the runs\n"
+         "  dtctl results                    print throughput, efficiency, accuracy and the verdict\n"
+         "\n"
+         "Help:\n"
+         "  dtctl help                       all verbs, by task\n"
+         "  dtctl help VERB                  options and examples of one verb\n"
+         "  man dtctl                        everything on one page\n";
+}
+
+Error unknown_verb(const CLI::App& family, const std::string& word)
+{
+  std::vector<std::string> names;
+  for (const auto* verb : visible_verbs(family)) names.push_back(verb->get_name());
+  const auto habit = std::find_if(habits.begin(), habits.end(), [&](const Habit& known) { return known.word == word; });
+  const auto near = nearest(word, names);
+  const bool is_habit = family.get_parent() == nullptr && habit != habits.end();
+  const auto meant = is_habit ? std::string(habit->verb) : near.value_or("");
+  const auto parent = verb_name(family);
+  const auto command = "dtctl " + (parent.empty() ? "" : parent + " ") + meant;
+  return Error(ErrorKind::usage, unknown_name("verb", word, names, meant.empty() ? "" : command));
+}
+
+std::string help_page(const CLI::App& root, const std::vector<std::string>& words)
+{
+  const CLI::App* verb = &root;
+  for (const auto& word : words) {
+    const auto found = verb->get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
+    if (found.empty()) throw unknown_verb(*verb, word);
+    verb = found.front();
+  }
+  // verb->help() would print the page of the verb that was parsed.
+  return verb->get_formatter()->make_help(verb, "", CLI::AppFormatMode::Normal);
 }
 
 std::vector<const CLI::App*> visible_verbs(const CLI::App& app)

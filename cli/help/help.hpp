@@ -1,6 +1,8 @@
 // Help pages, derived from the App that parses the command line, and helpers shared with completion and manual page.
 #pragma once
 
+#include "core/error.hpp"
+
 #include <string>
 #include <vector>
 
@@ -10,13 +12,18 @@
 
 namespace dt::cli {
 
-class HelpFormatter : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
-};
+// Makes the root and the verbs that are added to it later print dtctl's pages of help.
+void add_help_pages(CLI::App& root);
 
-// Text below `dtctl --help`: exit codes, environment and examples.
-std::string root_footer();
+// What `dtctl` alone prints: what it is, how to begin, where help is.
+std::string welcome_page();
+
+// The page of the verb that these words name: {"data", "pack"}; without words, of dtctl. Throws a usage error for an unknown
+// verb.
+std::string help_page(const CLI::App& root, const std::vector<std::string>& words);
+
+// The refusal of a word that is no verb below `family`, with what to type in its place.
+Error unknown_verb(const CLI::App& family, const std::string& word);
 
 // Visible verbs of an App, in order of registration.
 std::vector<const CLI::App*> visible_verbs(const CLI::App& app);

@@ -1,5 +1,5 @@
 // Output of results: text for people or one JSON value for programs, behind one interface. Results go to standard output;
-// messages go to standard error through spdlog (cli/context.hpp).
+// messages go to standard error through spdlog (cli/command/context.hpp).
 #pragma once
 
 #include "cli/output/cell.hpp"

@@ -48,7 +48,7 @@ std::string quoted_list(const std::vector<std::string>& words)
   return fmt::format("[{}]", fmt::join(scalars, ", "));
 }
 
-void write_command(Text& text, const RecipeWishes& wishes)
+void write_command(Text& text, const RecipeChoices& choices)
 {
   text.gap();
   text.comment(
@@ -56,9 +56,9 @@ void write_command(Text& text, const RecipeWishes& wishes)
       "the key of a run. Values reach it as arguments, such as \"{optimizer.learning_rate}\", and as environment "
       "variables, such as DTCTL_OPTIMIZER_LEARNING_RATE.");
   text.line("program:");
-  text.line("command: " + quoted_list(wishes.command), 2);
+  text.line("command: " + quoted_list(choices.command), 2);
   text.comment("Files and folders that it needs, relative to this recipe.", 2);
-  text.line("files: " + quoted_list({wishes.program}), 2);
+  text.line("files: " + quoted_list({choices.program}), 2);
   text.comment(
       "Names and values of your own: \"{program.parameters.hidden}\", DTCTL_PROGRAM_PARAMETERS_HIDDEN. A sweep tries several: "
       "--over program.parameters.hidden=16,32.",
@@ -73,16 +73,16 @@ void write_command(Text& text, const RecipeWishes& wishes)
 
 } // namespace
 
-void write_program(Text& text, const RecipeWishes& wishes)
+void write_program(Text& text, const RecipeChoices& choices)
 {
-  write_command(text, wishes);
+  write_command(text, choices);
   text.gap();
   text.comment("What dtctl and the program must know of the training. The program reads DTCTL_TRAIN_GLOBAL_BATCH and the like.");
   text.line("train:");
-  if (wishes.global_batch > 0) text.line(fmt::format("global_batch: {}", wishes.global_batch), 2);
-  if (wishes.batch_per_rank > 0) text.line(fmt::format("batch_per_rank: {}", wishes.batch_per_rank), 2);
-  if (wishes.global_batch + wishes.batch_per_rank == 0)
-    text.line(wishes.study == StudyMode::weak ? "# batch_per_rank: 32" : "# global_batch: 128", 2);
+  if (choices.global_batch > 0) text.line(fmt::format("global_batch: {}", choices.global_batch), 2);
+  if (choices.batch_per_rank > 0) text.line(fmt::format("batch_per_rank: {}", choices.batch_per_rank), 2);
+  if (choices.global_batch + choices.batch_per_rank == 0)
+    text.line(choices.study == StudyMode::weak ? "# batch_per_rank: 32" : "# global_batch: 128", 2);
   text.comment("First steps, which are left out of the throughput.", 2);
   text.line("warmup_steps: 5", 2);
   text.comment("dtctl results shows the time until the accuracy that the program reports first reaches this value.", 2);
@@ -99,10 +99,10 @@ std::vector<std::string> command_for(const std::string& program, bool is_executa
   return is_executable ? std::vector{program} : std::vector<std::string>{};
 }
 
-std::string report_lines(const RecipeWishes& wishes)
+std::string report_lines(const RecipeChoices& choices)
 {
-  if (is_python(wishes.program)) return std::string(python_lines);
-  return wishes.command.size() == 1 ? std::string(c_lines) : "";
+  if (is_python(choices.program)) return std::string(python_lines);
+  return choices.command.size() == 1 ? std::string(c_lines) : "";
 }
 
 } // namespace dt::cli

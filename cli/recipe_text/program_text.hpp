@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/recipe_text/commented_text.hpp"
-#include "cli/recipe_text/wishes.hpp"
+#include "cli/recipe_text/recipe_choices.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace dt::cli {
 
 // Writes the blocks `program` and `train` of the recipe.
-void write_program(Text& text, const RecipeWishes& wishes);
+void write_program(Text& text, const RecipeChoices& choices);
 
 // Whether the program is Python, for which the reporting module is written.
 bool is_python(std::string_view program);
@@ -22,6 +22,6 @@ std::vector<std::string> command_for(const std::string& program, bool is_executa
 
 // The lines to paste into the program, with which it reports to dtctl: Python, or C for a program that is started as it is. Empty
 // for other languages.
-std::string report_lines(const RecipeWishes& wishes);
+std::string report_lines(const RecipeChoices& choices);
 
 } // namespace dt::cli

@@ -27,12 +27,12 @@ std::string listed(const std::vector<std::string>& words)
   return join(std::span(words).first(words.size() - 1), ", ") + " and " + words.back();
 }
 
-std::string size_list(const RecipeWishes& wishes) { return fmt::format("[{}]", fmt::join(wishes.sizes, ", ")); }
+std::string size_list(const RecipeChoices& choices) { return fmt::format("[{}]", fmt::join(choices.sizes, ", ")); }
 
-std::string kind_words(const RecipeWishes& wishes)
+std::string kind_words(const RecipeChoices& choices)
 {
-  if (!wishes.study) return wishes.strategies.size() > 1 ? "A comparison of strategies" : "One training";
-  switch (*wishes.study) {
+  if (!choices.study) return choices.strategies.size() > 1 ? "A comparison of strategies" : "One training";
+  switch (*choices.study) {
   case StudyMode::strong:
     return "A strong-scaling study";
   case StudyMode::weak:
@@ -43,33 +43,33 @@ std::string kind_words(const RecipeWishes& wishes)
   return "";
 }
 
-std::string subject(const RecipeWishes& wishes)
+std::string subject(const RecipeChoices& choices)
 {
-  if (wishes.is_program())
-    return fmt::format("{} of {}, a program of your own", wishes.study ? kind_words(wishes) : "One run", wishes.program);
-  return fmt::format("{} of {} on {} with {}", kind_words(wishes), wishes.model, wishes.set.empty() ? wishes.data : wishes.set,
-                     listed(wishes.strategies));
+  if (choices.is_program())
+    return fmt::format("{} of {}, a program of your own", choices.study ? kind_words(choices) : "One run", choices.program);
+  return fmt::format("{} of {} on {} with {}", kind_words(choices), choices.model,
+                     choices.set.empty() ? choices.data : choices.set, listed(choices.strategies));
 }
 
-void write_head(Text& text, const RecipeWishes& wishes)
+void write_head(Text& text, const RecipeChoices& choices)
 {
-  const auto file = shell_quote(wishes.file.empty() ? "RECIPE.yaml" : wishes.file);
-  text.comment(subject(wishes) + ".");
+  const auto file = shell_quote(choices.file.empty() ? "RECIPE.yaml" : choices.file);
+  text.comment(subject(choices) + ".");
   text.comment("Written by dtctl new, to be changed: each block says what it sets, and what to change next.");
   text.line("#");
-  if (wishes.data == "digits" || wishes.data == "shapes") text.line(fmt::format("#   dtctl data make {}", wishes.data));
+  if (choices.data == "digits" || choices.data == "shapes") text.line(fmt::format("#   dtctl data make {}", choices.data));
   text.line(fmt::format("#   dtctl validate {}", file));
   text.line(fmt::format("#   dtctl plan {}", file));
-  text.line(fmt::format("#   dtctl {} {} --wait", verb_for(wishes), file));
+  text.line(fmt::format("#   dtctl {} {} --wait", verb_for(choices), file));
   text.line("#   dtctl results");
   text.line("#");
   text.comment("A key that is not here has its default; dtctl recipe docs prints all keys.");
   text.line("version: 1");
-  text.line("name: " + yaml_scalar(wishes.name));
-  text.line("description: " + yaml_scalar(subject(wishes)));
-  if (wishes.profile.empty()) return;
+  text.line("name: " + yaml_scalar(choices.name));
+  text.line("description: " + yaml_scalar(subject(choices)));
+  if (choices.profile.empty()) return;
   text.comment("The machine profile that supplies the resources; dtctl config show prints the profiles.");
-  text.line("profile: " + yaml_scalar(wishes.profile));
+  text.line("profile: " + yaml_scalar(choices.profile));
 }
 
 // A small network that fits the images of every data set.
@@ -77,17 +77,18 @@ constexpr std::array example_layers{"- convolution: { channels: 8, kernel: 5, pa
                                     "- max_pooling: { kernel: 4, stride: 4 }",
                                     "- inner_product: { outputs: classes }    # one output for each class of the data set"};
 
-void write_model(Text& text, const RecipeWishes& wishes)
+void write_model(Text& text, const RecipeChoices& choices)
 {
   text.gap();
-  if (wishes.model != "custom") {
-    text.comment("The network to train. dtctl models lists all networks, dtctl models " + wishes.model +
+  if (choices.model != "custom") {
+    text.comment("The network to train. dtctl recipe models lists all networks, dtctl recipe models " + choices.model +
                  " the layers of this one.");
-    text.line(fmt::format("model: {{ name: {} }}", wishes.model));
+    text.line(fmt::format("model: {{ name: {} }}", choices.model));
     return;
   }
-  text.comment("A network of your own: each layer takes the output of the one before. dtctl models --layers lists all kinds of "
-               "layers.");
+  text.comment(
+      "A network of your own: each layer takes the output of the one before. dtctl recipe models --layers lists all kinds of "
+      "layers.");
   text.line("model:");
   text.line("layers:", 2);
   for (const auto* layer : example_layers) text.line(layer, 4);
@@ -99,9 +100,9 @@ std::string origin_of(const std::string& data)
   return "Its files must be in data/" + data + " in the home of dtctl (dtctl config paths), or in the folder that path names.";
 }
 
-void write_synthetic(Text& text, const RecipeWishes& wishes)
+void write_synthetic(Text& text, const RecipeChoices& choices)
 {
-  const auto* facts = find_model_facts(wishes.model);
+  const auto* facts = find_model_facts(choices.model);
   const auto shape = facts ? facts->natural : InputShape{};
   text.comment("Random images of the shape for which the model was published, made in memory: for throughput, not for accuracy. "
                "With real images, name digits, shapes, mnist, cifar10 or cifar100 instead and remove the other keys.");
@@ -111,41 +112,41 @@ void write_synthetic(Text& text, const RecipeWishes& wishes)
   text.line(fmt::format("height: {}", shape.height), 2);
   text.line(fmt::format("width: {}", shape.width), 2);
   text.line(fmt::format("classes: {}", shape.classes), 2);
-  text.line(fmt::format("train_samples: {}", std::max<std::int64_t>(1024, 2 * largest_step(wishes))), 2);
+  text.line(fmt::format("train_samples: {}", std::max<std::int64_t>(1024, 2 * largest_step(choices))), 2);
   text.line("test_samples: 64", 2);
 }
 
-void write_packed(Text& text, const RecipeWishes& wishes)
+void write_packed(Text& text, const RecipeChoices& choices)
 {
-  text.comment("A packed data set in the home of dtctl. dtctl data list lists these sets, dtctl data show " + wishes.set +
+  text.comment("A packed data set in the home of dtctl. dtctl data list lists these sets, dtctl data show " + choices.set +
                " draws its images.");
   text.line("data:");
   text.line("name: packed", 2);
-  text.line("set: " + yaml_scalar(wishes.set), 2);
+  text.line("set: " + yaml_scalar(choices.set), 2);
   text.comment("Side in pixels of the square images that the network gets. Without it they are as the set has them.", 2);
-  text.line(wishes.image_size > 0 ? fmt::format("image_size: {}", wishes.image_size) : "# image_size: 32", 2);
+  text.line(choices.image_size > 0 ? fmt::format("image_size: {}", choices.image_size) : "# image_size: 32", 2);
   text.comment("Training images that vary from epoch to epoch: pad moves them, random-resized takes parts of them.", 2);
   text.line("# crop: pad", 2);
   text.line("# flip: true", 2);
 }
 
-void write_data(Text& text, const RecipeWishes& wishes)
+void write_data(Text& text, const RecipeChoices& choices)
 {
   text.gap();
-  if (wishes.data == "packed") return write_packed(text, wishes);
-  if (wishes.data == "synthetic") return write_synthetic(text, wishes);
-  text.comment("The data set. " + origin_of(wishes.data));
-  text.line(fmt::format("data: {{ name: {} }}", wishes.data));
+  if (choices.data == "packed") return write_packed(text, choices);
+  if (choices.data == "synthetic") return write_synthetic(text, choices);
+  text.comment("The data set. " + origin_of(choices.data));
+  text.line(fmt::format("data: {{ name: {} }}", choices.data));
 }
 
-void write_batch(Text& text, const RecipeWishes& wishes)
+void write_batch(Text& text, const RecipeChoices& choices)
 {
-  if (wishes.global_batch > 0) {
+  if (choices.global_batch > 0) {
     text.comment("Samples of all ranks per step. It must be a multiple of the ranks that train, at every size.", 2);
-    text.line(fmt::format("global_batch: {}", wishes.global_batch), 2);
+    text.line(fmt::format("global_batch: {}", choices.global_batch), 2);
   } else {
     text.comment("Samples of each rank per step.", 2);
-    text.line(fmt::format("batch_per_rank: {}", wishes.batch_per_rank), 2);
+    text.line(fmt::format("batch_per_rank: {}", choices.batch_per_rank), 2);
   }
 }
 
@@ -156,34 +157,34 @@ struct Goal {
 };
 constexpr std::array goals{Goal{"digits", "0.97", 8}, Goal{"mnist", "0.98", 6}, Goal{"shapes", "0.85", 8}};
 
-const Goal* goal_of(const RecipeWishes& wishes)
+const Goal* goal_of(const RecipeChoices& choices)
 {
-  const auto found = std::ranges::find(goals, wishes.data, &Goal::data);
-  return found == goals.end() || wishes.model == "custom" ? nullptr : &*found;
+  const auto found = std::ranges::find(goals, choices.data, &Goal::data);
+  return found == goals.end() || choices.model == "custom" ? nullptr : &*found;
 }
 
-void write_length(Text& text, const RecipeWishes& wishes)
+void write_length(Text& text, const RecipeChoices& choices)
 {
-  if (wishes.data == "synthetic") {
+  if (choices.data == "synthetic") {
     text.line("steps: 50", 2);
     text.comment("Random images cannot be learned, so only the end is evaluated.", 2);
     text.line("eval_every_epochs: 0", 2);
     return;
   }
-  const auto* goal = goal_of(wishes);
+  const auto* goal = goal_of(choices);
   text.comment("Passes over the training set.", 2);
   text.line(fmt::format("epochs: {}", goal != nullptr ? goal->epochs : 3), 2);
   text.comment("dtctl results shows the time until the accuracy on the test set first reaches this value.", 2);
   text.line(goal != nullptr ? fmt::format("target_accuracy: {}", goal->accuracy) : "# target_accuracy: 0.9", 2);
 }
 
-void write_train(Text& text, const RecipeWishes& wishes)
+void write_train(Text& text, const RecipeChoices& choices)
 {
   text.gap();
   text.comment("How long to train, and with how many samples per step.");
   text.line("train:");
-  write_batch(text, wishes);
-  write_length(text, wishes);
+  write_batch(text, choices);
+  write_length(text, choices);
   text.comment("First steps, which train but are left out of the throughput.", 2);
   text.line("warmup_steps: 5", 2);
 }
@@ -210,24 +211,24 @@ Advice advice_for(const std::string& strategy)
 }
 
 // The values of a key for the strategies of the recipe.
-std::vector<std::string> values_of(const RecipeWishes& wishes, std::string_view Advice::*member)
+std::vector<std::string> values_of(const RecipeChoices& choices, std::string_view Advice::*member)
 {
   std::vector<std::string> values;
-  for (const auto& strategy : wishes.strategies) values.emplace_back(advice_for(strategy).*member);
+  for (const auto& strategy : choices.strategies) values.emplace_back(advice_for(strategy).*member);
   return values;
 }
 
 // Whether the strategies need different values, so that the sweep gives them.
-bool differs(const RecipeWishes& wishes, std::string_view Advice::*member)
+bool differs(const RecipeChoices& choices, std::string_view Advice::*member)
 {
-  const auto values = values_of(wishes, member);
+  const auto values = values_of(choices, member);
   return std::ranges::find_if(values, [&](const auto& value) { return value != values.front(); }) != values.end();
 }
 
-void write_optimizer(Text& text, const RecipeWishes& wishes)
+void write_optimizer(Text& text, const RecipeChoices& choices)
 {
-  const bool has_name = !differs(wishes, &Advice::optimizer), has_rate = !differs(wishes, &Advice::learning_rate);
-  const auto advice = advice_for(wishes.strategies.front());
+  const bool has_name = !differs(choices, &Advice::optimizer), has_rate = !differs(choices, &Advice::learning_rate);
+  const auto advice = advice_for(choices.strategies.front());
   text.gap();
   if (has_name && has_rate)
     text.comment("The update rule. The learning rate is the first value to try others of: add for example "
@@ -248,12 +249,13 @@ void write_optimizer(Text& text, const RecipeWishes& wishes)
 bool is_only_suggested(std::string_view path) { return path == "sync.alpha" || path == "sync.rho" || path == "sync.progress"; }
 
 // The value for a key that all strategies of the recipe read.
-std::string value_for(const Key& key, const RecipeWishes& wishes)
+std::string value_for(const Key& key, const RecipeChoices& choices)
 {
-  const auto has_easgd = std::find(wishes.strategies.begin(), wishes.strategies.end(), "sync-easgd") != wishes.strategies.end();
+  const auto has_easgd =
+      std::find(choices.strategies.begin(), choices.strategies.end(), "sync-easgd") != choices.strategies.end();
   // sync-easgd exchanges while it computes, which the default mpi cannot do without a core to spare.
   if (key.path == "sync.allreduce" && has_easgd) return "hierarchical";
-  if (key.path == "sync.period") return std::string(advice_for(wishes.strategies.front()).period);
+  if (key.path == "sync.period") return std::string(advice_for(choices.strategies.front()).period);
   return to_text(default_of(key));
 }
 
@@ -273,92 +275,92 @@ std::vector<std::string> readers_among(const std::vector<std::string>& strategie
 }
 
 // A key of `sync` that only some strategies read: as a line if all strategies of the recipe read it, else as a comment.
-void write_sync_key(Text& text, const Key& key, const RecipeWishes& wishes)
+void write_sync_key(Text& text, const Key& key, const RecipeChoices& choices)
 {
-  const auto readers = readers_among(wishes.strategies, key.path);
+  const auto readers = readers_among(choices.strategies, key.path);
   if (readers.empty() || readers_of(key.path).empty()) return;
   const auto name = std::string(key.path.substr(std::string_view("sync.").size()));
-  const bool read_by_all = readers.size() == wishes.strategies.size();
-  if (key.path == "sync.period" && differs(wishes, &Advice::period)) return; // in the sweep
+  const bool read_by_all = readers.size() == choices.strategies.size();
+  if (key.path == "sync.period" && differs(choices, &Advice::period)) return; // in the sweep
   text.comment(std::string(key.help) + (read_by_all ? "" : " Only for " + listed(readers) + "."), 2);
   if (read_by_all && !is_only_suggested(key.path))
-    text.line(name + ": " + value_for(key, wishes), 2);
+    text.line(name + ": " + value_for(key, choices), 2);
   else
     text.line("# " + name + ": " + suggested_value(key), 2);
 }
 
-void write_sync(Text& text, const RecipeWishes& wishes)
+void write_sync(Text& text, const RecipeChoices& choices)
 {
   text.gap();
-  const bool is_one = wishes.strategies.size() == 1;
-  text.comment(is_one
-                   ? "How the ranks keep in step. dtctl strategies lists all strategies; --over sync.strategy=A,B compares some."
-                   : "How the ranks keep in step. The sweep below names the strategies.");
+  const bool is_one = choices.strategies.size() == 1;
+  text.comment(
+      is_one ? "How the ranks keep in step. dtctl recipe strategies lists all strategies; --over sync.strategy=A,B compares some."
+             : "How the ranks keep in step. The sweep below names the strategies.");
   text.line("sync:");
   if (is_one) {
-    text.comment(strategy_row(wishes.strategies.front()).name.help, 2);
-    text.line("strategy: " + wishes.strategies.front(), 2);
+    text.comment(strategy_row(choices.strategies.front()).name.help, 2);
+    text.line("strategy: " + choices.strategies.front(), 2);
   } else {
     text.comment(find_key("sync.evaluate")->help, 2);
     text.line("evaluate: " + to_text(default_of(*find_key("sync.evaluate"))), 2);
   }
   for (const auto& key : spec_keys())
-    if (key.path.starts_with("sync.")) write_sync_key(text, key, wishes);
+    if (key.path.starts_with("sync.")) write_sync_key(text, key, choices);
 }
 
-void write_size_of_run(Text& text, const RecipeWishes& wishes)
+void write_size_of_run(Text& text, const RecipeChoices& choices)
 {
-  if (wishes.unit == SizeUnit::nodes && !wishes.profile_sets_ranks)
-    text.line(fmt::format("ranks_per_node: {}", wishes.ranks_per_node), 2);
-  if (wishes.unit == SizeUnit::nodes && !wishes.study) text.line(fmt::format("nodes: {}", wishes.sizes.front()), 2);
-  if (wishes.unit == SizeUnit::ranks && !wishes.study) text.line(fmt::format("ranks_per_node: {}", wishes.sizes.front()), 2);
-  if (!wishes.oversubscribe) return;
+  if (choices.unit == SizeUnit::nodes && !choices.profile_sets_ranks)
+    text.line(fmt::format("ranks_per_node: {}", choices.ranks_per_node), 2);
+  if (choices.unit == SizeUnit::nodes && !choices.study) text.line(fmt::format("nodes: {}", choices.sizes.front()), 2);
+  if (choices.unit == SizeUnit::ranks && !choices.study) text.line(fmt::format("ranks_per_node: {}", choices.sizes.front()), 2);
+  if (!choices.oversubscribe) return;
   text.comment("This machine has fewer cores than the largest size has ranks. They share cores, so the throughput of that size "
                "says little; on a machine with more cores remove this line.",
                2);
   text.line("oversubscribe: true", 2);
 }
 
-void write_threads(Text& text, const RecipeWishes& wishes)
+void write_threads(Text& text, const RecipeChoices& choices)
 {
-  if (wishes.study == StudyMode::partition) {
+  if (choices.study == StudyMode::partition) {
     std::int64_t cores = 1;
-    for (const auto parts : wishes.sizes) cores = std::lcm(cores, parts);
+    for (const auto parts : choices.sizes) cores = std::lcm(cores, parts);
     text.comment("The cores of the node that the study divides. It must be a multiple of every number of parts.", 2);
     text.line(fmt::format("threads_per_rank: {}", cores), 2);
-  } else if (wishes.profile.empty()) {
+  } else if (choices.profile.empty()) {
     text.comment("Each thread of a rank takes one core.", 2);
     text.line("threads_per_rank: 1", 2);
   }
 }
 
-void write_slurm(Text& text, const RecipeWishes& wishes)
+void write_slurm(Text& text, const RecipeChoices& choices)
 {
-  if (!wishes.on_slurm) {
-    if (wishes.profile.empty()) text.line("scheduler: local", 2); // a profile named `default` may say something else
+  if (!choices.on_slurm) {
+    if (choices.profile.empty()) text.line("scheduler: local", 2); // a profile named `default` may say something else
     return;
   }
   text.line("scheduler: slurm", 2);
-  if (wishes.partition.empty())
+  if (choices.partition.empty())
     text.line("# partition: NAME", 2);
   else
-    text.line("partition: " + yaml_scalar(wishes.partition), 2);
+    text.line("partition: " + yaml_scalar(choices.partition), 2);
   text.comment("Environment modules that provide MPI on the nodes:", 2);
   text.line("# modules: [openmpi]", 2);
 }
 
-void write_resources(Text& text, const RecipeWishes& wishes)
+void write_resources(Text& text, const RecipeChoices& choices)
 {
   text.gap();
   text.comment("What each job gets. A job that takes longer than its time limit is ended.");
-  if (wishes.profile_sets_ranks)
-    text.comment(fmt::format("The profile gives ranks_per_node, which is {}; a value here is stronger.", wishes.ranks_per_node));
-  if (wishes.profile_sets_time) text.comment("The profile gives time_limit; a value here is stronger.");
+  if (choices.profile_sets_ranks)
+    text.comment(fmt::format("The profile gives ranks_per_node, which is {}; a value here is stronger.", choices.ranks_per_node));
+  if (choices.profile_sets_time) text.comment("The profile gives time_limit; a value here is stronger.");
   text.line("resources:");
-  write_size_of_run(text, wishes);
-  write_threads(text, wishes);
-  if (!wishes.profile_sets_time) text.line("time_limit: 1h", 2);
-  write_slurm(text, wishes);
+  write_size_of_run(text, choices);
+  write_threads(text, choices);
+  if (!choices.profile_sets_time) text.line("time_limit: 1h", 2);
+  write_slurm(text, choices);
 }
 
 std::string meaning_of(StudyMode mode)
@@ -389,35 +391,35 @@ std::string meaning_of(SizeUnit unit)
 
 std::string key_of(SizeUnit unit) { return unit == SizeUnit::nodes ? "nodes" : unit == SizeUnit::parts ? "parts" : "ranks"; }
 
-void write_study(Text& text, const RecipeWishes& wishes)
+void write_study(Text& text, const RecipeChoices& choices)
 {
   text.gap();
-  if (!wishes.study && wishes.repeats == 1) {
+  if (!choices.study && choices.repeats == 1) {
     text.comment("To measure how the training scales, and how far runs differ, remove # here (and a fixed size above):");
     text.line("# study: { mode: strong, ranks: [1, 2], repeats: 3 }");
     return;
   }
-  if (wishes.study) text.comment(fmt::format("{}: {}", kind_words(wishes), meaning_of(*wishes.study)));
+  if (choices.study) text.comment(fmt::format("{}: {}", kind_words(choices), meaning_of(*choices.study)));
   text.line("study:");
-  if (wishes.study) {
-    text.line("mode: " + std::string(name_of(*wishes.study)), 2);
-    text.comment(meaning_of(wishes.unit), 2);
-    text.line(key_of(wishes.unit) + ": " + size_list(wishes), 2);
+  if (choices.study) {
+    text.line("mode: " + std::string(name_of(*choices.study)), 2);
+    text.comment(meaning_of(choices.unit), 2);
+    text.line(key_of(choices.unit) + ": " + size_list(choices), 2);
   }
   text.comment("Runs per point. With fewer than 3 there are no confidence intervals.", 2);
-  text.line(fmt::format("repeats: {}", wishes.repeats), 2);
-  if (wishes.strategies.size() < 2) return;
+  text.line(fmt::format("repeats: {}", choices.repeats), 2);
+  if (choices.strategies.size() < 2) return;
   text.comment("Each repeat draws other first weights and another order of the samples, so that a lucky seed decides nothing.",
                2);
   text.line("vary_seed: true", 2);
 }
 
-void write_sweep(Text& text, const RecipeWishes& wishes)
+void write_sweep(Text& text, const RecipeChoices& choices)
 {
-  if (wishes.strategies.size() < 2) return;
+  if (choices.strategies.size() < 2) return;
   const std::array swept{std::pair("optimizer.name", &Advice::optimizer),
                          std::pair("optimizer.learning_rate", &Advice::learning_rate), std::pair("sync.period", &Advice::period)};
-  const bool is_matrix = std::ranges::none_of(swept, [&](const auto& key) { return differs(wishes, key.second); });
+  const bool is_matrix = std::ranges::none_of(swept, [&](const auto& key) { return differs(choices, key.second); });
   text.gap();
   text.line("sweep:");
   text.comment(is_matrix ? "Every combination of these values is run."
@@ -425,34 +427,34 @@ void write_sweep(Text& text, const RecipeWishes& wishes)
                            "lenet-STRATEGY: tune the learning rate of each strategy for your network.",
                2);
   text.line(is_matrix ? "matrix:" : "zip:", 2);
-  text.line(fmt::format("sync.strategy: [{}]", fmt::join(wishes.strategies, ", ")), 4);
+  text.line(fmt::format("sync.strategy: [{}]", fmt::join(choices.strategies, ", ")), 4);
   for (const auto& [path, member] : swept)
-    if (differs(wishes, member)) text.line(fmt::format("{}: [{}]", path, fmt::join(values_of(wishes, member), ", ")), 4);
-  if (differs(wishes, &Advice::period))
+    if (differs(choices, member)) text.line(fmt::format("{}: [{}]", path, fmt::join(values_of(choices, member), ", ")), 4);
+  if (differs(choices, &Advice::period))
     text.comment("sync.period: steps between two exchanges of weights; a strategy that exchanges in every step does not read it.",
                  4);
 }
 
 } // namespace
 
-std::string verb_for(const RecipeWishes& wishes) { return wishes.is_single() ? "submit" : "sweep"; }
+std::string verb_for(const RecipeChoices& choices) { return choices.is_single() ? "submit" : "sweep"; }
 
-std::string recipe_text(const RecipeWishes& wishes)
+std::string recipe_text(const RecipeChoices& choices)
 {
   Text text;
-  write_head(text, wishes);
-  if (wishes.is_program()) {
-    write_program(text, wishes);
+  write_head(text, choices);
+  if (choices.is_program()) {
+    write_program(text, choices);
   } else {
-    write_model(text, wishes);
-    write_data(text, wishes);
-    write_train(text, wishes);
-    write_optimizer(text, wishes);
-    write_sync(text, wishes);
+    write_model(text, choices);
+    write_data(text, choices);
+    write_train(text, choices);
+    write_optimizer(text, choices);
+    write_sync(text, choices);
   }
-  write_resources(text, wishes);
-  write_study(text, wishes);
-  write_sweep(text, wishes);
+  write_resources(text, choices);
+  write_study(text, choices);
+  write_sweep(text, choices);
   return text.take();
 }
 

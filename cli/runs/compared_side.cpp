@@ -1,5 +1,6 @@
 #include "cli/runs/compared_side.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/spec/run_key.hpp"
@@ -105,7 +106,7 @@ store::Measured measured_of(const ExportedRow& row)
 
 std::string title_of(const Selection& selection, const Selector& selector)
 {
-  const auto runs = fmt::format("{} {}", selection.runs.size(), selection.runs.size() == 1 ? "run" : "runs");
+  const auto runs = counted(selection.runs.size(), "run");
   if (selection.study && selection.whole_study)
     return fmt::format("{} ({}), {}", selection.study->name, short_key(selection.study->id), runs);
   return fmt::format("{}{}, {}", selector.what, selector.where.empty() ? "" : " where " + selector.where, runs);
@@ -136,9 +137,7 @@ ComparedSide read_reference(const std::filesystem::path& file, const std::string
   if (document.is_discarded() || runs == document.end() || !runs->is_array())
     refuse(shown + " is not a file of dtctl export in JSON");
   if (runs->empty()) refuse(shown + " holds no run");
-  ComparedSide side{.title = fmt::format("{}, {} {}", file.string(), runs->size(), runs->size() == 1 ? "run" : "runs"),
-                    .runs = {},
-                    .measured = {}};
+  ComparedSide side{.title = fmt::format("{}, {}", file.string(), counted(runs->size(), "run")), .runs = {}, .measured = {}};
   for (std::size_t i = 0; i < runs->size(); ++i) {
     const ExportedRow row((*runs)[i], fmt::format("{}: row {} of \"runs\"", shown, i + 1));
     side.runs.push_back(run_of(row, column));

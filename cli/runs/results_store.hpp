@@ -1,7 +1,7 @@
 // The results database. It is updated from the run folders before it is read.
 #pragma once
 
-#include "cli/context.hpp"
+#include "cli/command/context.hpp"
 #include "jobs/follow/reconcile.hpp"
 #include "store/ingest/ingest.hpp"
 #include "store/query/queries.hpp"

@@ -48,8 +48,8 @@ Error nothing_there(ResultsStore& results, const std::string& what)
     if (std::find(names.begin(), names.end(), study.name) == names.end()) names.push_back(study.name);
   const auto near = nearest(what, names);
   return Error(ErrorKind::usage,
-               fmt::format("there is no study or run \"{}\"{}; see: dtctl list (give at least {} digits of an id or key)",
-                           printable(what), near ? ", did you mean " + *near + "?" : "", shortest_prefix));
+               fmt::format("there is no study or run `{}`{}ee: dtctl status --all (give at least {} digits of an id or key)",
+                           printable(what), near ? "; did you mean `" + *near + "`? S" : "; s", shortest_prefix));
 }
 
 // The studies with this name, newest first, or the one with this id prefix. "last" names the newest of all, and so its name.
@@ -89,7 +89,7 @@ void tell_choice(ResultsStore& results, const std::vector<store::StudyRow>& stud
   results.tell_once(fmt::format("{} studies have the name {}; this is {}, {}. For another give its id: {}{}", studies.size(),
                                 printable(studies[taken].name), shown(studies[taken]),
                                 taken == 0 ? "the newest" : "the newest that has this point", join(others, ", "),
-                                more > 0 ? fmt::format(" and {} more (dtctl list)", more) : ""));
+                                more > 0 ? fmt::format(" and {} more (dtctl status --all)", more) : ""));
 }
 
 // Several studies may have a run of one name: keeps those of the study that was submitted last, and tells the user.

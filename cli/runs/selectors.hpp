@@ -1,7 +1,7 @@
 // Selectors: the way to name runs on the command line.
 #pragma once
 
-#include "cli/verb.hpp"
+#include "cli/command/verb.hpp"
 
 #include "cli/runs/results_store.hpp"
 #include "store/analysis/verdict/compared_points.hpp"

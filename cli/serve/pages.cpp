@@ -1,12 +1,12 @@
 #include "cli/serve/pages.hpp"
 
-#include "cli/output/run_tables.hpp"
-#include "cli/output/study_table.hpp"
+#include "cli/comparison/comparison.hpp"
+#include "cli/output/output.hpp"
 #include "cli/report/html/markup.hpp"
 #include "cli/report/html/study_page.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
-#include "cli/serve/page_output.hpp"
-#include "cli/verbs/compare.hpp"
+#include "cli/runs/study_table.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/spec/run_key.hpp"
@@ -22,6 +22,34 @@
 
 namespace dt::cli {
 namespace {
+
+// The output of a verb as sections of a page, which must outlive this object.
+class PageOutput : public Output {
+ public:
+  explicit PageOutput(Page& page) : page_(page) {}
+  void heading(std::string_view title) override { page_.section("part-" + std::to_string(++headings_), title); }
+  void field(const std::string&, const std::string& label, const Cell& cell) override
+  {
+    if (label.empty() || cell.text.empty()) return;
+    page_.paragraph(label + ": " + cell.text, cell.style == Style::warning || cell.style == Style::bad ? "doubt" : "");
+  }
+  void table(const Table& table) override
+  {
+    page_.table(without_empty_columns(table), table.name + "-" + std::to_string(++tables_));
+  }
+  void block(const std::string&, std::string_view text) override
+  {
+    if (!text.empty()) page_.preformatted(text);
+  }
+  void drawing(std::string_view text) override { block("", text); }
+  void data(const std::string&, Json) override {}
+  void finish(ExitCode) override {}
+  void fail(const Error& error, ExitCode) override { page_.paragraph(error.what(), "doubt"); }
+
+ private:
+  Page& page_;
+  int tables_ = 0, headings_ = 0;
+};
 
 constexpr std::int64_t usual_studies = 50, most_studies = 10'000;
 

@@ -1,8 +1,8 @@
 // The page about one run.
-#include "cli/output/run_tables.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/chart.hpp"
 #include "cli/report/html/heat_map.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/serve/pages.hpp"
 #include "core/file.hpp"

@@ -1,7 +1,7 @@
 #include "cli/serve/site.hpp"
 
+#include "cli/follow/follow.hpp"
 #include "cli/report/html/assets.hpp"
-#include "cli/runs/follow.hpp"
 #include "cli/serve/pages.hpp"
 #include "core/error.hpp"
 

@@ -1,7 +1,8 @@
 // dtctl cancel: ends live runs.
-#include "cli/output/run_tables.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
@@ -42,7 +43,7 @@ void require_choice(ResultsStore& results, const Selector& selector)
       ErrorKind::usage,
       fmt::format("cancel needs to know which runs: last is {}, of which {} not ended; all is every run; or name a study or a "
                   "key, such as: dtctl cancel last",
-                  printable(selection.study->name), live == 1 ? "1 run has" : fmt::format("{} runs have", live)));
+                  printable(selection.study->name), counted(live, "run has", "runs have")));
 }
 
 ExitCode cancel(Context& context, const Selector& selector)

@@ -1,7 +1,8 @@
 // dtctl completion, and the hidden verbs __complete (called by the shells) and man (called by the build).
 #include "cli/data/data_sets.hpp"
 #include "cli/help/completion.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/help/help.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/spec_schema.hpp"
@@ -56,9 +57,11 @@ std::vector<Candidate> named(std::span<const Name> names)
   return candidates;
 }
 
-std::vector<Candidate> values_of(Context& context, const std::string& kind)
+std::vector<Candidate> values_of(Context& context, const CLI::App& root, const std::string& kind)
 {
   std::vector<Candidate> candidates;
+  if (kind == "VERB")
+    for (const auto* verb : visible_verbs(root)) candidates.push_back({verb->get_name(), verb->get_description()});
   if (kind == "SELECTOR") return selectors(context.home());
   if (kind == "STUDY") return studies(context.home());
   if (kind.starts_with("KEY=")) return keys();
@@ -81,7 +84,7 @@ ExitCode print_candidates(Context& context, const CLI::App& root, const std::vec
 {
   Completion completion;
   try {
-    completion = complete(root, words, [&](const std::string& kind) { return values_of(context, kind); });
+    completion = complete(root, words, [&](const std::string& kind) { return values_of(context, root, kind); });
   } catch (const Error&) { // an error message in the middle of a command line would only disturb
   }
   std::string text;
@@ -96,8 +99,8 @@ ExitCode print_candidates(Context& context, const CLI::App& root, const std::vec
 void add_completion(Commands& commands)
 {
   auto shell = std::make_shared<std::string>();
-  auto& verb = commands.add({"completion", setup_verbs, "Completions for a shell: verbs, options, recipes, studies, runs.",
-                             "Installed by the package. By hand:\n"
+  auto& verb = commands.add({"completion", keep_verbs, "Completions for a shell: verbs, options, recipes, studies, runs.",
+                             "Installed by the package. Examples, by hand:\n"
                              "  source <(dtctl completion bash)\n"
                              "  dtctl completion zsh > \"${fpath[1]}/_dtctl\"\n"
                              "  dtctl completion fish > ~/.config/fish/completions/dtctl.fish"},

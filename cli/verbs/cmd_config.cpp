@@ -1,5 +1,5 @@
 // dtctl config show|paths: the configuration in use, and the files it comes from.
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 
 #include <array>
@@ -81,9 +81,13 @@ ExitCode paths(Context& context)
 
 void add_config(Commands& commands)
 {
-  auto& family = commands.add_family({"config", setup_verbs, "Machine profiles and paths.", ""});
-  commands.add_under(family, {"show", "Verbs", "Machine profiles and the environment variables in force.", ""}, show);
-  commands.add_under(family, {"paths", "Verbs", "Where state, configuration, recipes and programs are.", ""}, paths);
+  auto& family = commands.add_family({"config", keep_verbs, "Machine profiles and paths.", "Example:\n  dtctl config paths"});
+  commands.add_under(
+      family, {"show", family_verbs, "Machine profiles and the environment variables in force.", "Example:\n  dtctl config show"},
+      show);
+  commands.add_under(
+      family, {"paths", family_verbs, "Where state, configuration, recipes and programs are.", "Example:\n  dtctl config paths"},
+      paths);
 }
 
 } // namespace dt::cli

@@ -62,12 +62,15 @@ ExitCode check(Context& context)
 
 void add_db(Commands& commands)
 {
-  auto& family = commands.add_family({"db", setup_verbs, "The results database: migrate, rebuild, check.",
-                                      "Everything in the database comes from the run folders, so it can always be rebuilt."});
-  commands.add_under(family, {"migrate", "Verbs", "Bring the database to this version's schema.", ""}, migrate);
-  commands.add_under(family, {"rebuild", "Verbs", "Rebuild the database from the run folders.", ""},
+  auto& family = commands.add_family({"db", keep_verbs, "The results database: migrate, rebuild, check.",
+                                      "Everything in the database comes from the run folders, so it can always be rebuilt.\n\n"
+                                      "Example:\n  dtctl db check"});
+  commands.add_under(
+      family, {"migrate", family_verbs, "Bring the database to this version's schema.", "Example:\n  dtctl db migrate"}, migrate);
+  commands.add_under(family,
+                     {"rebuild", family_verbs, "Rebuild the database from the run folders.", "Example:\n  dtctl db rebuild"},
                      [](Context& context) { return rebuild(context, context.locked_home()); });
-  commands.add_under(family, {"check", "Verbs", "Check the database's integrity.", ""}, check);
+  commands.add_under(family, {"check", family_verbs, "Check the database's integrity.", "Example:\n  dtctl db check"}, check);
 }
 
 } // namespace dt::cli

@@ -2,6 +2,7 @@
 #include "cli/checks/machine.hpp"
 #include "cli/checks/trial_job.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -41,8 +42,7 @@ ExitCode print_findings(Context& context, const std::vector<Finding>& findings)
   const auto warnings = count(Level::warn), failures = count(Level::fail);
   context.out.field("summary", "in all",
                     {{{"ok", count(Level::ok)}, {"warn", warnings}, {"fail", failures}},
-                     fmt::format("{} ok, {} {}, {} {}", count(Level::ok), warnings, warnings == 1 ? "warning" : "warnings",
-                                 failures, failures == 1 ? "failure" : "failures"),
+                     fmt::format("{} ok, {}, {}", count(Level::ok), counted(warnings, "warning"), counted(failures, "failure")),
                      failures > 0 ? Style::bad : Style::good});
   return failures > 0 ? ExitCode::environment : ExitCode::ok;
 }
@@ -62,7 +62,7 @@ ExitCode doctor(Context& context, const DoctorOptions& options)
 void add_doctor(Commands& commands)
 {
   auto options = std::make_shared<DoctorOptions>();
-  auto& verb = commands.add({"doctor", setup_verbs,
+  auto& verb = commands.add({"doctor", keep_verbs,
                              "Check this machine (engine, MPI, cores, memory, Slurm, file system) and advise what to do.",
                              "Starts two ranks with mpirun. Exit 74 if something must be repaired before runs can work.\n"
                              "With --launchers, a short job on the cluster starts ranks on several nodes with mpirun and with "

@@ -1,8 +1,8 @@
 // dtctl explain: why a run was executed, was skipped, waits or failed.
-#include "cli/output/answers/common_causes.hpp"
-#include "cli/output/run_tables.hpp"
-#include "cli/runs/attempt_story.hpp"
+#include "cli/answers/common_causes.hpp"
+#include "cli/runs/attempt_history.hpp"
 #include "cli/runs/checkpoints.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
@@ -167,7 +167,7 @@ std::vector<AttemptRecord> attempts_of(const Home& home, const RunView& run)
 {
   std::vector<AttemptRecord> attempts;
   const auto folder = home.run(run.row.key);
-  for (const int number : attempt_numbers(folder)) attempts.push_back(read_attempt(AttemptFolder(folder, number), story_files));
+  for (const int number : attempt_numbers(folder)) attempts.push_back(read_attempt(AttemptFolder(folder, number), history_files));
   return attempts;
 }
 
@@ -220,7 +220,7 @@ std::vector<std::string> stories_of(const std::vector<AttemptRecord>& attempts)
   std::vector<std::string> stories;
   for (const auto& attempt : attempts) {
     const bool is_plain = attempts.size() == 1 && !attempt.preemption && attempt.launches.size() < 2;
-    if (const auto story = is_plain ? "" : story_of(attempt); !story.empty())
+    if (const auto story = is_plain ? "" : history_of(attempt); !story.empty())
       stories.push_back(fmt::format("attempt {}: {}", attempt.number, story));
   }
   return stories;
@@ -380,7 +380,7 @@ void add_explain(Commands& commands)
 {
   auto selector = std::make_shared<Selector>();
   auto& verb = commands.add(
-      {"explain", run_verbs, "Explain why runs ran, were skipped, wait or failed, and what to do.",
+      {"explain", understand_verbs, "Explain why runs ran, were skipped, wait or failed, and what to do.",
        "A new run is compared with the most similar earlier run of its recipe.\n\nExample:\n  dtctl explain --failed"},
       [selector](Context& context) { return explain(context, *selector); });
   add_selector(verb, *selector);

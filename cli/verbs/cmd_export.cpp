@@ -81,23 +81,19 @@ ExitCode export_runs(Context& context, ExportOptions options)
 }
 
 constexpr const char* details =
-    "The formats:\n"
-    "  csv          one line for each run, for spreadsheets and data frames\n"
+    "Formats:\n"
+    "  csv          a line for each run, for spreadsheets and data frames; columns as in the view runs_flat\n"
     "  json         one document, also for dtctl compare --reference\n"
-    "  jsonl        one JSON object a line for each run, for tools that read line by line\n"
+    "  jsonl        a JSON object a line for each run, for tools that read line by line\n"
     "  tensorboard  the curves of each run as an event file in a sub-folder of --output\n"
-    "  prometheus   gauges of whole studies and their points in the file --output, whose name ends in .prom, for the textfile\n"
-    "               collector of node_exporter\n"
-    "  mlflow       parameters, curves and results of each run, sent to the MLflow tracking server at --to. An export that is\n"
-    "               repeated sends only what is new. Set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and\n"
-    "               MLFLOW_TRACKING_PASSWORD, if the server asks for credentials. Needs the program curl.\n"
-    "The columns of csv, json and jsonl are those of the view runs_flat: parameters, states, measurements, environment.\n\n"
+    "  prometheus   gauges of studies and points in a file FILE.prom, for the textfile collector of node_exporter\n"
+    "  mlflow       parameters, curves and results, sent to the server at --to by curl; credentials are taken from\n"
+    "               MLFLOW_TRACKING_TOKEN, or from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD\n"
+    "\n"
     "Examples:\n"
     "  dtctl export all --output runs.csv\n"
-    "  dtctl export scaling --output reference.json\n"
     "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
     "  dtctl export scaling --format tensorboard --output boards\n"
-    "  dtctl export all --output /var/lib/prometheus/node-exporter/dtctl.prom\n"
     "  dtctl export scaling --format mlflow --to http://127.0.0.1:5000";
 
 } // namespace
@@ -105,7 +101,7 @@ constexpr const char* details =
 void add_export(Commands& commands)
 {
   auto options = std::make_shared<ExportOptions>();
-  auto& verb = commands.add({"export", result_verbs, "Give the selected runs to other programs, in their formats.", details},
+  auto& verb = commands.add({"export", show_verbs, "Give the selected runs to other programs, in their formats.", details},
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")

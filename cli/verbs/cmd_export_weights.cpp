@@ -89,7 +89,7 @@ void add_export_weights(Commands& commands)
 {
   auto options = std::make_shared<WeightsOptions>();
   auto& verb = commands.add(
-      {"export-weights", result_verbs, "Export the weights of a run as a NumPy .npz file.",
+      {"export-weights", keep_verbs, "Export the weights of a run as a NumPy .npz file.",
        "The weights come from the last checkpoint of the run, or from a checkpoint file. If the strategy lets ranks\n"
        "differ, they are its centre or the mean of the workers. numpy.load and train.start_from read the file.\n\n"
        "Example:\n  dtctl export-weights 3f2a -o weights.npz"},

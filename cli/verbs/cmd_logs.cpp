@@ -1,6 +1,6 @@
 // dtctl logs: shows the output of a run.
+#include "cli/command/interrupt.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/runs/interrupt.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
@@ -126,7 +126,7 @@ ExitCode logs(Context& context, const LogsOptions& options)
 void add_logs(Commands& commands)
 {
   auto options = std::make_shared<LogsOptions>();
-  auto& verb = commands.add({"logs", run_verbs, "Print the output of a run: standard output, then standard error.",
+  auto& verb = commands.add({"logs", follow_verbs, "Print the output of a run: standard output, then standard error.",
                              "Of a study, prints the run that began last. Control characters are printed as \\x1b, so that the "
                              "program's output cannot\n"
                              "change the terminal; the files themselves are stdout and stderr in the attempt's "

@@ -1,6 +1,7 @@
-// dtctl models, dtctl strategies: the names that recipes can use.
+// dtctl recipe models, dtctl recipe strategies: the names that recipes can use.
 #include "cli/checks/engine_model.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
@@ -129,8 +130,7 @@ void show_memory(Context& context, const Json& memory)
 Json described(const ModelsOptions& options)
 {
   if (!contains(model_names(), options.model))
-    throw Error(ErrorKind::usage, fmt::format("there is no model \"{}\"{}", printable(options.model),
-                                              advice(options.model, strings_of(model_names()))));
+    throw Error(ErrorKind::usage, unknown_name("model", options.model, strings_of(model_names())));
   ModelQuestion question{.model = options.model, .batch = options.batch};
   if (!options.image.empty()) question.image = options.image;
   if (options.classes > 0) question.classes = options.classes;
@@ -183,13 +183,15 @@ ExitCode strategies(Context& context)
 
 } // namespace
 
-void add_models(Commands& commands)
+void add_recipe_models(Commands& commands, Verb& family)
 {
   auto options = std::make_shared<ModelsOptions>();
-  auto& verb = commands.add({"models", recipe_verbs, "List networks and data sets for recipes, or the layers of one network.",
-                             "With a name: every layer with its shapes, parameters and FLOPs.\n\n"
-                             "Example:\n  dtctl models resnet50 --batch 16\n  dtctl models --layers"},
-                            [options](Context& context) { return models(context, *options); });
+  auto& verb =
+      commands.add_under(family,
+                         {"models", family_verbs, "List networks and data sets for recipes, or the layers of one network.",
+                          "With a name: every layer with its shapes, parameters and FLOPs.\n\n"
+                          "Examples:\n  dtctl recipe models resnet50 --batch 16\n  dtctl recipe models --layers"},
+                         [options](Context& context) { return models(context, *options); });
   auto* name = verb.add_option("NAME", options->model, "a model")->type_name("MODEL");
   const auto of_model = [&](Option* option) { option->needs(name); };
   of_model(verb.add_option("--image", options->image, "shape of the images; default: that of the model")->type_name("CxHxW"));
@@ -202,11 +204,13 @@ void add_models(Commands& commands)
   verb.add_flag("--layers", options->layers, "list the layers for model.layers, with their attributes")->excludes(name);
 }
 
-void add_strategies(Commands& commands)
+void add_recipe_strategies(Commands& commands, Verb& family)
 {
-  commands.add(
-      {"strategies", recipe_verbs, "List synchronisation strategies, allreduces, optimizers and schedules for recipes.", ""},
-      strategies);
+  commands.add_under(family,
+                     {"strategies", family_verbs,
+                      "List synchronisation strategies, allreduces, optimizers and schedules for recipes.",
+                      "Example:\n  dtctl recipe strategies"},
+                     strategies);
 }
 
 } // namespace dt::cli

@@ -1,13 +1,14 @@
 // dtctl new: writes a commented recipe, from options or from the answers to a few questions.
 #include "cli/checks/engine_model.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/recipe_text/packed_choice.hpp"
 #include "cli/recipe_text/program_text.hpp"
 #include "cli/recipe_text/questions.hpp"
 #include "cli/recipe_text/recipe_text.hpp"
 #include "cli/recipe_text/yaml_scalar.hpp"
-#include "cli/runs/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
@@ -70,7 +71,7 @@ std::string objection_to_images(const std::string& model, const InputShape& shap
 
 std::string objection(const std::string& model, const std::string& data)
 {
-  if (fits_surely(model, data)) return "";
+  if (is_known_to_fit(model, data)) return "";
   DataSpec spec;
   spec.name = data;
   const auto shape = input_shape_of(spec);
@@ -100,17 +101,17 @@ std::vector<std::string> data_for(const std::string& model)
 }
 
 // One member per thing that an option or an answer decides. Each takes a text, and throws a usage error if it cannot be used.
-class Taker {
+class ChoiceReader {
  public:
-  Taker(Context& context, RecipeWishes& wishes)
-      : profiles_(recipes::list_profiles(load_options(context, {}))), packed_(packed_choices(context.home())), wishes_(wishes)
+  ChoiceReader(Context& context, RecipeChoices& choices)
+      : profiles_(recipes::list_profiles(load_options(context, {}))), packed_(packed_choices(context.home())), choices_(choices)
   {
   }
 
   void ranks_per_node(std::int64_t ranks)
   {
     ranks_given_ = ranks > 0;
-    wishes_.ranks_per_node = std::max<std::int64_t>(1, ranks);
+    choices_.ranks_per_node = std::max<std::int64_t>(1, ranks);
   }
 
   // path: of the program, from here. recipe: absolute path of the recipe.
@@ -124,9 +125,9 @@ class Taker {
           ErrorKind::usage,
           fmt::format("{} is not in the folder of the recipe or below it. Write the recipe beside the program: dtctl new {}",
                       path, shell_quote((fs::path(path).parent_path() / "study.yaml").string())));
-    wishes_.program = below.string();
-    wishes_.command = command_for(wishes_.program, ::access(path.c_str(), X_OK) == 0);
-    if (wishes_.command.empty())
+    choices_.program = below.string();
+    choices_.command = command_for(choices_.program, ::access(path.c_str(), X_OK) == 0);
+    if (choices_.command.empty())
       throw Error(ErrorKind::usage,
                   fmt::format("{0} is not executable, and its extension names no interpreter (.py, .sh, .jl, .R). "
                               "Compile it, make it executable with chmod +x {0}, or give a script that starts it",
@@ -139,9 +140,9 @@ class Taker {
     std::vector<std::string> words;
     for (const auto& word : split(text, ' '))
       if (!trim(word).empty()) words.emplace_back(trim(word));
-    if (std::ranges::find(words, wishes_.program) == words.end() || !is_plain_line(text))
-      throw Error(ErrorKind::usage, "the command must name " + wishes_.program);
-    wishes_.command = words;
+    if (std::ranges::find(words, choices_.program) == words.end() || !is_plain_line(text))
+      throw Error(ErrorKind::usage, "the command must name " + choices_.program);
+    choices_.command = words;
   }
 
   // The names of data sets that an answer may give.
@@ -155,16 +156,16 @@ class Taker {
   // A model that suits the data set, if that is known already.
   std::string usual_model() const
   {
-    const auto* set = packed_set(wishes_.set);
-    return set != nullptr ? default_model(*set) : default_model(wishes_.data);
+    const auto* set = packed_set(choices_.set);
+    return set != nullptr ? default_model(*set) : default_model(choices_.data);
   }
 
   void model(const std::string& text)
   {
     const auto model = known("model", text, model_names());
-    require_fit(model, wishes_.data);
-    if (const auto* set = packed_set(wishes_.set)) wishes_.image_size = image_size_for(model, *set, objection_to_images);
-    wishes_.model = model;
+    require_fit(model, choices_.data);
+    if (const auto* set = packed_set(choices_.set)) choices_.image_size = image_size_for(model, *set, objection_to_images);
+    choices_.model = model;
   }
 
   void data(const std::string& text)
@@ -172,44 +173,43 @@ class Taker {
     if (const auto* set = packed_set(text)) return packed(*set);
     if (text == "packed")
       throw Error(ErrorKind::usage, "`packed` is a kind of data set; give the name of one: " + packed_names());
-    if (!contains(data_names(), text))
-      throw Error(ErrorKind::usage, fmt::format("there is no data set \"{}\"{}", printable(text), advice(text, sets())));
-    require_fit(wishes_.model, text);
-    wishes_.data = text;
+    if (!contains(data_names(), text)) throw Error(ErrorKind::usage, unknown_name("data set", text, sets()));
+    require_fit(choices_.model, text);
+    choices_.data = text;
   }
 
-  void strategies(const std::string& text) { wishes_.strategies = parse_strategies(text); }
-  void study(const std::string& text) { wishes_.study = parse_study(text); }
+  void strategies(const std::string& text) { choices_.strategies = parse_strategies(text); }
+  void study(const std::string& text) { choices_.study = parse_study(text); }
 
   void sizes(SizeUnit unit, const std::string& text)
   {
-    auto wished = wishes_;
-    wished.unit = unit;
-    wished.sizes = parse_sizes(text);
-    check_wishes(wished);
-    wishes_ = std::move(wished);
+    auto chosen = choices_;
+    chosen.unit = unit;
+    chosen.sizes = parse_sizes(text);
+    check_choices(chosen);
+    choices_ = std::move(chosen);
   }
 
   void profile(const std::string& text)
   {
     const auto found = std::ranges::find(profiles_, text, &recipes::Profile::name);
     if (found == profiles_.end())
-      throw Error(ErrorKind::usage, fmt::format("there is no machine profile \"{}\"{}", printable(text),
-                                                profiles_.empty() ? "; dtctl config paths says where profiles are defined"
-                                                                  : advice(text, names_of(profiles_))));
-    wishes_.profile = text;
-    wishes_.unit = SizeUnit::nodes;
-    wishes_.profile_sets_time = !value_in(*found, "resources.time_limit").empty();
+      throw Error(ErrorKind::usage, profiles_.empty() ? "there is no profile `" + printable(text) +
+                                                            "`; dtctl config paths says where profiles are defined"
+                                                      : unknown_name("profile", text, names_of(profiles_)));
+    choices_.profile = text;
+    choices_.unit = SizeUnit::nodes;
+    choices_.profile_sets_time = !value_in(*found, "resources.time_limit").empty();
     const auto ranks = value_in(*found, "resources.ranks_per_node");
-    wishes_.profile_sets_ranks = !ranks.empty() && !ranks_given_;
-    if (wishes_.profile_sets_ranks) wishes_.ranks_per_node = parse_sizes(ranks).front();
+    choices_.profile_sets_ranks = !ranks.empty() && !ranks_given_;
+    if (choices_.profile_sets_ranks) choices_.ranks_per_node = parse_sizes(ranks).front();
   }
 
   void partition(const std::string& text)
   {
     if (text.empty() || !is_plain_line(text))
       throw Error(ErrorKind::usage, fmt::format("\"{}\" is not the name of a partition", printable(text)));
-    wishes_.partition = text;
+    choices_.partition = text;
     on_slurm();
   }
 
@@ -220,7 +220,7 @@ class Taker {
           ErrorKind::usage,
           fmt::format("\"{}\" cannot be the name of a recipe: it must be one line without control characters; give --name",
                       printable(text)));
-    wishes_.name = text;
+    choices_.name = text;
   }
 
   std::vector<std::string> machines() const
@@ -236,7 +236,7 @@ class Taker {
   {
     const auto names = machines();
     if (std::find(names.begin(), names.end(), text) == names.end())
-      throw Error(ErrorKind::usage, fmt::format("there is no machine \"{}\"{}", printable(text), advice(text, names)));
+      throw Error(ErrorKind::usage, unknown_name("machine", text, names));
     if (std::ranges::find(profiles_, text, &recipes::Profile::name) != profiles_.end()) return profile(text);
     if (text == slurm) on_slurm();
   }
@@ -244,9 +244,7 @@ class Taker {
  private:
   static std::string known(const std::string& what, const std::string& text, std::span<const Name> names)
   {
-    if (!contains(names, text))
-      throw Error(ErrorKind::usage,
-                  fmt::format("there is no {} \"{}\"{}", what, printable(text), advice(text, strings_of(names))));
+    if (!contains(names, text)) throw Error(ErrorKind::usage, unknown_name(what, text, strings_of(names)));
     return text;
   }
 
@@ -265,10 +263,10 @@ class Taker {
 
   void packed(const PackedChoice& set)
   {
-    if (!wishes_.model.empty()) wishes_.image_size = image_size_for(wishes_.model, set, objection_to_images);
-    wishes_.data = "packed";
-    wishes_.set = set.name;
-    wishes_.samples = set.train_samples;
+    if (!choices_.model.empty()) choices_.image_size = image_size_for(choices_.model, set, objection_to_images);
+    choices_.data = "packed";
+    choices_.set = set.name;
+    choices_.samples = set.train_samples;
   }
 
   // Either may still be empty.
@@ -283,13 +281,13 @@ class Taker {
 
   void on_slurm()
   {
-    wishes_.on_slurm = true;
-    wishes_.unit = SizeUnit::nodes;
+    choices_.on_slurm = true;
+    choices_.unit = SizeUnit::nodes;
   }
 
   Profiles profiles_;
   std::vector<PackedChoice> packed_;
-  RecipeWishes& wishes_;
+  RecipeChoices& choices_;
   bool ranks_given_ = false;
 };
 
@@ -305,26 +303,28 @@ template<class Take> void take_option(const std::string& option, const std::stri
   }
 }
 
-// Fills the wishes from the options, and all that is missing from answers or defaults.
-class Wishing {
+// Fills the choices from the options, and all that is missing from answers or defaults.
+class RecipeQuestions {
  public:
-  Wishing(Context& context, const NewOptions& options) : context_(context), options_(options), taker_(context, wishes_) {}
+  RecipeQuestions(Context& context, const NewOptions& options) : context_(context), options_(options), reader_(context, choices_)
+  {
+  }
 
-  RecipeWishes complete()
+  RecipeChoices complete()
   {
     take_options();
     const bool asks = !options_.defaults && !context_.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-    if (wishes_.is_program())
+    if (choices_.is_program())
       fill_program(asks);
     else
       fill_training(asks);
     fill("machine", options_.profile + options_.partition, asks,
-         {"machine", taker_.machines(), this_machine, [&](auto& answer) { taker_.machine(answer); }});
+         {"machine", reader_.machines(), this_machine, [&](auto& answer) { reader_.machine(answer); }});
     fill_sizes(asks);
-    if (!wishes_.is_program()) choose_batch(wishes_);
-    check_wishes(wishes_);
+    if (!choices_.is_program()) choose_batch(choices_);
+    check_choices(choices_);
     remember_unasked();
-    return wishes_;
+    return choices_;
   }
 
   // "model lenet", "data set digits", …: what was neither given nor answered.
@@ -333,38 +333,38 @@ class Wishing {
  private:
   void fill_program(bool asks)
   {
-    const auto command = join(wishes_.command, " ");
-    fill("command", "", asks, {"command", {}, command, [&](auto& answer) { taker_.command(answer); }});
+    const auto command = join(choices_.command, " ");
+    fill("command", "", asks, {"command", {}, command, [&](auto& answer) { reader_.command(answer); }});
   }
 
   void fill_training(bool asks)
   {
     fill("model", options_.model, asks,
-         {"model", strings_of(model_names()), taker_.usual_model(), [&](auto& a) { taker_.model(a); }});
+         {"model", strings_of(model_names()), reader_.usual_model(), [&](auto& a) { reader_.model(a); }});
     fill("data set", options_.data, asks,
-         {"data set", taker_.sets(), default_data(wishes_.model), [&](auto& a) { taker_.data(a); }});
+         {"data set", reader_.sets(), default_data(choices_.model), [&](auto& a) { reader_.data(a); }});
     fill("strategy", options_.strategies, asks,
          {"strategies, with commas between them", strings_of(strategy_names()), "sync-sgd",
-          [&](auto& a) { taker_.strategies(a); }});
+          [&](auto& a) { reader_.strategies(a); }});
   }
 
   void take_options()
   {
-    wishes_.file = options_.to_stdout() ? "" : options_.file;
-    taker_.ranks_per_node(options_.ranks_per_node);
-    wishes_.global_batch = options_.global_batch;
-    wishes_.batch_per_rank = options_.batch_per_rank;
+    choices_.file = options_.to_stdout() ? "" : options_.file;
+    reader_.ranks_per_node(options_.ranks_per_node);
+    choices_.global_batch = options_.global_batch;
+    choices_.batch_per_rank = options_.batch_per_rank;
     take_program();
-    take_option("--model", options_.model, [&](const auto& text) { taker_.model(text); });
-    take_option("--data", options_.data, [&](const auto& text) { taker_.data(text); });
-    take_option("--strategy", options_.strategies, [&](const auto& text) { taker_.strategies(text); });
-    take_option("--profile", options_.profile, [&](const auto& text) { taker_.profile(text); });
-    take_option("--cluster", options_.partition, [&](const auto& text) { taker_.partition(text); });
-    take_option("--study", options_.study, [&](const auto& text) { taker_.study(text); });
-    if (options_.study.empty()) wishes_.study = options_.parts.empty() ? StudyMode::strong : StudyMode::partition;
-    wishes_.repeats = options_.repeats > 0 ? options_.repeats : wishes_.study ? 3 : 1;
+    take_option("--model", options_.model, [&](const auto& text) { reader_.model(text); });
+    take_option("--data", options_.data, [&](const auto& text) { reader_.data(text); });
+    take_option("--strategy", options_.strategies, [&](const auto& text) { reader_.strategies(text); });
+    take_option("--profile", options_.profile, [&](const auto& text) { reader_.profile(text); });
+    take_option("--cluster", options_.partition, [&](const auto& text) { reader_.partition(text); });
+    take_option("--study", options_.study, [&](const auto& text) { reader_.study(text); });
+    if (options_.study.empty()) choices_.study = options_.parts.empty() ? StudyMode::strong : StudyMode::partition;
+    choices_.repeats = options_.repeats > 0 ? options_.repeats : choices_.study ? 3 : 1;
     take_name();
-    check_batch(wishes_); // options that contradict each other; no answer to a question could mend that
+    check_batch(choices_); // options that contradict each other; no answer to a question could mend that
     parse_given_sizes();
   }
 
@@ -372,10 +372,10 @@ class Wishing {
   void remember_unasked()
   {
     if (options_.study.empty() && options_.parts.empty()) defaults_.emplace_back("study strong");
-    if (options_.repeats == 0) defaults_.push_back(fmt::format("repeats {}", wishes_.repeats));
-    if (options_.global_batch > 0 || options_.batch_per_rank > 0 || wishes_.is_program()) return;
-    defaults_.push_back(wishes_.global_batch > 0 ? fmt::format("global batch {}", wishes_.global_batch)
-                                                 : fmt::format("batch per rank {}", wishes_.batch_per_rank));
+    if (options_.repeats == 0) defaults_.push_back(fmt::format("repeats {}", choices_.repeats));
+    if (options_.global_batch > 0 || options_.batch_per_rank > 0 || choices_.is_program()) return;
+    defaults_.push_back(choices_.global_batch > 0 ? fmt::format("global batch {}", choices_.global_batch)
+                                                  : fmt::format("batch per rank {}", choices_.batch_per_rank));
   }
 
   // Wrong sizes are reported before the first question; what depends on other answers is checked later.
@@ -394,15 +394,16 @@ class Wishing {
       if (!value.empty())
         throw Error(ErrorKind::usage,
                     fmt::format("{} is for dtengine, and --program runs another program; leave out one of them", option));
-    take_option("--program", options_.program,
-                [&](const auto& text) { taker_.program(text, fs::absolute(wishes_.file.empty() ? "new.yaml" : wishes_.file)); });
+    take_option("--program", options_.program, [&](const auto& text) {
+      reader_.program(text, fs::absolute(choices_.file.empty() ? "new.yaml" : choices_.file));
+    });
   }
 
   void take_name()
   {
-    if (!options_.name.empty()) return take_option("--name", options_.name, [&](const auto& text) { taker_.name(text); });
-    if (!wishes_.file.empty() || wishes_.is_program())
-      taker_.name(fs::path(wishes_.file.empty() ? wishes_.program : wishes_.file).stem().string());
+    if (!options_.name.empty()) return take_option("--name", options_.name, [&](const auto& text) { reader_.name(text); });
+    if (!choices_.file.empty() || choices_.is_program())
+      reader_.name(fs::path(choices_.file.empty() ? choices_.program : choices_.file).stem().string());
   }
 
   // Does nothing if the option was given. Asks, or takes the default and remembers it.
@@ -416,32 +417,32 @@ class Wishing {
 
   void fill_sizes(bool asks)
   {
-    if (!options_.ranks.empty()) wishes_.unit = SizeUnit::ranks;
-    if (!options_.nodes.empty()) wishes_.unit = SizeUnit::nodes;
-    if (wishes_.study == StudyMode::partition) wishes_.unit = SizeUnit::parts;
-    const auto unit = wishes_.unit;
-    if (unit != SizeUnit::nodes && wishes_.profile_sets_ranks) { // the sizes are ranks on one node
-      wishes_.profile_sets_ranks = false;
-      wishes_.ranks_per_node = 1;
+    if (!options_.ranks.empty()) choices_.unit = SizeUnit::ranks;
+    if (!options_.nodes.empty()) choices_.unit = SizeUnit::nodes;
+    if (choices_.study == StudyMode::partition) choices_.unit = SizeUnit::parts;
+    const auto unit = choices_.unit;
+    if (unit != SizeUnit::nodes && choices_.profile_sets_ranks) { // the sizes are ranks on one node
+      choices_.profile_sets_ranks = false;
+      choices_.ranks_per_node = 1;
     }
-    const auto take = [this, unit](const std::string& text) { taker_.sizes(unit, text); };
+    const auto take = [this, unit](const std::string& text) { reader_.sizes(unit, text); };
     const std::string word = unit == SizeUnit::nodes ? "nodes" : unit == SizeUnit::parts ? "parts" : "ranks";
     const auto given = options_.ranks + options_.nodes + options_.parts;
     if (!given.empty()) {
       const auto used = !options_.parts.empty() ? SizeUnit::parts : !options_.nodes.empty() ? SizeUnit::nodes : SizeUnit::ranks;
       const auto name = used == SizeUnit::nodes ? "--nodes" : used == SizeUnit::parts ? "--parts" : "--ranks";
-      return take_option(name, given, [&](const std::string& text) { taker_.sizes(used, text); });
+      return take_option(name, given, [&](const std::string& text) { reader_.sizes(used, text); });
     }
-    if (wishes_.ranks_per_node > 1 && unit != SizeUnit::nodes)
+    if (choices_.ranks_per_node > 1 && unit != SizeUnit::nodes)
       throw Error(ErrorKind::usage,
                   "--ranks-per-node needs --nodes, --profile or --cluster; --ranks are ranks in all, on one node");
     const auto cores = static_cast<std::int64_t>(jobs::usable_cores().size());
-    const auto sizes = default_sizes(wishes_, cores);
-    const auto topic = wishes_.study ? "sizes, in " + word : "number of " + word;
+    const auto sizes = default_sizes(choices_, cores);
+    const auto topic = choices_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
-    const bool is_here = unit != SizeUnit::nodes && wishes_.profile.empty();
-    wishes_.oversubscribe = is_here && wishes_.sizes == sizes && sizes.back() > cores;
-    if (wishes_.oversubscribe)
+    const bool is_here = unit != SizeUnit::nodes && choices_.profile.empty();
+    choices_.oversubscribe = is_here && choices_.sizes == sizes && sizes.back() > cores;
+    if (choices_.oversubscribe)
       context_.messages.warn("{} ranks share the {} cores of this machine, because fewer ranks would leave one worker; the "
                              "throughput of that size says little",
                              sizes.back(), cores);
@@ -449,8 +450,8 @@ class Wishing {
 
   Context& context_;
   const NewOptions& options_;
-  RecipeWishes wishes_;
-  Taker taker_;
+  RecipeChoices choices_;
+  ChoiceReader reader_;
   std::vector<std::string> defaults_;
 };
 
@@ -492,54 +493,51 @@ void copy_module(Context& context, const fs::path& program)
   }
 }
 
-void tell_how_to_report(Context& context, const RecipeWishes& wishes, const fs::path& program)
+void tell_how_to_report(Context& context, const RecipeChoices& choices, const fs::path& program)
 {
-  if (is_python(wishes.program) && !wishes.file.empty()) copy_module(context, program);
-  const auto lines = report_lines(wishes);
+  if (is_python(choices.program) && !choices.file.empty()) copy_module(context, program);
+  const auto lines = report_lines(choices);
   if (lines.empty())
     context.messages.info("dtctl reads the figures of {} from what rank 0 prints: write program.metrics in the recipe",
-                          wishes.program);
-  else if (wishes.file.empty())
-    context.messages.info("Paste these lines into {}:\n\n{}", wishes.program, lines);
+                          choices.program);
+  else if (choices.file.empty())
+    context.messages.info("Paste these lines into {}:\n\n{}", choices.program, lines);
   else
-    context.out.heading("Paste these lines into " + wishes.program + ":");
-  if (!wishes.file.empty()) context.out.block("report_lines", lines);
+    context.out.heading("Paste these lines into " + choices.program + ":");
+  if (!choices.file.empty()) context.out.block("report_lines", lines);
 }
 
 ExitCode make_recipe(Context& context, const NewOptions& options)
 {
   check_file(options);
-  Wishing wishing(context, options);
-  auto wishes = wishing.complete();
-  if (wishes.name.empty()) wishes.name = wishes.model + "-" + (wishes.study ? std::string(name_of(*wishes.study)) : "run");
-  const auto text = recipe_text(wishes);
-  tell_defaults(context, wishing.defaults());
+  RecipeQuestions questions(context, options);
+  auto choices = questions.complete();
+  if (choices.name.empty()) choices.name = choices.model + "-" + (choices.study ? std::string(name_of(*choices.study)) : "run");
+  const auto text = recipe_text(choices);
+  tell_defaults(context, questions.defaults());
   if (options.to_stdout()) {
     context.out.block("recipe", text);
-    if (wishes.is_program()) tell_how_to_report(context, wishes, options.program);
+    if (choices.is_program()) tell_how_to_report(context, choices, options.program);
     return ExitCode::ok;
   }
   write(options, text);
   context.out.field("file", "recipe", text_cell(options.file, Style::strong));
   context.out.data("recipe", text);
-  if (wishes.is_program()) tell_how_to_report(context, wishes, options.program);
+  if (choices.is_program()) tell_how_to_report(context, choices, options.program);
   const auto file = shell_quote(options.file);
-  context.messages.info("Check it with: dtctl validate {}. Run it with: dtctl {} {} --wait", file, verb_for(wishes), file);
+  context.messages.info("Check it with: dtctl validate {}. Run it with: dtctl {} {} --wait", file, verb_for(choices), file);
   return ExitCode::ok;
 }
 
-void add_wish_options(Verb& verb, NewOptions& options)
+void add_choice_options(Verb& verb, NewOptions& options)
 {
   verb.add_option("--name", options.name, "name of the recipe; default: the name of the file")->type_name("TEXT");
-  verb.add_option(
-          "--program", options.program,
-          "a training program of your own, such as train.py, in place of dtengine; prints the lines with which it reports")
+  verb.add_option("--program", options.program, "a training program of your own, such as train.py, in place of dtengine")
       ->type_name("FILE");
-  verb.add_option("--model", options.model, "network to train (dtctl models)")->type_name("MODEL");
-  verb.add_option("--data", options.data, "data set (dtctl models), or a packed set in the home (dtctl data list)")
+  verb.add_option("--model", options.model, "network to train (dtctl recipe models)")->type_name("MODEL");
+  verb.add_option("--data", options.data, "data set (dtctl recipe models), or a packed set in the home (dtctl data list)")
       ->type_name("DATA");
-  verb.add_option("--strategy", options.strategies,
-                  "strategies to train with (dtctl strategies), with commas between them; several are compared")
+  verb.add_option("--strategy", options.strategies, "strategies to compare (dtctl recipe strategies), with commas between them")
       ->type_name("STRATEGIES");
   verb.add_option("--study", options.study, "kind of study (strong); none: no scaling study")
       ->type_name(join(study_words(), "|"));
@@ -573,19 +571,17 @@ void add_size_options(Verb& verb, NewOptions& options)
 void add_new(Commands& commands)
 {
   auto options = std::make_shared<NewOptions>();
-  auto& verb = commands.add(
-      {"new", recipe_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
-       "In a terminal, asks for model, data set, strategies, machine and sizes, as far as no option gives them; an empty answer\n"
-       "takes the default in brackets. Without a terminal, or with --defaults, takes the defaults and says which. Without FILE,\n"
-       "prints the recipe. Ctrl-C and the end of the input leave no file.\n"
-       "With --program, writes a recipe for a program of your own, copies dtctl_report.py beside a Python program, and prints\n"
-       "the lines with which the program reports.\n\n"
-       "Example:\n  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
-       "  dtctl new compare.yaml --strategy sync-sgd,local-sgd --study weak --defaults\n"
-       "  dtctl new study.yaml --program train.py --ranks 1,2"},
-      [options](Context& context) { return make_recipe(context, *options); });
+  auto& verb =
+      commands.add({"new", write_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
+                    "A terminal asks for what no option gives; an empty answer takes the default in brackets. With --program,\n"
+                    "dtctl also copies dtctl_report.py beside a Python program.\n"
+                    "\n"
+                    "Examples:\n"
+                    "  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
+                    "  dtctl new study.yaml --program train.py --ranks 1,2"},
+                   [options](Context& context) { return make_recipe(context, *options); });
   verb.add_option("FILE", options->file, "file to write; - or none: standard output")->type_name("FILE");
-  add_wish_options(verb, *options);
+  add_choice_options(verb, *options);
   add_size_options(verb, *options);
   verb.add_flag("-y,--defaults", options->defaults, "ask nothing: take the default for everything that is not given");
   verb.add_flag("--force", options->force, "replace FILE if it exists");

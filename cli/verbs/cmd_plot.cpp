@@ -6,6 +6,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
@@ -38,11 +39,8 @@ std::vector<std::string> kind_names()
 
 const ChartKind& kind_of(const std::string& name)
 {
-  const auto kinds = chart_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  if (found != kinds.end()) return *found;
-  const auto what = name.empty() ? std::string("plot needs --kind") : "--kind: there is no kind `" + printable(name) + "`";
-  throw Error(ErrorKind::usage, what + advice(name, kind_names()));
+  if (name.empty()) throw Error(ErrorKind::usage, "plot needs --kind; allowed: " + join(kind_names(), ", "));
+  return lookup(chart_kinds(), "kind of figure", name, ErrorKind::usage);
 }
 
 struct Extension {
@@ -115,7 +113,7 @@ std::vector<Chart> charts_of(Context& context, ResultsStore& results, const Char
   selector.what = options.study;
   const auto selection = select(results, selector);
   if (!selection.study)
-    throw Error(ErrorKind::usage, "plot needs a study; " + printable(options.study) + " is not one. See: dtctl list");
+    throw Error(ErrorKind::usage, "plot needs a study; " + printable(options.study) + " is not one. See: dtctl status --all");
   const auto& study = *selection.study;
   auto source = chart_source(results.database(), results.home(), study, rows_of(selection.runs));
   if (!options.label.empty()) keep_label(source, options.label);
@@ -247,22 +245,10 @@ std::string details()
 {
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
-  return "Without -o, the figure is drawn with characters, as wide as the terminal. The end of FILE chooses the format:\n"
-         "  .pdf, .svg  vector graphics\n"
-         "  .png        300 dots per inch\n"
-         "  .tex        for \\input in LaTeX, with LaTeX's own fonts: FILE.tex, which includes a second file, FILE.pdf. LaTeX "
-         "needs\n"
-         "              the packages graphicx and color, and \\graphicspath if the files are in another folder.\n"
-         "Figures are as wide as a column of a paper: 3.5 in, with --columns 2 7.16 in. Texts are 8 pt high. Measured values "
-         "have\n"
-         "filled marks and solid lines, simulated ones hollow marks and dashed lines, predicted ones dotted lines.\n\n"
-         "Kinds:\n" +
-         kinds +
-         "\n--format gnuplot writes a script with the data in it, to change the figure by hand: FILE.gp, which draws FILE.\n"
-         "--format csv writes a line for each point. Figures need gnuplot (package gnuplot-nox); the two formats do not.\n\n"
-         "Example:\n  dtctl plot quickstart --kind efficiency\n  dtctl plot quickstart --kind speedup -o speedup.pdf\n"
-         "  dtctl plot study --kind waterfall --label sync-sgd -o waterfall.tex --grey\n"
-         "  dtctl plot study --kind loss --x samples --format gnuplot -o loss.svg && gnuplot loss.gp";
+  return "Kinds:\n" + kinds +
+         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, with a second file FILE.pdf); as wide as a column, 3.5 in.\n"
+         "Hollow marks and dashed lines are simulated, dotted lines predicted. Figures need gnuplot (gnuplot-nox).\n\n"
+         "Example:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
 }
 
 } // namespace
@@ -270,13 +256,13 @@ std::string details()
 void add_plot(Commands& commands)
 {
   auto options = std::make_shared<PlotOptions>();
-  auto& verb = commands.add({"plot", result_verbs, "Draw a figure of a study, for a paper or in the terminal.", details()},
+  auto& verb = commands.add({"plot", show_verbs, "Draw a figure of a study, for a paper or in the terminal.", details()},
                             [options](Context& context) { return plot(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name(join(kind_names(), "|"));
   verb.add_option("-o,--output", options->file, "file to write; its end chooses the format; default: draw in the terminal")
       ->type_name("FILE");
-  verb.add_option("--format", options->format, "write the script or the data in place of the figure")
+  verb.add_option("--format", options->format, "write a script with the data in it, or the data, in place of the figure")
       ->type_name("gnuplot|csv")
       ->one_of({"gnuplot", "csv"});
   verb.add_option("--columns", options->columns, "columns of the page that the figure spans (default: 1)")

@@ -1,6 +1,6 @@
 // dtctl predict: throughput, efficiency and cost of sizes that were not measured.
-#include "cli/output/answers/prediction_tables.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/answers/prediction_tables.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/record/prediction_record.hpp"
@@ -274,7 +274,7 @@ ExitCode predict(Context& context, const PredictOptions& options)
   selector.what = options.study;
   const auto selection = select(results, selector);
   if (!selection.study)
-    throw Error(ErrorKind::usage, "predict needs a study; " + printable(options.study) + " is not one. See: dtctl list");
+    throw Error(ErrorKind::usage, "predict needs a study; " + printable(options.study) + " is not one. See: dtctl status --all");
   const auto question = question_of(context, options);
   const auto& study = *selection.study;
   context.out.field("study", "study",
@@ -291,21 +291,19 @@ void add_predict(Commands& commands)
 {
   auto options = std::make_shared<PredictOptions>();
   auto& verb = commands.add(
-      {"predict", result_verbs, "Predict throughput, efficiency and cost of a study at larger sizes.",
-       "Replays training steps at the given sizes: every worker computes with the measured scatter, buckets of gradients are\n"
-       "sent when they are ready, sums run one after another, and the slowest worker ends the step. Strategies with servers are\n"
-       "a queue. Computation, scatter and network are fitted to the study's runs; the network may come from the `network:`\n"
-       "block of a machine profile instead, which dtbench comm prints.\n"
-       "The intervals should contain the measured value in 80% of all cases: they hold the scatter of the runs and the errors\n"
-       "of the backtests, in which the largest measured size is left out and predicted from the smaller ones, and they contain\n"
-       "the predictions of all values of latency, bandwidth and the servers' times that agree with the runs. Where these differ\n"
-       "much, the answer is \"not identifiable from these sizes\", with the size to measure. Each prediction is printed with "
-       "what\n"
-       "changes since the largest measured size: a server or a link saturates, a trunk is crossed, it is more than four times "
-       "as\n"
-       "large. With five or more sizes, Amdahl's law, the universal scalability law and a power law are printed for comparison.\n"
-       "Predictions are stored; dtctl results --predictions compares them with the sizes that have run since.\n\n"
-       "Example:\n  dtctl predict quickstart --ranks 4,8\n  dtctl predict study --nodes 16,64 --what-if all --profile cluster"},
+      {"predict", understand_verbs, "Predict throughput, efficiency and cost of a study at larger sizes.",
+       "How it predicts:\n"
+       "  computation  each worker with the scatter that was measured; the slowest one ends the step\n"
+       "  network      fitted to the runs, or the `network:` block of a profile (dtbench comm prints one)\n"
+       "  servers      a queue\n"
+       "  interval     should contain the measured value in 80% of all cases; it holds the scatter of the runs and\n"
+       "               the errors of backtests, in which the largest size is predicted from the smaller ones\n"
+       "\"not identifiable from these sizes\": the runs allow too different predictions; measure the size it names.\n"
+       "dtctl results --predictions compares stored predictions with the sizes that have run since.\n"
+       "\n"
+       "Examples:\n"
+       "  dtctl predict quickstart --ranks 4,8\n"
+       "  dtctl predict study --nodes 16,64 --what-if all --profile cluster"},
       [options](Context& context) { return predict(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("--nodes", options->nodes, "numbers of nodes to predict, such as 16,64,256")->type_name("N,N,...");

@@ -84,7 +84,7 @@ void add_query(Commands& commands)
 {
   auto options = std::make_shared<QueryOptions>();
   auto& verb = commands.add(
-      {"query", result_verbs, "Query the results database with SQL (read-only).",
+      {"query", understand_verbs, "Query the results database with SQL (read-only).",
        "Views: scaling (one row per point of a study), runs_flat (one per run), phases_flat (one per run, rank and phase).\n\n"
        "Example:\n  dtctl query \"select strategy, ranks, throughput from runs_flat where state = 'succeeded'\""},
       [options](Context& context) { return query(context, *options); });

@@ -1,5 +1,5 @@
 // dtctl recipe schema|docs|list: documentation of recipes, and the shipped recipes.
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/spec_schema.hpp"
 
@@ -75,17 +75,25 @@ ExitCode platforms(Context& context)
 
 void add_recipe(Commands& commands)
 {
-  auto& family = commands.add_family({"recipe", recipe_verbs, "The keys of a recipe, and the recipes shipped with dtctl.", ""});
+  auto& family = commands.add_family({"recipe", write_verbs,
+                                      "What a recipe may say: keys, models, strategies, platforms; the shipped recipes.",
+                                      "Example:\n  dtctl recipe list"});
   commands.add_under(family,
-                     {"schema", "Verbs", "List all keys; with --json as a JSON Schema for editors.",
+                     {"list", family_verbs, "List the recipes shipped with dtctl; those in papers/ repeat a paper's study.",
+                      "Example:\n  dtctl recipe list"},
+                     list);
+  commands.add_under(family,
+                     {"schema", family_verbs, "List all keys; with --json as a JSON Schema for editors.",
                       "Example:\n  dtctl recipe schema --json > recipe.schema.json"},
                      schema);
-  commands.add_under(family, {"docs", "Verbs", "Print the reference of all keys in Markdown.", ""}, docs);
   commands.add_under(
-      family, {"list", "Verbs", "List the recipes shipped with dtctl; those in papers/ repeat a paper's study.", ""}, list);
+      family, {"docs", family_verbs, "Print the reference of all keys in Markdown.", "Example:\n  dtctl recipe docs > keys.md"},
+      docs);
+  add_recipe_models(commands, family);
+  add_recipe_strategies(commands, family);
   commands.add_under(family,
-                     {"platforms", "Verbs", "List the machines on which runs can be simulated (--platform).",
-                      "Example:\n  dtctl sweep RECIPE --platform ethernet-10g --wait"},
+                     {"platforms", family_verbs, "List the machines on which runs can be simulated (--platform).",
+                      "Example:\n  dtctl recipe platforms\n  dtctl sweep RECIPE --platform ethernet-10g --wait"},
                      platforms);
 }
 

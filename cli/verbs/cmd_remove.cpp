@@ -1,8 +1,9 @@
 // dtctl remove: deletes a study, with or without its runs.
-#include "cli/output/run_tables.hpp"
 #include "cli/runs/removal.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -21,14 +22,13 @@ struct RemoveOptions {
   bool runs = false, yes = false, dry_run = false;
 };
 
-std::string runs_text(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "run" : "runs"); }
-
 Selection select_study(ResultsStore& results, const std::string& what)
 {
   auto selection = select(results, {.what = what, .failed = false, .where = {}});
   if (!selection.study)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is not a study; give the name or id of a study, or last; see: dtctl list", printable(what)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} is not a study; give the name or id of a study, or last; see: dtctl status --all", printable(what)));
   return selection;
 }
 
@@ -45,11 +45,11 @@ void refuse_live(Context& context, const Selection& selection)
   if (!live.empty())
     throw Error(ErrorKind::usage,
                 fmt::format("{} of {} {} not ended: {}. Nothing was removed; wait for {}, or: dtctl cancel {}",
-                            runs_text(live.size()), printable(name), live.size() == 1 ? "has" : "have", join(live, ", "),
+                            counted(live.size(), "run"), printable(name), live.size() == 1 ? "has" : "have", join(live, ", "),
                             live.size() == 1 ? "it" : "them", short_key(selection.study->id)));
   if (!unknown.empty())
     throw Error(context.troubles.empty() ? ErrorKind::environment : ErrorKind::scheduler,
-                fmt::format("the state of {} of {} is unknown: {}. Nothing was removed", runs_text(unknown.size()),
+                fmt::format("the state of {} of {} is unknown: {}. Nothing was removed", counted(unknown.size(), "run"),
                             printable(name), join(unknown, ", ")));
 }
 
@@ -109,7 +109,7 @@ void print(Context& context, const Selection& selection, const std::vector<Fate>
   context.out.field(
       "study", dry_run ? "would remove" : "removed",
       {study.id,
-       fmt::format("study {} ({}) and {}", printable(study.name), short_key(study.id), runs_text(leaving(fates).size())),
+       fmt::format("study {} ({}) and {}", printable(study.name), short_key(study.id), counted(leaving(fates).size(), "run")),
        Style::strong});
   context.out.data("dry_run", dry_run);
 }
@@ -155,7 +155,7 @@ ExitCode remove(Context& context, const LockedHome& home, const RemoveOptions& o
         ErrorKind::usage,
         fmt::format(
             "this would remove the study {} ({}) and {} with all results. Add --yes to do it, or --dry-run to see what would go",
-            printable(selection.study->name), short_key(selection.study->id), runs_text(keys.size())));
+            printable(selection.study->name), short_key(selection.study->id), counted(keys.size(), "run")));
   if (!options.dry_run) {
     Removal removal(home);
     for (const auto& key : keys) removal.take(home.run(key), "run-" + key);
@@ -172,7 +172,7 @@ void add_remove(Commands& commands)
 {
   auto options = std::make_shared<RemoveOptions>();
   auto& verb = commands.add(
-      {"remove", result_verbs, "Delete a study, with or without its runs.",
+      {"remove", keep_verbs, "Delete a study, with or without its runs.",
        "Without --runs, the runs and their results stay: dtctl show finds them by their keys, and they are not run again.\n"
        "With --runs, the folders of the runs are removed too, except those that another study contains. If a run of the\n"
        "study is queued or running, nothing is removed. A removal cannot be undone.\n\n"

@@ -44,7 +44,7 @@ Selection select_study(ResultsStore& results, const std::string& what)
   selector.what = what;
   auto selection = select(results, selector);
   if (!selection.study || !selection.whole_study)
-    throw Error(ErrorKind::usage, "a report is about a whole study; " + printable(what) + " is not one. See: dtctl list");
+    throw Error(ErrorKind::usage, "a report is about a whole study; " + printable(what) + " is not one. See: dtctl status --all");
   return selection;
 }
 
@@ -138,7 +138,7 @@ void add_report(Commands& commands)
   auto options = std::make_shared<ReportOptions>();
   options->studies = {"last"};
   auto& verb = commands.add(
-      {"report", result_verbs, "Write studies as one HTML file with charts, tables and recipes.",
+      {"report", show_verbs, "Write studies as one HTML file with charts, tables and recipes.",
        "The file needs nothing else: it opens without internet, on any machine with a browser, and can be sent by mail. It "
        "holds\n"
        "the verdict, efficiency and speed-up, where the efficiency went, loss and accuracy, time against node-hours, the\n"

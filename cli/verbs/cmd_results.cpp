@@ -1,13 +1,13 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
-#include "cli/output/answers/common_causes.hpp"
-#include "cli/output/answers/doubt_output.hpp"
-#include "cli/output/answers/pareto_output.hpp"
-#include "cli/output/answers/prediction_tables.hpp"
-#include "cli/output/answers/scaling_table.hpp"
-#include "cli/output/answers/verdict_output.hpp"
-#include "cli/output/answers/why_output.hpp"
-#include "cli/output/run_tables.hpp"
-#include "cli/runs/raced_study.hpp"
+#include "cli/answers/common_causes.hpp"
+#include "cli/answers/doubt_output.hpp"
+#include "cli/answers/pareto_output.hpp"
+#include "cli/answers/prediction_tables.hpp"
+#include "cli/answers/raced_study.hpp"
+#include "cli/answers/scaling_table.hpp"
+#include "cli/answers/verdict_output.hpp"
+#include "cli/answers/why_output.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
@@ -98,33 +98,26 @@ void add_results(Commands& commands)
 {
   auto options = std::make_shared<ResultsOptions>();
   auto& verb = commands.add(
-      {"results", result_verbs, "Print throughput, speed-up, efficiency, communication share and accuracy of a study.",
-       "Throughput is the geometric mean over repeats, over the measured steps. Efficiency is throughput per worker, as a "
-       "fraction of\n"
-       "that at the smallest size of the same label (the baseline). Parameter servers are not workers; with servers, the\n"
-       "column \"efficiency/process\" counts all ranks. It is a ratio of\n"
-       "geometric means over repeats. Speed-up is the throughput divided by that at the smallest size of the same label, where\n"
-       "it is 1. A label with one measured size, and a baseline above the study's smallest size, have neither: \"-\".\n"
-       "The interval is Welch's 95% t interval on logarithms; it needs 3 runs of both sizes. In a ladder the\n"
-       "sizes are compared in pairs within their repeat, so that a drift of the machine does not widen the interval.\n"
-       "The communication share is the part of a step in which a rank waits on communication and does nothing else.\n"
-       "To target: the time until the target accuracy was reached, the geometric mean over repeats. If a run missed it:\n"
-       "the median, in which a miss is infinite. \"1.9 s (2/3)\": 2 of 3 runs reached it. \"- (1/3)\": most did not.\n"
-       "Below the table: conditions that may have distorted the figures. \"machine busy\": other processes, other virtual\n"
-       "machines, or slow or uneven work before and during the steps. \"slow node\": a node was slower than all others.\n"
-       "\"slow network\": communication between nodes was slow. Runs that are not selected are only used for comparison.\n"
-       "Last comes the verdict: which label is the best, or how efficiency falls, and how certain that is.\n"
-       "With --failed, --where or a run's key there is one row per run.\n"
-       "--best-by prints each point with a criterion and its node-hours, the best first. A point is in the Pareto set if no\n"
-       "other point is at least as good in both and better in one.\n"
-       "With --why there is a row per point with the points of efficiency that each cause costs (+: gains), relative to the\n"
-       "smallest size of the same label, or to a machine without any waiting if there is one size. batch: smaller batches\n"
-       "take more time per sample. contention: passes and updates take longer than on one rank alone, on the faster\n"
-       "ranks too (shared caches, memory, cores). balance: some ranks always have more work or slower cores. jitter: in\n"
-       "each step another rank is late. input: waiting for data. exposed comm.: waiting for messages and all other time\n"
-       "without work. queueing: waiting at busy parameter servers. The causes multiply exactly to the efficiency.\n"
-       "Brackets behind a cost are its 95% interval from the scatter of the runs; it needs 3 runs of both sizes.\n\n"
-       "Examples:\n  dtctl results quickstart\n  dtctl results last --best-by time-to-target\n  dtctl results quickstart --why"},
+      {"results", understand_verbs, "Print throughput, speed-up, efficiency, communication share and accuracy of a study.",
+       "Columns:\n"
+       "  samples/s      of all ranks, without the warm-up; geometric mean over the repeats\n"
+       "  speed-up       throughput divided by that at the smallest size of the same label (the baseline)\n"
+       "  efficiency     throughput per worker divided by that of the baseline; its 95% interval needs 3 runs of both\n"
+       "  comm.          share of a step in which a rank waits on communication and does nothing else\n"
+       "  to target      time until the target accuracy; (2/3): 2 of 3 runs reached it, a miss counts as infinite\n"
+       "Causes of --why, in points of efficiency:\n"
+       "  batch          smaller batches take more time per sample\n"
+       "  contention     passes and updates take longer than on one rank alone: shared caches, memory, cores\n"
+       "  balance        some ranks always have more work or slower cores\n"
+       "  jitter         in each step another rank is late\n"
+       "  input          waiting for data\n"
+       "  exposed comm.  waiting for messages, and all other time without work\n"
+       "  queueing       waiting at busy parameter servers\n"
+       "Below the table: what may have distorted the figures, and the verdict.\n"
+       "\n"
+       "Examples:\n"
+       "  dtctl results quickstart --why\n"
+       "  dtctl results last --best-by time-to-target"},
       [options](Context& context) { return results(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("--predictions", options->predictions, "print the stored predictions of dtctl predict and their errors");
@@ -132,9 +125,7 @@ void add_results(Commands& commands)
   verb.add_option("--best-by", options->best_by, "print the points that are best by a criterion and by node-hours")
       ->type_name("CRITERION")
       ->one_of(criteria_names());
-  verb.add_flag("--why", options->why,
-                "print where the efficiency went: points lost to the smaller batch, contention, load imbalance, jitter, input, "
-                "exposed communication and queues of servers; their sum is the whole loss");
+  verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
 }
 
 } // namespace dt::cli

@@ -1,12 +1,13 @@
 // dtctl retry: a new attempt for runs that ended without success.
-#include "cli/output/run_tables.hpp"
+#include "cli/follow/follow.hpp"
+#include "cli/planning/planned_again.hpp"
+#include "cli/planning/resolve.hpp"
 #include "cli/runs/checkpoints.hpp"
-#include "cli/runs/follow.hpp"
-#include "cli/runs/planned_again.hpp"
-#include "cli/runs/resolve.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
-#include "cli/runs/submission.hpp"
+#include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 
@@ -79,7 +80,7 @@ ExitCode retry(Context& context, const RetryOptions& options)
   std::erase_if(selection.runs, [](const RunView& run) { return !can_retry(run); });
   if (all > selection.runs.size())
     context.messages.info("{} not submitted again: already succeeded, or not ended yet",
-                          all - selection.runs.size() == 1 ? "1 run" : fmt::format("{} runs", all - selection.runs.size()));
+                          counted(all - selection.runs.size(), "run"));
 
   std::vector<std::string> names;
   for (const auto& run : selection.runs) names.push_back(run.row.name);

@@ -1,6 +1,6 @@
 // dtctl serve: the pages of the studies, live, for a browser on this machine or at the other end of ssh -L.
+#include "cli/command/interrupt.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/runs/interrupt.hpp"
 #include "cli/serve/access.hpp"
 #include "cli/serve/site.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -45,7 +45,7 @@ void add_serve(Commands& commands)
 {
   auto port = std::make_shared<int>(0);
   auto& verb = commands.add(
-      {"serve", result_verbs, "Show the studies live in a browser.",
+      {"serve", show_verbs, "Show the studies live in a browser.",
        "Serves read-only pages on 127.0.0.1 until it is interrupted: all studies, one study (as in dtctl report, but live), one\n"
        "run (loss, phases, log, what the ranks do), comparisons and queries. The printed address contains a secret of 128 bits,\n"
        "because other users of a login node can reach its loopback too. From your own machine:\n\n"

@@ -1,7 +1,7 @@
 // dtctl show: all stored data about a run or a study.
-#include "cli/output/run_tables.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/runs/checkpoints.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/spec/secrets.hpp"
@@ -83,7 +83,7 @@ void add_show(Commands& commands)
 {
   auto options = std::make_shared<ShowOptions>();
   auto& verb = commands.add(
-      {"show", result_verbs, "Print everything recorded about a run or a study.",
+      {"show", show_verbs, "Print everything recorded about a run or a study.",
        "Of a run: parameters, attempts, environment, result, phases per rank. Of a study: its runs and, with --recipe, the\n"
        "text of its recipe. Values of variables that look like secrets are shown as ***; the run's spec.json contains them.\n\n"
        "Example:\n  dtctl show 3f2a"},

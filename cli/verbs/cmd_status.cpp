@@ -1,30 +1,61 @@
-// dtctl status: the current state of the selected runs.
-#include "cli/output/answers/common_causes.hpp"
-#include "cli/output/run_tables.hpp"
-#include "cli/runs/hand_over.hpp"
+// dtctl status: the current state of the selected runs, or of all studies.
+#include "cli/answers/common_causes.hpp"
+#include "cli/follow/deferred_runs.hpp"
+#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
+#include "cli/runs/study_table.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace dt::cli {
 namespace {
 
+struct StatusOptions {
+  Selector selector;
+  bool all = false;
+  std::int64_t limit = 50; // studies
+};
+
+// Updates only the listed studies, so that a long history costs nothing.
+void refresh(ResultsStore& results, const std::vector<store::StudyRow>& studies)
+{
+  for (const auto& study : studies)
+    if (study.succeeded + study.failed < study.runs)
+      results.up_to_date([&] { return store::runs_of_study(results.database(), study.id); });
+}
+
+ExitCode list_studies(Context& context, const StatusOptions& options)
+{
+  if (options.selector.what != Selector().what || options.selector.filters())
+    throw Error(ErrorKind::usage, "status --all lists the studies; leave out " +
+                                      (options.selector.filters() ? std::string("--failed and --where")
+                                                                  : "the selector " + printable(options.selector.what)));
+  ResultsStore results(context);
+  refresh(results, store::list_studies(results.database(), options.limit));
+  context.out.table(study_table(store::list_studies(results.database(), options.limit)));
+  return ExitCode::ok;
+}
+
 // Submits runs that an earlier call deferred because the scheduler's queue was full, as many as fit now.
-void hand_over(Context& context, ResultsStore& results, Selection& selection)
+void submit_deferred(Context& context, ResultsStore& results, Selection& selection)
 {
   std::vector<std::string> troubles;
-  const auto done = hand_over_deferred(results.home(), selection.runs, troubles);
+  const auto done = submit_deferred(results.home(), selection.runs, troubles);
   context.note(troubles);
   tell(context, done);
   if (done.submitted > 0 || !done.refusals.empty()) selection.runs = look_again(results, selection);
 }
 
-ExitCode status(Context& context, const Selector& selector)
+ExitCode status(Context& context, const StatusOptions& options)
 {
+  if (options.all) return list_studies(context, options);
   ResultsStore results(context);
-  auto selection = select(results, selector);
-  hand_over(context, results, selection);
+  auto selection = select(results, options.selector);
+  submit_deferred(context, results, selection);
   if (selection.study)
     context.out.field("study", "study",
                       {selection.study->id, selection.study->name + " (" + short_key(selection.study->id) + ")", Style::strong});
@@ -38,13 +69,19 @@ ExitCode status(Context& context, const Selector& selector)
 
 void add_status(Commands& commands)
 {
-  auto selector = std::make_shared<Selector>();
+  auto options = std::make_shared<StatusOptions>();
   auto& verb = commands.add(
-      {"status", run_verbs, "Print the state of runs: step, time left, cause of a failure.",
-       "States come from the runs' files and the scheduler. Runs for which the scheduler had no room are submitted now, as far\n"
-       "as there is room.\n\nExample:\n  dtctl status quickstart --failed"},
-      [selector](Context& context) { return status(context, *selector); });
-  add_selector(verb, *selector);
+      {"status", follow_verbs, "Print the state of runs: step, time left, cause of a failure; --all: of all studies.",
+       "States come from the runs' files and the scheduler. Runs for which the scheduler had no room are submitted\n"
+       "now, as far as there is room.\n\n"
+       "Examples:\n  dtctl status --all\n  dtctl status quickstart --failed"},
+      [options](Context& context) { return status(context, *options); });
+  add_selector(verb, options->selector);
+  auto* all = verb.add_flag("-a,--all", options->all, "list all studies, the newest first, in place of the runs of one");
+  verb.add_option("-n,--limit", options->limit, "with --all: at most N studies (50)")
+      ->type_name("N")
+      ->check(positive_number())
+      ->needs(all);
 }
 
 } // namespace dt::cli

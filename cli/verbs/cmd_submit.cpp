@@ -1,8 +1,8 @@
 // dtctl submit, sweep, plan: turn a recipe into jobs.
 #include "cli/checks/input_checks.hpp"
-#include "cli/runs/race_loop.hpp"
-#include "cli/runs/recipe_options.hpp"
-#include "cli/runs/submission.hpp"
+#include "cli/planning/recipe_options.hpp"
+#include "cli/submission/race_loop.hpp"
+#include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
 
@@ -41,18 +41,18 @@ ExitCode submit_all(Context& context, const SubmitCommand& command)
 }
 
 constexpr const char* submission_details =
-    "A run is identified by its content: its key is a hash of the resolved recipe, the engine's build, the data and the\n"
-    "repeat. A second submission submits only runs that are missing or failed. Arguments after -- are passed to the\n"
-    "cluster's scheduler, like resources.scheduler_args.\n\n";
+    "Only runs that are missing or failed are submitted: the key of a run is a hash of all that went into it.\n"
+    "Arguments after -- are passed to the cluster's scheduler, like resources.scheduler_args.\n";
 
 } // namespace
 
 void add_submit(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
-  auto& verb = commands.add({"submit", recipe_verbs, "Submit a recipe that asks for one run.",
-                             std::string(submission_details) + "Example:\n  dtctl submit lenet.yaml --set train.epochs=5 --wait"},
-                            [command](Context& context) { return submit_one(context, *command); });
+  auto& verb =
+      commands.add({"submit", run_verbs, "Submit a recipe that asks for one run.",
+                    std::string(submission_details) + "\nExample:\n  dtctl submit lenet.yaml --set train.epochs=5 --wait"},
+                   [command](Context& context) { return submit_one(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_submission_options(verb, command->submission);
   commands.pass_rest(verb, command->submission.scheduler_args);
@@ -61,16 +61,13 @@ void add_submit(Commands& commands)
 void add_sweep(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
-  auto& verb = commands.add(
-      {"sweep", recipe_verbs, "Submit every run of a recipe's sweep or scaling study.",
-       std::string(submission_details) +
-           "With --until-decided, repeats go on round by round where the decision is open: the first comparison is after\n"
-           "study.repeats runs of each point, at least 3, and labels that have lost get no more runs. study.until sets\n"
-           "margin, most repeats, budget and metric. The command waits; interrupted, it goes on when called again.\n\n"
-           "Example:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
-           "  dtctl sweep study.yaml --until-decided\n"
-           "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
-      [command](Context& context) { return submit_all(context, *command); });
+  auto& verb = commands.add({"sweep", run_verbs, "Submit every run of a recipe's sweep or scaling study.",
+                             std::string(submission_details) +
+                                 "With --until-decided, only points whose decision is open get more repeats; see study.until.\n\n"
+                                 "Examples:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
+                                 "  dtctl sweep study.yaml --until-decided\n"
+                                 "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
+                            [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
   add_submission_options(verb, command->submission);
@@ -83,9 +80,9 @@ void add_plan(Commands& commands)
 {
   auto command = std::make_shared<SubmitCommand>();
   command->submission.dry_run = true;
-  auto& verb = commands.add({"plan", recipe_verbs,
+  auto& verb = commands.add({"plan", write_verbs,
                              "Print every run of a recipe, its key and whether it would be submitted; submit nothing.",
-                             "The same as sweep --dry-run. In JSON every run holds its job script.\n\n"
+                             "The same as sweep --dry-run. With --json, every run holds its job script.\n\n"
                              "Example:\n  dtctl plan quickstart --scripts"},
                             [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);

@@ -1,6 +1,6 @@
 // dtctl trace: exports the timelines of a run's ranks for a trace viewer.
+#include "cli/export/trace_events.hpp"
 #include "cli/output/standard_out.hpp"
-#include "cli/output/trace_events.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/timelines.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -124,7 +124,7 @@ void add_trace(Commands& commands)
 {
   auto options = std::make_shared<TraceOptions>();
   auto& verb = commands.add(
-      {"trace", result_verbs, "Export what every rank did over time, for a trace viewer.",
+      {"trace", understand_verbs, "Export what every rank did over time, for a trace viewer.",
        "The recipe needs train.trace: true. The file contains Chrome trace events: open it in ui.perfetto.dev or in\n"
        "chrome://tracing. A process is a rank, a row is one of its tracks, an arrow is a message. Times are in rank 0's "
        "clock.\n\n"

@@ -1,7 +1,7 @@
 // dtctl validate: reads a recipe like submit does and describes its runs.
 #include "cli/checks/input_checks.hpp"
 #include "cli/checks/metrics_preview.hpp"
-#include "cli/runs/recipe_options.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void add_validate(Commands& commands)
 {
   auto options = std::make_shared<ValidateOptions>();
   auto& verb = commands.add(
-      {"validate", recipe_verbs, "Check a recipe and print all its mistakes; submit nothing.",
+      {"validate", write_verbs, "Check a recipe and print all its mistakes; submit nothing.",
        "Mistakes are printed as file:line:column: message; exit 2. If the data set and the file of train.start_from exist, they\n"
        "are checked too: complete files, labels in range, shapes that fit the model.\n"
        "With --metrics the expressions of program.metrics are tried on a file with output of the program; exit 2 if one finds\n"

@@ -1,5 +1,6 @@
 #include "core/spec/algorithms.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
@@ -76,7 +77,7 @@ bool uses_image_lanes(const Algorithms& algorithms)
 std::string in_words(const Algorithms& algorithms)
 {
   if (algorithms.empty()) return "as the rules have it";
-  const auto count = fmt::format("{} convolution{}: ", algorithms.size(), algorithms.size() == 1 ? "" : "s");
+  const auto count = counted(algorithms.size(), "convolution") + ": ";
   const auto forward = counts_in_words(algorithms, &LayerAlgorithms::forward),
              data = counts_in_words(algorithms, &LayerAlgorithms::backward_data),
              weights = counts_in_words(algorithms, &LayerAlgorithms::backward_weights);

@@ -1,5 +1,5 @@
 // The table of layer kinds for networks described in a recipe (model.layers). The recipe reader and its errors, the reference,
-// the JSON Schema, `dtctl models --layers` and the engine's parser of layer lines are all derived from its rows.
+// the JSON Schema, `dtctl recipe models --layers` and the engine's parser of layer lines are all derived from its rows.
 //
 // A layer is one canonical line: its kind, then its attributes sorted by name, without those at their default.
 //   line      = kind { SP attribute "=" value }        "convolution channels=32 kernel=3 padding=1"

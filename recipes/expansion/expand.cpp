@@ -1,5 +1,6 @@
 #include "recipes/expansion/expand.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/program/program_words.hpp"
 #include "core/spec/point_label.hpp"
@@ -518,9 +519,8 @@ std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<Ru
   if (gpus == nullptr) gpus = resolved.settings.find("resources.gpus_per_rank");
   if (gpus == nullptr || of_engine == 0) return notes;
   const auto whose = is_of_profile(resolved, gpus->path) ? "the profile" : "the recipe";
-  notes.push_back(std::to_string(of_engine) + (of_engine == 1 ? " run" : " runs") +
-                  " of dtengine will ask for no GPU, although " + whose + " gives " + ticked(gpus->path) +
-                  ": dtengine computes on processor cores");
+  notes.push_back(counted(of_engine, "run") + " of dtengine will ask for no GPU, although " + whose + " gives " +
+                  ticked(gpus->path) + ": dtengine computes on processor cores");
   return notes;
 }
 

@@ -1,5 +1,6 @@
 #include "recipes/reading/layers.hpp"
 
+#include "core/lookup.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/text.hpp"
 
@@ -60,7 +61,7 @@ class LayersReader {
   void read_kind(const std::string& name, const Mark& mark, const Node& attributes)
   {
     const auto* kind = find_layer_kind(name);
-    if (!kind) return refuse(mark, "there is no layer " + ticked(name) + advice(name, layer_kind_names()));
+    if (!kind) return refuse(mark, unknown_name("layer", name, layer_kind_names()));
     if (attributes.kind != Node::Kind::null && attributes.kind != Node::Kind::map)
       return refuse(attributes.mark, "the attributes of `" + name + "` must be a map, not " + describe(attributes));
     LayerLine layer{name};

@@ -1,6 +1,7 @@
 #include "recipes/reading/platforms.hpp"
 
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "recipes/reading/document.hpp"
@@ -69,7 +70,7 @@ const PlatformFile* PlatformBook::find(const std::string& value, const Mark& mar
   } else {
     auto known = shipped;
     known.emplace_back(custom_platform);
-    diagnostics.add(mark, "unknown platform " + ticked(value) + advice(value, known) +
+    diagnostics.add(mark, unknown_name("platform", value, known) +
                               ". A platform of your own: the path of its file, or `custom` with a block `platform`");
   }
   return file ? &*file : nullptr;

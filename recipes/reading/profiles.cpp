@@ -1,6 +1,7 @@
 #include "recipes/reading/profiles.hpp"
 
 #include "core/file.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -80,7 +81,7 @@ void ProfileBook::check_extends(Diagnostics& diagnostics) const
       const auto& next = *profile->extends;
       const auto found = profiles_.find(next.text);
       if (found == profiles_.end()) {
-        diagnostics.add(next.mark, "unknown profile " + ticked(next.text) + advice(next.text, names()));
+        diagnostics.add(next.mark, unknown_name("profile", next.text, names()));
         break;
       }
       if (!seen.insert(next.text).second) {
@@ -124,9 +125,9 @@ Settings ProfileBook::find(const std::string& name, const Mark& mark, Diagnostic
 {
   if (const auto found = profiles_.find(name); found != profiles_.end()) return resolve(found->second);
   if (!profiles_.empty())
-    diagnostics.add(mark, "unknown profile " + ticked(name) + advice(name, names()));
+    diagnostics.add(mark, unknown_name("profile", name, names()));
   else
-    diagnostics.add(mark, "unknown profile " + ticked(name) + "; no profiles are configured" +
+    diagnostics.add(mark, "there is no profile " + ticked(name) + "; no profiles are configured" +
                               (files_.empty() ? "" : "; profiles are read from `profiles:` in " + files_));
   return {};
 }

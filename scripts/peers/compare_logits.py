@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Logits of the engine's models beside PyTorch's, on the same weights and the same images.
 
-Each network is rebuilt in PyTorch from what `dtctl models NAME --json` prints, and from nothing else (docs/guide/going-on-from-weights.md).
+Each network is rebuilt in PyTorch from what `dtctl recipe models NAME --json` prints, and from nothing else (docs/guide/going-on-from-weights.md).
 Its weights, made here, go to `dtengine predict` as an archive of numpy.savez; what that writes is compared with what PyTorch computes in
 float64. A model is within the tolerance if no logit is further off than that share of the largest logit.
 
@@ -110,7 +110,7 @@ def weights_of(network):
 
 def compare(options, name):
     image = ["--image", SMALL[name]] if name in SMALL else []
-    described = subprocess.run([os.path.join(options.bin, "dtctl"), "models", name, *image, "--json"], check=True, capture_output=True)
+    described = subprocess.run([os.path.join(options.bin, "dtctl"), "recipe", "models", name, *image, "--json"], check=True, capture_output=True)
     description = json.loads(described.stdout)
     network = with_random_weights(description)
     count = sum(parameter.numel() for parameter in network.parameters())
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--bin", default="build/release/bin", help="folder of dtctl and dtengine")
     parser.add_argument("--tolerance", type=float, default=1e-4, help="as a share of the largest logit (1e-4)")
     options = parser.parse_args()
-    listed = subprocess.run([os.path.join(options.bin, "dtctl"), "models", "--json"], check=True, capture_output=True)
+    listed = subprocess.run([os.path.join(options.bin, "dtctl"), "recipe", "models", "--json"], check=True, capture_output=True)
     names = [model["name"] for model in json.loads(listed.stdout)["models"] if model["parameters"]]
     print("| model | images | parameters | logits, ours | logits, PyTorch | within |")
     print("|---|---|---|---|---|---|")

@@ -132,7 +132,7 @@ std::int64_t id_of(Connection& connection, const std::string& key)
   auto statement = connection.statement("SELECT id FROM runs WHERE key = ?");
   statement.bind(key);
   if (!statement.next())
-    throw Error(ErrorKind::usage, "the results database has no run " + printable(key) + ". List them with: dtctl list");
+    throw Error(ErrorKind::usage, "the results database has no run " + printable(key) + ". List them with: dtctl status --all");
   return statement.integer(0);
 }
 

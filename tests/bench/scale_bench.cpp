@@ -7,7 +7,7 @@
 //   bench_scale --programs build/release/bin --runs 20000 --repeats 5      five runs of each point, so that all points are ranked
 //
 // The home is made below --folder and removed at the end. sweep submits nothing: every run is there already.
-#include "cli/runs/resolve.hpp"
+#include "cli/planning/resolve.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"

@@ -11,24 +11,28 @@ TEST_CASE("exit code 0: it worked")
 {
   const Dtctl dtctl;
   CHECK(dtctl.run({"--version"}).exit_code == 0);
+  CHECK(dtctl.run({}).exit_code == 0);
   CHECK(dtctl.run({"--help"}).exit_code == 0);
-  CHECK(dtctl.run({"models"}).exit_code == 0);
-  CHECK(dtctl.run({"list"}).exit_code == 0);
+  CHECK(dtctl.run({"help", "sweep"}).exit_code == 0);
+  CHECK(dtctl.run({"recipe", "models"}).exit_code == 0);
+  CHECK(dtctl.run({"status", "--all"}).exit_code == 0);
 }
 
 TEST_CASE("exit code 2: the command line is wrong")
 {
   const Dtctl dtctl;
-  for (const auto& words : std::vector<Words>{{},
-                                              {"statsu"},
+  for (const auto& words : std::vector<Words>{{"statsu"},
+                                              {"wait"},
                                               {"db"},
                                               {"db", "chek"},
                                               {"status", "--jsn"},
                                               {"status", "a", "b"},
+                                              {"status", "all", "--all"},
+                                              {"help", "statsu"},
                                               {"submit"},
                                               {"status"},
-                                              {"wait", "--timeout", "soon"},
-                                              {"wait", "--timeout", "60"},
+                                              {"watch", "--timeout", "soon"},
+                                              {"watch", "--timeout", "60"},
                                               {"query", "delete from runs"},
                                               {"completion", "tcsh"}}) {
     const auto result = dtctl.run(words);
@@ -69,6 +73,6 @@ TEST_CASE("exit code 74: the machine refused")
              Catch::Contains("the program that runs jobs is not at /nowhere/dtjob; build or install dtjob, or name it in "
                              "DTCTL_JOB_AGENT\n"));
   CHECK(dtctl.run({"db", "check"}).exit_code == 74);
-  CHECK(dtctl.run({"list"}).out.find("tiny") == std::string::npos);
-  CHECK(dtctl.run({"list"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
+  CHECK(dtctl.run({"status", "--all"}).out.find("tiny") == std::string::npos);
+  CHECK(dtctl.run({"status", "--all"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
 }

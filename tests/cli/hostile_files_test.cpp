@@ -68,8 +68,8 @@ TEST_CASE("a database without a byte is made again from the runs, as a missing o
   const Done done;
   for (const auto* suffix : {"-wal", "-shm"}) fs::remove(done.dtctl.home() / (std::string("results.db") + suffix));
   fs::resize_file(done.dtctl.home() / "results.db", 0);
-  const std::string verb = GENERATE("list", "db migrate");
-  CHECK(done.dtctl.run(verb == "list" ? Words{"list"} : Words{"db", "migrate"}).exit_code == 0);
+  const std::string verb = GENERATE("status --all", "db migrate");
+  CHECK(done.dtctl.run(verb == "status --all" ? Words{"status", "--all"} : Words{"db", "migrate"}).exit_code == 0);
   CHECK(done.dtctl.json({"query", "select count(*) as n from runs where state = 'succeeded'"})["rows"][0]["n"] == 1);
 }
 

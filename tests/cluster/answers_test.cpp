@@ -150,7 +150,7 @@ TEST_CASE("points of a race on Slurm that have lost get no more runs, while equa
   }
   CHECK(jobs_in_slurm(cluster) == runs);
   CHECK(user.states() == Json{{"succeeded", runs}});
-  CHECK(user.json({"list"}).at("studies").size() == 1);
+  CHECK(user.json({"status", "--all"}).at("studies").size() == 1);
 }
 
 TEST_CASE("a race whose call was killed while its jobs wait in Slurm is continued by the same call, without a job more")

@@ -128,7 +128,7 @@ TEST_CASE("a job that can never start has a next step in explain, and wait says 
   CHECK(explained.at("advice").get<std::string>().ends_with("lower resources.time_limit or choose another resources.partition "
                                                             "(dtctl doctor lists their limits), and submit its recipe again"));
 
-  const auto waited = user.run({"wait", "all", "--timeout", "5s"});
+  const auto waited = user.run({"watch", "all", "--timeout", "5s"});
   CHECK(waited.exit_code == 124);
   const std::string words = "cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)";
   const auto place = waited.err.find(words);

@@ -110,5 +110,5 @@ TEST_CASE("a list that cannot be repeated is refused where the recipe names it, 
   refused("algorithm_list: [conv1 direct]", "5:89",
           "train.algorithm_list: `conv1 direct` cannot be read; give the name of a convolution and three algorithms: forward, "
           "backward to the data, backward to the weights.");
-  CHECK(dtctl.json({"list"}).at("studies").empty());
+  CHECK(dtctl.json({"status", "--all"}).at("studies").empty());
 }

@@ -40,7 +40,7 @@ TEST_CASE("a program whose loss becomes NaN and that ends well has diverged, and
                Contains(words));
   }
   CHECK_THAT(all_of(own, {"results", "--runs"}), Contains("diverged") && Contains("NaN"));
-  CHECK_THAT(all_of(own, {"list"}), Contains("2/2 (2 diverged)"));
+  CHECK_THAT(all_of(own, {"status", "--all"}), Contains("2/2 (2 diverged)"));
   CHECK_THAT(all_of(own, {"logs", "own/#1"}),
              Contains("dtctl: note: the loss is NaN at step 16 [job ") && Contains("diverged: " + words));
   CHECK(own.dtctl.run({"report", "-o", "own.html"}).ok());

@@ -2,6 +2,7 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/record/run_record.hpp"
+#include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"
 
@@ -53,7 +54,7 @@ TEST_CASE("the jobs of a home that is moved go on: the one that runs and the one
   fs::rename(dtctl.home(), moved);
   REQUIRE(eventually([&] { return fs::is_symlink(dtctl.home()); }));
   dtctl.write("go", "");
-  CHECK(dtctl.run({"wait", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 2}});
   for (const auto& attempt : first_attempts(moved)) CHECK(dt::read_result(attempt));
 }
@@ -71,7 +72,7 @@ TEST_CASE("a job that waits in a home that is moved while nobody looks after it 
     REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).ok());
     fs::rename(dtctl.home(), moved);
   }
-  CHECK(dtctl.run({"wait", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 1}});
   CHECK_FALSE(fs::exists(dtctl.home()));
 }
@@ -95,7 +96,7 @@ TEST_CASE("a copy of a home says that it is one and cancels nothing of the origi
   CHECK_THAT(dtctl.run({"status"}, there).err, words); // looking is allowed
   for (const auto& attempt : first_attempts(dtctl.home())) CHECK_FALSE(fs::exists(attempt.cancel()));
   dtctl.write("go", "");
-  CHECK(dtctl.run({"wait", "tiny"}).exit_code == 0);
+  CHECK(dtctl.run({"watch", "tiny"}).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}).at("states") == dt::test::Json{{"succeeded", 2}});
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("a job whose script was given to another user is not run, and the caus
       REQUIRE(::chown(attempt.script().c_str(), 54321, 54321) == 0);
     }
   dtctl.write("go", "");
-  CHECK(dtctl.run({"wait", "tiny"}).exit_code == 1);
+  CHECK(dtctl.run({"watch", "tiny"}).exit_code == 1);
   const auto states = dtctl.json({"status", "tiny"}).at("states");
   CHECK(states.value("failed", 0) == 1);
   CHECK(states.value("succeeded", 0) == 1);
@@ -128,12 +129,12 @@ TEST_CASE("no verb uses a home that other users can write, until its mode is cor
   const Dtctl dtctl;
   REQUIRE(dtctl.run({"db", "migrate"}).ok());
   ::chmod(dtctl.home().c_str(), 0777);
-  for (const auto* verb : {"status", "list", "doctor"}) {
-    const auto refused = dtctl.run({verb});
+  for (const auto* line : {"status", "status --all", "doctor"}) {
+    const auto refused = dtctl.run(dt::split(line, ' '));
     CHECK(refused.exit_code == 74);
     CHECK_THAT(refused.err,
                Contains("Other users can write to " + dtctl.home().string() + " (mode 0777)") && Contains("chmod -R go-w"));
   }
   ::chmod(dtctl.home().c_str(), 0700);
-  CHECK(dtctl.run({"list"}).ok());
+  CHECK(dtctl.run({"status", "--all"}).ok());
 }

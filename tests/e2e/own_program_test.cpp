@@ -211,7 +211,7 @@ TEST_CASE("a program that ignores SIGTERM is cancelled, and leaves no process")
   own.dtctl.json({"submit", "own.yaml"});
   REQUIRE(eventually([&] { return own.state() == "running" && own.run().at("progress").is_object(); }));
   CHECK(own.dtctl.json({"cancel", "last"}).at("cancelled") == 1);
-  CHECK(own.dtctl.run({"wait", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
   CHECK(own.state() == "cancelled");
   CHECK(eventually([&] { return own.left_behind() == 0; }));
 }
@@ -262,7 +262,7 @@ TEST_CASE("train.py that is edited while a job waits changes neither the job nor
   const auto key = own.run().at("key");
   own.dtctl.write("train.py", "raise SystemExit(1)\n");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"wait", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
   CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key);
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a copy of the program that was changed is refused by the job, and the
   own.dtctl.json({"submit", "later.yaml", "--set", "name=later", "--after", "own"});
   damage_copy(own);
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
   const auto later = [&] { return own.dtctl.json({"status", "later"}).at("runs")[0]; };
   CHECK(later().at("cause").get<std::string>().find("has other content than when this run was planned. Submit the recipe again, "
                                                     "which makes the copy new.") != std::string::npos);
@@ -294,7 +294,7 @@ TEST_CASE("a program named by an absolute path that did not exist where the run 
   const auto key = own.dtctl.json({"status", "own"}).at("runs")[0].at("key");
   put_interpreter(own, "exec python3");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 0);
   CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key); // now it exists here, too
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("a program named by an absolute path that was changed since the submis
   own.dtctl.json({"submit", "own.yaml", "--after", "first"});
   put_interpreter(own, "exec python3 -B");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"wait", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
   const std::string cause = own.dtctl.json({"status", "own"}).at("runs")[0].at("cause");
   CHECK(cause.find("program.command: " + interpreter.string() + " is another program on ") != std::string::npos);
   CHECK(cause.find("submit the recipe again: it becomes a new run") != std::string::npos);

@@ -1,4 +1,4 @@
-// The shipped networks beside PyTorch's, rebuilt from what `dtctl models` prints.
+// The shipped networks beside PyTorch's, rebuilt from what `dtctl recipe models` prints.
 #include "core/process.hpp"
 
 #include <cstdlib>

@@ -123,7 +123,7 @@ TEST_CASE("a simulated run is cancelled while it simulates, and keeps no result"
   };
   while (!stepped()) ::usleep(10'000);
   CHECK(dtctl.run({"cancel", "last"}).exit_code == 0);
-  dtctl.run({"wait", "last"});
+  dtctl.run({"watch", "last"});
   CHECK(rows(dtctl, "SELECT state FROM runs_flat").at(0).at("state") == "cancelled");
   CHECK_FALSE(dt::read_result(attempt));
 }

@@ -115,7 +115,7 @@ TEST_CASE(
   dtctl.write("notes.npz", "these are no weights");
   refused("notes", "notes.npz", "notes.npz: this is not a zip archive, or it is cut short: the record at its end is missing.");
   refused("nowhere", "nowhere.h5", "there is no such file");
-  CHECK(dtctl.json({"list"}).at("studies").size() == 1);
+  CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
 }
 
 TEST_CASE("weights are listed and exported by run and by file, and what is there is not replaced unasked")

@@ -70,7 +70,7 @@ TEST_CASE(
   CHECK(log.out.find("succeeded") < log.out.find(estimates.front()));
   CHECK(log.exit_code == 0);
   CHECK(dt::read_file(dtctl.folder() / "out").find(" left") == std::string::npos);
-  CHECK(dtctl.run({"wait", "last", "--quiet"}).err == "");
+  CHECK(dtctl.run({"watch", "last", "--quiet"}).err == "");
   CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"}).err == "");
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("selectors name studies and runs")
   CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
 
   CHECK(study.dtctl.run({"status", "tinny"})
-            .err.starts_with("dtctl: error: there is no study or run \"tinny\", did you mean tiny?"));
+            .err.starts_with("dtctl: error: there is no study or run `tinny`; did you mean `tiny`?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
   const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
@@ -178,7 +178,7 @@ TEST_CASE("what was kept of a run can be read in every way")
   const auto shown = dtctl.run({"show", "--recipe"}).out;
   CHECK(shown.find("\n\nThe recipe's file, without settings by --set and --over\n") != std::string::npos);
   CHECK(shown.find("to target") == std::string::npos);
-  CHECK(dtctl.json({"list"}).at("studies")[0].at("succeeded") == 6);
+  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 6);
   CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
   CHECK(dtctl.json({"export"}).at("runs").size() == 6);
 

@@ -1,5 +1,6 @@
 #include "cli/report/chart/chart_source.hpp"
 
+#include "core/counted.hpp"
 #include "store/query/compared_runs.hpp"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::string legend_name(const ChartSource& source, const std::string& label)
 
 std::string runs_text(std::int64_t succeeded, std::int64_t runs)
 {
-  const auto text = fmt::format("{} {}", succeeded, succeeded == 1 ? "run" : "runs");
+  const auto text = counted(succeeded, "run");
   return succeeded == runs ? text : fmt::format("{} of {}", text, runs);
 }
 

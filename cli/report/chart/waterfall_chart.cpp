@@ -1,5 +1,6 @@
 // The waterfall of lost efficiency.
 #include "cli/report/chart/charts.hpp"
+#include "core/counted.hpp"
 #include "store/query/attribution_query.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ constexpr double smallest_shown = 0.0005;
 
 std::string point_name(const store::Attribution& point)
 {
-  if (point.is_part) return fmt::format("{} {} per node", point.ranks, point.ranks == 1 ? "rank" : "ranks");
+  if (point.is_part) return counted(point.ranks, "rank") + " per node";
   return store::size_text(point.nodes, point.ranks);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/report/html/markup.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -127,9 +128,9 @@ std::string table_html(const Table& table, const std::string& name, const std::v
       html += cell_html(table.columns[i], table.rows[r][i], i == first && r < links.size() ? links[r] : "");
     html += "</tr>";
   }
-  return html + fmt::format("</tbody></table></div>\n<p class=\"under\"><span class=\"dim\">{} {}</span><button type=\"button\" "
+  return html + fmt::format("</tbody></table></div>\n<p class=\"under\"><span class=\"dim\">{}</span><button type=\"button\" "
                             "data-table=\"{}\">Save as CSV</button></p>\n",
-                            table.rows.size(), table.rows.size() == 1 ? "row" : "rows", name);
+                            counted(table.rows.size(), "row"), name);
 }
 
 std::string script_json(const Json& value)

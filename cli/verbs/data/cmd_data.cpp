@@ -47,7 +47,8 @@ void print_packed(Context& context, const PackedFacts& facts)
 
 void add_data(Commands& commands)
 {
-  auto& family = commands.add_family({"data", setup_verbs, "Data sets: make, pack, check, show, list, import, remove.", ""});
+  auto& family = commands.add_family(
+      {"data", write_verbs, "Data sets: make, pack, check, show, list, import, remove.", "Example:\n  dtctl data make digits"});
   add_data_make(commands, family);
   add_data_pack(commands, family);
   add_data_check(commands, family);

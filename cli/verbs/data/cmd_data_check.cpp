@@ -2,6 +2,7 @@
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
+#include "core/counted.hpp"
 #include "core/text.hpp"
 
 #include <memory>
@@ -37,9 +38,9 @@ ExitCode check(Context& context, const Options& options)
   if (bad > shown) context.out.field("", "", text_cell(fmt::format("and {} more", bad - shown)));
   context.out.field("file", "file", text_cell(path.string()));
   context.out.field("records", "images", count_cell(result.at("records")));
-  context.out.field("bad_records", "verdict",
-                    {bad, bad == 0 ? "sound" : fmt::format("{} {} damaged", bad, bad == 1 ? "image is" : "images are"),
-                     bad == 0 ? Style::good : Style::bad});
+  context.out.field(
+      "bad_records", "verdict",
+      {bad, bad == 0 ? "sound" : counted(bad, "image is", "images are") + " damaged", bad == 0 ? Style::good : Style::bad});
   return bad == 0 ? ExitCode::ok : ExitCode::runs_failed;
 }
 
@@ -50,7 +51,7 @@ void add_data_check(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb =
       commands.add_under(family,
-                         {"check", "Verbs", "Read a packed set and compare every image with the hash it was packed with.",
+                         {"check", family_verbs, "Read a packed set and compare every image with the hash it was packed with.",
                           "Exit code 1 if an image is damaged. Images and channels that hold one value only are a "
                           "warning.\n\nExample:\n  dtctl data check flowers"},
                          [options](Context& context) { return check(context, *options); });

@@ -1,7 +1,7 @@
 // dtctl data import: takes a packed set that was made elsewhere into the home.
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
-#include "cli/output/progress.hpp"
+#include "cli/output/count_view.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
 #include "core/file_at.hpp"
 #include "core/temporary_file.hpp"
@@ -173,7 +173,7 @@ void add_data_import(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb =
       commands.add_under(family,
-                         {"import", "Verbs", "Copy a packed set that was made elsewhere into the home.",
+                         {"import", family_verbs, "Copy a packed set that was made elsewhere into the home.",
                           "The copy is checked completely before it gets its name. A set of the same name is never replaced.\n\n"
                           "Example:\n  dtctl data import /scratch/flowers.pack"},
                          [options](Context& context) { return import_set(context, *options); });

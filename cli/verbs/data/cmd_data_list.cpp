@@ -54,12 +54,18 @@ ExitCode list(Context& context)
 
 void add_data_list(Commands& commands, Verb& family)
 {
-  commands.add_under(
-      family,
-      {"list", "Verbs", "List the data sets in the home.",
-       "Kinds: packed (dtctl data pack), digits and shapes (dtctl data make), folder (files that you put there), unfinished\n"
-       "(dtctl data pack was interrupted; the same call goes on), damaged. No images are read."},
-      list);
+  commands.add_under(family,
+                     {"list", family_verbs, "List the data sets in the home.",
+                      "Kinds:\n"
+                      "  packed          made by dtctl data pack\n"
+                      "  digits, shapes  made by dtctl data make\n"
+                      "  folder          files that you put there\n"
+                      "  unfinished      dtctl data pack was interrupted; the same call continues it\n"
+                      "  damaged         cannot be read\n"
+                      "\n"
+                      "Example:\n"
+                      "  dtctl data list"},
+                     list);
 }
 
 } // namespace dt::cli

@@ -45,7 +45,7 @@ void add_data_make(Commands& commands, Verb& family)
   auto options = std::make_shared<MakeOptions>();
   auto& verb = commands.add_under(
       family,
-      {"make", "Verbs", "Render a data set with labels: digits in MNIST's files, shapes in CIFAR-10's.",
+      {"make", family_verbs, "Render a data set with labels: digits in MNIST's files, shapes in CIFAR-10's.",
        "The same options give the same bytes. A set that is there already with these options is left as it is; a set with\n"
        "other options, or files that dtctl did not make, are never replaced. Images per second and the remaining time are\n"
        "shown on standard error.\n\nExample:\n  dtctl data make digits"},

@@ -75,11 +75,9 @@ void add_source_options(Verb& verb, const std::shared_ptr<Options>& options)
   verb.add_option("--format", options->format, "format of SOURCE; it is recognised when this is left out")
       ->type_name("folder|tar|hdf5|npz|idx|cifar10|cifar100")
       ->one_of({"folder", "tar", "hdf5", "npz", "idx", "cifar10", "cifar100"});
-  verb.add_option("--images", options->images,
-                  "hdf5, npz: name of the array of images; tar: extension of the images, such as left.png")
+  verb.add_option("--images", options->images, "hdf5, npz: array of the images; tar: their extension, such as left.png")
       ->type_name("NAME");
-  verb.add_option("--labels", options->labels, "hdf5, npz: name of the array of labels; tar: extension of the labels (cls)")
-      ->type_name("NAME");
+  verb.add_option("--labels", options->labels, "hdf5, npz: array of the labels; tar: their extension (cls)")->type_name("NAME");
   verb.add_option("--layout", options->layout, "hdf5, npz: where the channels of (N, …, …, …) are")
       ->type_name("nhwc|nchw")
       ->one_of({"nhwc", "nchw"});
@@ -88,12 +86,10 @@ void add_source_options(Verb& verb, const std::shared_ptr<Options>& options)
 
 void add_content_options(Verb& verb, const std::shared_ptr<Options>& options)
 {
-  verb.add_option(
-          "--encoding", options->encoding,
-          "how images are stored: pixels, or the JPEG files as they are (jpeg if all images are JPEG and no size is given)")
+  verb.add_option("--encoding", options->encoding, "store pixels, or JPEG files as they are (if all are JPEG and without --size)")
       ->type_name("pixels|jpeg")
       ->one_of({"pixels", "jpeg"});
-  verb.add_option("--size", options->size, "crop each image in its centre and resize it: 224, or 240x320 (height x width)")
+  verb.add_option("--size", options->size, "crop each image in its centre and resize it: 224, or 240x320 (HxW)")
       ->type_name("N|HxW");
   verb.add_option("--channels", options->channels, "make all images colour images (3) or grey (1)")
       ->type_name("1|3")
@@ -101,16 +97,15 @@ void add_content_options(Verb& verb, const std::shared_ptr<Options>& options)
   verb.add_option("--background", options->background,
                   "colour behind transparent pixels of PNG and WebP: a name or #rrggbb (white)")
       ->type_name("white|black|grey|#rrggbb");
-  verb.add_option("--range", options->range, "PNG of 16 bits: the values that become black and white, such as 0..4095 (0..65535)")
-      ->type_name("LOW..HIGH");
+  verb.add_option("--range", options->range, "PNG of 16 bits: the values of black and white (0..65535)")->type_name("LOW..HIGH");
   verb.add_option("--test-fraction", options->test_fraction,
-                  "share of each class that becomes the test set, if the source has none (0.1); 0: no test set")
+                  "share of each class that becomes the test set, if there is none (0.1)")
       ->type_name("FRACTION");
   verb.add_option("--seed", options->seed, "seed of the test set and of the order (1)")->type_name("N");
   verb.add_option("--order", options->order, "order of the images in the file: shuffled, or that of the source (shuffled)")
       ->type_name("shuffled|source")
       ->one_of({"shuffled", "source"});
-  verb.add_option("--corrupt", options->corrupt, "images that cannot be decoded: refuse the set, or leave them out (refuse)")
+  verb.add_option("--corrupt", options->corrupt, "with images that cannot be decoded: refuse the set, or skip them (refuse)")
       ->type_name("refuse|skip")
       ->one_of({"refuse", "skip"});
   verb.add_flag("--allow-empty-classes", options->allow_empty_classes, "accept classes without images");
@@ -123,20 +118,12 @@ void add_data_pack(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb = commands.add_under(
       family,
-      {"pack", "Verbs", "Pack labelled images into one file that training reads fast.",
-       "SOURCE is one of:\n"
-       "  folder   a sub-folder of PNG, JPEG or WebP files for each class; perhaps below train/ and test/ (or val/)\n"
-       "  tar      one .tar, .tar.gz or .tgz, or a folder of them, with members KEY.jpg (.png, .webp) and KEY.cls (WebDataset)\n"
-       "  hdf5     images and labels in arrays: images and labels, x and y, train_images, x_train, train/images, …\n"
-       "  npz      the same arrays, saved by NumPy\n"
-       "  idx      the files of MNIST\n"
-       "  cifar10, cifar100   the binary files of CIFAR\n\n"
-       "Every image is decoded, so damaged ones are found now and not during training. Transparent pixels of PNG and WebP show "
-       "the\n"
-       "--background. A warning says when images or channels hold one value only.\n"
-       "A call that was interrupted is continued by the same call. The same source and options give the same bytes. A set that\n"
-       "is there already and would be equal is left as it is.\n\n"
-       "Examples:\n  dtctl data pack photos -o flowers\n  dtctl data pack photos -o flowers64 --size 64\n"
+      {"pack", family_verbs, "Pack labelled images into one file that training reads fast.",
+       "SOURCE: sub-folders of images for each class, .tar files (WebDataset), arrays in HDF5 or NumPy files, or the\n"
+       "files of MNIST or CIFAR (docs/guide/your-own-data.md). The same call continues one that was interrupted.\n"
+       "\n"
+       "Examples:\n"
+       "  dtctl data pack photos -o flowers --size 64\n"
        "  dtctl data pack train.h5 -o ./cells.pack --images scans --labels kinds --layout nchw"},
       [options](Context& context) { return pack(context, *options); });
   add_source_options(verb, options);

@@ -4,6 +4,7 @@
 #include "cli/verbs/data/data_verbs.hpp"
 #include "core/file.hpp"
 #include "core/file_at.hpp"
+#include "core/lookup.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -115,8 +116,8 @@ Parts parts_of(const Home& home, const std::string& name)
   if (!parts.paths.empty()) return parts;
   std::vector<std::string> names;
   for (const auto& set : data_sets(home)) names.push_back(set.name);
-  throw Error(ErrorKind::usage, fmt::format("there is no data set {}{}", name,
-                                            names.empty() ? " in " + home.data().string() : advice(name, names)));
+  throw Error(ErrorKind::usage, names.empty() ? fmt::format("there is no data set `{}` in {}", name, home.data().string())
+                                              : unknown_name("data set", name, names));
 }
 
 ExitCode remove_set(Context& context, const Options& options)
@@ -150,7 +151,7 @@ void add_data_remove(Commands& commands, Verb& family)
   auto options = std::make_shared<Options>();
   auto& verb = commands.add_under(
       family,
-      {"remove", "Verbs", "Delete a data set from the home.",
+      {"remove", family_verbs, "Delete a data set from the home.",
        "Removes packed sets, what an interrupted dtctl data pack has left, and folders of dtctl data make; nothing that dtctl "
        "did\n"
        "not make. Results of runs stay. A removal cannot be undone.\n\nExample:\n  dtctl data remove flowers --yes"},

@@ -79,7 +79,7 @@ void add_data_show(Commands& commands, Verb& family)
 {
   auto options = std::make_shared<Options>();
   auto& verb = commands.add_under(family,
-                                  {"show", "Verbs", "Print the facts of a packed set and draw some of its images.",
+                                  {"show", family_verbs, "Print the facts of a packed set and draw some of its images.",
                                    "The images are drawn in the terminal: in colour if it has colours, else with characters of "
                                    "different brightness. With -o\n"
                                    "they become a PNG with the names of their classes.\n\nExamples:\n  dtctl data show flowers\n"

@@ -1,7 +1,8 @@
 // The verbs of `dtctl data`, one file each (cmd_data_<verb>.cpp), and what they print alike.
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/command/commands.hpp"
+#include "cli/command/validators.hpp"
 #include "core/data/packed_file.hpp"
 
 namespace dt::cli {

@@ -1,5 +1,6 @@
 #include "store/analysis/doubts/busy_machine.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "store/analysis/doubts/contamination.hpp"
 
@@ -78,8 +79,6 @@ bool has_reason(const BusyRun& run)
   return run.others_share > 0 || run.steal_share > 0 || run.load > 0 || run.probe_slower_by > 0 || run.step_spread_ratio > 0;
 }
 
-std::string counted_runs(std::ptrdiff_t count) { return std::to_string(count) + (count == 1 ? " run" : " runs"); }
-
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 std::string ratio_text(double ratio) { return format_shortest(std::round(ratio * 10) / 10); }
@@ -139,7 +138,7 @@ std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
 
 std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs)
 {
-  const auto all = counted_runs(static_cast<std::ptrdiff_t>(of_runs));
+  const auto all = counted(of_runs, "run");
   std::vector<std::string> lines;
   for (const auto& reason : reasons()) {
     const auto of = [&](const BusyRun& run) { return run.*reason.value; };
@@ -168,8 +167,8 @@ std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_run
   const auto quota = std::isnan(worst->quota_cores) ? std::string()
                                                     : " of " + format_shortest(std::round(worst->quota_cores * 100) / 100) +
                                                           (worst->quota_cores == 1 ? " core" : " cores");
-  return std::to_string(throttled.size()) + " of " + counted_runs(static_cast<std::ptrdiff_t>(of_runs)) + ": a CPU quota" +
-         quota + " held the ranks back for up to " + percent(worst->share) +
+  return std::to_string(throttled.size()) + " of " + counted(of_runs, "run") + ": a CPU quota" + quota +
+         " held the ranks back for up to " + percent(worst->share) +
          " of the time; give the job more processor time, or run fewer ranks or threads";
 }
 

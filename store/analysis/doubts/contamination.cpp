@@ -1,4 +1,5 @@
 #include "store/analysis/doubts/contamination.hpp"
+#include "core/counted.hpp"
 #include "core/statistics.hpp"
 
 #include "store/analysis/scaling.hpp"
@@ -61,11 +62,6 @@ void flag_slow(const RanksByHost& hosts, std::map<std::string, SlowRanks>& slow)
       slow[host].slower_by.push_back(1 - rank->gemm_gflops / tolerance.median);
     }
   }
-}
-
-std::string counted(std::size_t count, const char* one, const char* many)
-{
-  return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 } // namespace
@@ -135,8 +131,8 @@ std::string describe(const Outlier& outlier)
   const auto percent = std::to_string(std::lround(outlier.slower_by * 100)) + " % slower than ";
   if (outlier.kind == Outlier::Kind::allreduce)
     return "run " + outlier.runs.front().substr(0, 10) + ": allreduce " + percent + "in the others of its shape";
-  return outlier.host + ": matrix products " + percent + "the others (" + counted(outlier.ranks, "rank", "ranks") + " in " +
-         counted(outlier.runs.size(), "run", "runs") + ")";
+  return outlier.host + ": matrix products " + percent + "the others (" + counted(outlier.ranks, "rank") + " in " +
+         counted(outlier.runs.size(), "run") + ")";
 }
 
 } // namespace dt::store

@@ -1,5 +1,6 @@
 #include "store/analysis/prediction/link_fit.hpp"
 
+#include "core/counted.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
@@ -172,7 +173,7 @@ LinkFit fit_link(const SeriesTraits& traits, const std::vector<Bucket>& buckets,
   if (samples.empty()) return {{}, {"Communication takes no time, because no size with communication was measured."}};
   LinkFit fit{.link = fit_costs(samples), .samples = samples};
   fit.deviation = deviation_of(fit, measured);
-  const auto times = samples.size() == 1 ? std::string("1 measured time") : fmt::format("{} measured times", samples.size());
+  const auto times = counted(samples.size(), "measured time");
   fit.assumptions.push_back(fmt::format("The network is fitted to {} of communication alone: {}.", times, in_words(fit.link)));
   if (are_alike(samples))
     fit.assumptions.push_back("All these sums send equally long messages, so latency and bandwidth cannot be told apart; a "

@@ -1,5 +1,7 @@
 #include "store/analysis/prediction/size_changes.hpp"
 
+#include "core/counted.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -86,10 +88,7 @@ std::string_view name_of(SizeChange::Kind kind)
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::string in_units(const SeriesTraits& traits, std::int64_t size)
-{
-  return fmt::format("{} {}{}", size, traits.by_nodes ? "node" : "rank", size == 1 ? "" : "s");
-}
+std::string in_units(const SeriesTraits& traits, std::int64_t size) { return counted(size, traits.by_nodes ? "node" : "rank"); }
 
 std::vector<SizeChange> changes_between(const Calibration& calibration, const SizeStep& sizes)
 {

@@ -1,5 +1,6 @@
 #include "store/analysis/verdict/compared_points.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/natural_key.hpp"
 #include "core/spec/run_key.hpp"
@@ -177,7 +178,7 @@ void add_once(std::vector<std::string>& sentences, const std::string& sentence)
 
 std::string size_text(std::int64_t nodes, std::int64_t ranks)
 {
-  auto text = std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+  const auto text = counted(ranks, "rank");
   return nodes > 1 ? text + " on " + std::to_string(nodes) + " nodes" : text;
 }
 

@@ -1,6 +1,8 @@
 #include "store/analysis/verdict/metric.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -65,15 +67,7 @@ const MetricRow& metric_row(Metric metric)
   return *std::find_if(std::begin(rows), std::end(rows), [&](const MetricRow& row) { return row.metric == metric; });
 }
 
-Metric metric_of(std::string_view name)
-{
-  std::vector<std::string> names;
-  for (const auto& row : rows) {
-    if (row.name == name) return row.metric;
-    names.emplace_back(row.name);
-  }
-  throw Error(ErrorKind::usage, "there is no metric \"" + printable(name) + "\"" + advice(name, names));
-}
+Metric metric_of(std::string_view name) { return lookup(rows, "metric", name, ErrorKind::usage).metric; }
 
 Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric)
 {
@@ -105,8 +99,7 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
 
 std::string reached_text(const Sample& sample)
 {
-  return std::to_string(sample.reached) + " of " + std::to_string(sample.with_target) +
-         (sample.with_target == 1 ? " run" : " runs") + " reached the target" +
+  return std::to_string(sample.reached) + " of " + counted(sample.with_target, "run") + " reached the target" +
          (sample.diverged > 0 ? " and " + std::to_string(sample.diverged) + " diverged" : "");
 }
 

@@ -1,4 +1,5 @@
 // Rankings and scaling in words.
+#include "core/counted.hpp"
 #include "store/analysis/verdict/verdict.hpp"
 
 #include "core/text.hpp"
@@ -141,8 +142,7 @@ bool cannot_decide(const Standing& standing)
 std::string size_words(const ScalingRow& row, bool in_nodes)
 {
   const auto count = row.is_part ? row.size : in_nodes ? row.nodes : row.workers;
-  const std::string unit = row.is_part ? " part" : in_nodes ? " node" : row.workers == row.ranks ? " rank" : " worker";
-  return std::to_string(count) + unit + (count == 1 ? "" : "s");
+  return counted(count, row.is_part ? "part" : in_nodes ? "node" : row.workers == row.ranks ? "rank" : "worker");
 }
 
 // Where the interval of a ratio lies: -1 below 1, 1 above it, 0 if it contains 1. A bound that is printed as 1 counts as 1, so

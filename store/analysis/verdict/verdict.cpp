@@ -1,5 +1,6 @@
 #include "store/analysis/verdict/verdict.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "store/analysis/verdict/number_text.hpp"
 
@@ -9,11 +10,6 @@
 
 namespace dt::store {
 namespace {
-
-std::string count_text(std::size_t count, const std::string& what)
-{
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 std::string size_of_difference(double difference, Metric metric)
 {
@@ -65,7 +61,7 @@ std::string what_would_decide(const Judged& judged)
     return "; --against-now runs both again, interleaved, so that the scatter between studies does not count";
   const auto& more = judged.more;
   const bool in_rounds = judged.comparison.design == Design::paired || judged.comparison.design == Design::pooled;
-  const auto runs = count_text(more.per_side, in_rounds ? "more repeat" : "more run") + (in_rounds ? "" : " of each");
+  const auto runs = counted(more.per_side, in_rounds ? "more repeat" : "more run") + (in_rounds ? "" : " of each");
   if (more.decides)
     return "; about " + runs + " would decide, if effect and scatter stay" + node_hours_text(judged.more_node_hours);
   if (more.per_side > 0) return "; take at least " + runs + node_hours_text(judged.more_node_hours);

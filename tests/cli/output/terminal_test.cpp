@@ -33,10 +33,10 @@ std::string without_escapes(std::string text)
 TEST_CASE("there is colour on a terminal, and none with NO_COLOR, on a dumb terminal or in a pipe")
 {
   const Dtctl dtctl;
-  CHECK(dtctl.in_terminal({"models"}, 100).find(escape) != std::string::npos);
-  CHECK(dtctl.in_terminal({"models"}, 100, {"NO_COLOR=1"}).find(escape) == std::string::npos);
-  CHECK(dtctl.in_terminal({"models"}, 100, {"TERM=dumb"}).find(escape) == std::string::npos);
-  CHECK(dtctl.run({"models"}).out.find(escape) == std::string::npos);
+  CHECK(dtctl.in_terminal({"recipe", "models"}, 100).find(escape) != std::string::npos);
+  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"NO_COLOR=1"}).find(escape) == std::string::npos);
+  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"TERM=dumb"}).find(escape) == std::string::npos);
+  CHECK(dtctl.run({"recipe", "models"}).out.find(escape) == std::string::npos);
 }
 
 TEST_CASE("tables fit the terminal's width")
@@ -57,7 +57,10 @@ TEST_CASE("COLUMNS is stronger than the terminal, also in a pipe")
   CHECK(widest_line(dtctl.in_terminal({"recipe", "schema"}, 120, {"COLUMNS=50", "NO_COLOR=1"})) <= 50);
 }
 
-TEST_CASE("a pipe gets whole texts") { CHECK(Dtctl().run({"models"}).out.find("other shapes too\n") != std::string::npos); }
+TEST_CASE("a pipe gets whole texts")
+{
+  CHECK(Dtctl().run({"recipe", "models"}).out.find("other shapes too\n") != std::string::npos);
+}
 
 TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")
 {
@@ -77,4 +80,4 @@ TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")
   dtctl.run({"cancel", "all"});
 }
 
-TEST_CASE("help fits narrow terminals") { CHECK(widest_line(Dtctl().in_terminal({"models", "--help"}, 50)) <= 50); }
+TEST_CASE("help fits narrow terminals") { CHECK(widest_line(Dtctl().in_terminal({"recipe", "models", "--help"}, 50)) <= 50); }

@@ -32,39 +32,40 @@ constexpr Kind kinds[] = {{std::nullopt, SizeUnit::ranks},        {std::nullopt,
                           {StudyMode::weak, SizeUnit::ranks},     {StudyMode::weak, SizeUnit::nodes},
                           {StudyMode::partition, SizeUnit::parts}};
 
-RecipeWishes wishes_for(const std::string& model, const std::string& data, std::vector<std::string> strategies, const Kind& kind)
+RecipeChoices choices_for(const std::string& model, const std::string& data, std::vector<std::string> strategies,
+                          const Kind& kind)
 {
-  RecipeWishes wishes;
-  wishes.name = "new";
-  wishes.model = model;
-  wishes.data = data;
-  wishes.strategies = std::move(strategies);
-  wishes.study = kind.study;
-  wishes.unit = kind.unit;
-  wishes.repeats = kind.study ? 3 : 1;
-  wishes.sizes = default_sizes(wishes, 8);
-  choose_batch(wishes);
-  check_wishes(wishes);
-  return wishes;
+  RecipeChoices choices;
+  choices.name = "new";
+  choices.model = model;
+  choices.data = data;
+  choices.strategies = std::move(strategies);
+  choices.study = kind.study;
+  choices.unit = kind.unit;
+  choices.repeats = kind.study ? 3 : 1;
+  choices.sizes = default_sizes(choices, 8);
+  choose_batch(choices);
+  check_choices(choices);
+  return choices;
 }
 
-recipes::Plan plan_of(const RecipeWishes& wishes)
+recipes::Plan plan_of(const RecipeChoices& choices)
 {
   static const test::TemporaryFolder folder;
   const auto file = folder.path() / "new.yaml";
-  const auto text = recipe_text(wishes);
+  const auto text = recipe_text(choices);
   replace_file(file, text);
   INFO(text);
   auto plan = recipes::load_plan(file, {});
   REQUIRE_FALSE(plan.runs.empty());
-  if (wishes.strategies.size() == 1) REQUIRE(plan.warnings.empty());
+  if (choices.strategies.size() == 1) REQUIRE(plan.warnings.empty());
   return plan;
 }
 
 bool fits(const std::string& model, const std::string& data)
 {
   if (data == "packed") return false; // `dtctl new` offers the sets of the home by their names
-  if (fits_surely(model, data)) return true;
+  if (is_known_to_fit(model, data)) return true;
   DataSpec spec;
   spec.name = data;
   const auto shape = input_shape_of(spec).value();
@@ -111,9 +112,9 @@ TEST_CASE("every strategy with every model, every data set that fits it and ever
     for (const auto& strategy : strings_of(strategy_names()))
       for (const auto& kind : kinds) {
         INFO(model << " " << data << " " << strategy);
-        const auto wishes = wishes_for(model, data, {strategy}, kind);
-        const auto plan = plan_of(wishes);
-        REQUIRE(plan.runs.size() == wishes.sizes.size() * static_cast<std::size_t>(wishes.repeats));
+        const auto choices = choices_for(model, data, {strategy}, kind);
+        const auto plan = plan_of(choices);
+        REQUIRE(plan.runs.size() == choices.sizes.size() * static_cast<std::size_t>(choices.repeats));
         REQUIRE(plan.runs.front().model.name == model);
         REQUIRE(plan.runs.front().data.name == data);
         REQUIRE(plan.runs.front().sync.strategy == strategy);
@@ -128,17 +129,17 @@ TEST_CASE("every two strategies are compared in a valid recipe")
       for (const auto& kind : kinds) {
         if (one == other) continue;
         INFO(one << " " << other);
-        const auto wishes = wishes_for("lenet", "digits", {one, other}, kind);
-        REQUIRE(plan_of(wishes).runs.size() == 2 * wishes.sizes.size() * static_cast<std::size_t>(wishes.repeats));
+        const auto choices = choices_for("lenet", "digits", {one, other}, kind);
+        REQUIRE(plan_of(choices).runs.size() == 2 * choices.sizes.size() * static_cast<std::size_t>(choices.repeats));
       }
 }
 
 TEST_CASE("a key of sync is set only where the strategy reads it, and has its default")
 {
   for (const auto& strategy : strings_of(strategy_names())) {
-    const auto wishes = wishes_for("lenet", "digits", {strategy}, kinds[0]);
-    const auto keys = keys_of_sync(recipe_text(wishes));
-    const auto& run = plan_of(wishes).runs.front();
+    const auto choices = choices_for("lenet", "digits", {strategy}, kinds[0]);
+    const auto keys = keys_of_sync(recipe_text(choices));
+    const auto& run = plan_of(choices).runs.front();
     INFO(strategy << ": " << join(keys, ", "));
     CHECK(keys.front() == "sync.strategy");
     for (const auto& path : keys) {
@@ -150,7 +151,7 @@ TEST_CASE("a key of sync is set only where the strategy reads it, and has its de
       if (path != "sync.strategy" && !polls && !is_rare) CHECK(value_of(run, key) == default_of(key));
     }
   }
-  const auto easgd = keys_of_sync(recipe_text(wishes_for("lenet", "digits", {"easgd"}, kinds[0])));
+  const auto easgd = keys_of_sync(recipe_text(choices_for("lenet", "digits", {"easgd"}, kinds[0])));
   CHECK(easgd ==
         std::vector<std::string>{"sync.strategy", "sync.period", "sync.elastic", "sync.servers", "sync.server_placement"});
 }
@@ -158,7 +159,7 @@ TEST_CASE("a key of sync is set only where the strategy reads it, and has its de
 TEST_CASE("every key of sync that the strategy reads has its help as a comment")
 {
   for (const auto& strategy : strings_of(strategy_names())) {
-    const auto text = recipe_text(wishes_for("lenet", "digits", {strategy}, kinds[0]));
+    const auto text = recipe_text(choices_for("lenet", "digits", {strategy}, kinds[0]));
     std::string joined; // without the line breaks of comments
     for (const auto& line : split(text, '\n')) joined += std::string(trim(line)).substr(line.find('#') == line.npos ? 0 : 1);
     for (const auto& key : spec_keys()) {
@@ -171,7 +172,7 @@ TEST_CASE("every key of sync that the strategy reads has its help as a comment")
 
 TEST_CASE("a comparison gives each strategy a period and a learning rate that suit it, and a target")
 {
-  const auto plan = plan_of(wishes_for("lenet", "digits", {"sync-sgd", "local-sgd", "easgd"}, kinds[2]));
+  const auto plan = plan_of(choices_for("lenet", "digits", {"sync-sgd", "local-sgd", "easgd"}, kinds[2]));
   std::map<std::string, std::tuple<std::int64_t, std::string, double>> settings;
   for (const auto& run : plan.runs) {
     CHECK(run.train.target_accuracy == 0.97);
@@ -184,15 +185,15 @@ TEST_CASE("a comparison gives each strategy a period and a learning rate that su
 
 TEST_CASE("what the profile gives is not in the recipe")
 {
-  auto wishes = wishes_for("lenet", "digits", {"sync-sgd"}, kinds[3]);
-  wishes.profile = "team";
-  CHECK(recipe_text(wishes).find("\n  ranks_per_node: 1\n") != std::string::npos);
-  CHECK(recipe_text(wishes).find("\n  time_limit: 1h\n") != std::string::npos);
-  wishes.profile_sets_ranks = wishes.profile_sets_time = true;
-  wishes.ranks_per_node = 4;
-  CHECK(recipe_text(wishes).find("\n  ranks_per_node:") == std::string::npos);
-  CHECK(recipe_text(wishes).find("\n  time_limit:") == std::string::npos);
-  CHECK(recipe_text(wishes).find("The profile gives ranks_per_node, which is 4") != std::string::npos);
+  auto choices = choices_for("lenet", "digits", {"sync-sgd"}, kinds[3]);
+  choices.profile = "team";
+  CHECK(recipe_text(choices).find("\n  ranks_per_node: 1\n") != std::string::npos);
+  CHECK(recipe_text(choices).find("\n  time_limit: 1h\n") != std::string::npos);
+  choices.profile_sets_ranks = choices.profile_sets_time = true;
+  choices.ranks_per_node = 4;
+  CHECK(recipe_text(choices).find("\n  ranks_per_node:") == std::string::npos);
+  CHECK(recipe_text(choices).find("\n  time_limit:") == std::string::npos);
+  CHECK(recipe_text(choices).find("The profile gives ranks_per_node, which is 4") != std::string::npos);
 }
 
 TEST_CASE("a recipe for a program of the user's own is valid for every kind of study, and quotes hostile names")
@@ -200,20 +201,20 @@ TEST_CASE("a recipe for a program of the user's own is valid for every kind of s
   const test::TemporaryFolder folder;
   for (const std::string name : {"train.py", "a b/t: x.py", "run"})
     for (const auto& kind : kinds) {
-      RecipeWishes wishes;
-      wishes.name = "mine";
-      wishes.program = name;
-      wishes.command = command_for(name, true);
-      wishes.study = kind.study;
-      wishes.unit = kind.unit;
-      wishes.sizes = default_sizes(wishes, 8);
-      check_wishes(wishes);
-      const auto text = recipe_text(wishes);
+      RecipeChoices choices;
+      choices.name = "mine";
+      choices.program = name;
+      choices.command = command_for(name, true);
+      choices.study = kind.study;
+      choices.unit = kind.unit;
+      choices.sizes = default_sizes(choices, 8);
+      check_choices(choices);
+      const auto text = recipe_text(choices);
       replace_file(folder.path() / "new.yaml", text);
       INFO(text);
       const auto plan = recipes::load_plan(folder.path() / "new.yaml", {});
       CHECK(plan.warnings.empty());
-      CHECK(plan.runs.front().program.command == wishes.command);
+      CHECK(plan.runs.front().program.command == choices.command);
       CHECK(plan.runs.front().program.files == std::vector{(folder.path() / "." / name).string()});
     }
   CHECK(command_for("train.py", false) == std::vector<std::string>{"python3", "train.py"});
@@ -224,12 +225,12 @@ TEST_CASE("names of hostile text end as the texts that they are")
 {
   for (const std::string text :
        {"a: b # c", "\"; rm -rf ~; \"", "'", "- [x]", "{", "!!python/object", "null", "\\x41", "&a *a"}) {
-    auto wishes = wishes_for("lenet", "digits", {"sync-sgd"}, kinds[3]);
-    wishes.name = text;
-    wishes.on_slurm = true;
-    wishes.partition = text;
-    wishes.file = text + ".yaml";
-    const auto plan = plan_of(wishes);
+    auto choices = choices_for("lenet", "digits", {"sync-sgd"}, kinds[3]);
+    choices.name = text;
+    choices.on_slurm = true;
+    choices.partition = text;
+    choices.file = text + ".yaml";
+    const auto plan = plan_of(choices);
     CHECK(plan.name == text);
     CHECK(plan.runs.front().resources.partition == text);
   }

@@ -51,7 +51,7 @@ struct Disk {
   Words studies() const
   {
     Words names;
-    const auto listed = dtctl.json({"list"});
+    const auto listed = dtctl.json({"status", "--all"});
     for (const auto& study : listed.at("studies")) names.push_back(study.at("name"));
     std::sort(names.begin(), names.end());
     return names;
@@ -72,7 +72,7 @@ TEST_CASE("on a full disk status, list, results, explain and query answer from w
   if (!home.disk.is_mounted()) return;
   home.fill();
   const std::vector<std::pair<Words, std::string>> verbs{{{"status", "first"}, "failed"},
-                                                         {{"list"}, "second"},
+                                                         {{"status", "--all"}, "second"},
                                                          {{"results", "first"}, "2 failed"},
                                                          {{"explain", "first"}, "exit code 3"},
                                                          {{"query", "select count(*) from runs"}, "4"}};
@@ -84,7 +84,7 @@ TEST_CASE("on a full disk status, list, results, explain and query answer from w
     CHECK_THAT(said.err, Contains("no space left on the disk"));
   }
   home.make_room();
-  CHECK(home.dtctl.run({"list"}).err.empty());
+  CHECK(home.dtctl.run({"status", "--all"}).err.empty());
   home.check_database();
 }
 

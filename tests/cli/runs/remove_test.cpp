@@ -43,7 +43,7 @@ struct TwoStudies {
   // What the database says of studies and runs.
   std::string content() const
   {
-    auto text = dtctl.json({"list"}).at("studies").dump();
+    auto text = dtctl.json({"status", "--all"}).at("studies").dump();
     for (const auto* table :
          {"select key, state, cause from runs order by key",
           "select s.key, position, r.key, s.name from study_runs join studies s on s.id = study_id join runs r on r.id "
@@ -90,7 +90,7 @@ TEST_CASE("a study is removed from folders and database in one call, and its run
   CHECK_FALSE(home.has_study("first"));
   CHECK(home.has_study("second"));
   for (const auto& key : home.keys["first"]) CHECK(home.has_run(key));
-  CHECK(home.dtctl.json({"list"}).at("studies").size() == 1);
+  CHECK(home.dtctl.json({"status", "--all"}).at("studies").size() == 1);
   CHECK(home.dtctl.run({"show", home.keys["first"][0]}).ok());
   CHECK(home.dtctl.run({"status", "first"}).exit_code == 2);
   home.check_rebuild_agrees();
@@ -123,9 +123,9 @@ TEST_CASE("a study with a run that has not ended is refused, and nothing of it i
     CHECK_THAT(refused.err, Contains("1 run of tiny has not ended: " + key.substr(0, 10)) && Contains("Nothing was removed"));
   }
   CHECK(fs::exists(dtctl.home() / "runs" / key / "attempts" / "1" / "submission.json"));
-  CHECK(dtctl.json({"list"}).at("studies").size() == 1);
+  CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
   dtctl.run({"cancel", "all"});
-  dtctl.run({"wait", "all"});
+  dtctl.run({"watch", "all"});
   CHECK(dtctl.run({"remove", "last", "--runs", "--yes"}).ok());
   CHECK_FALSE(fs::exists(dtctl.home() / "runs" / key));
 }

@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
+#include "core/text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -61,9 +62,9 @@ TEST_CASE("without its scheduler status prints what is known, says why it is not
   const auto run = some_run();
   put_study(dtctl, run);
   put_submitted(dtctl, run);
-  for (const auto* verb : {"status", "list", "show", "explain", "results"}) {
-    const auto result = dtctl.run({verb}, no_slurm);
-    INFO(verb << ": " << result.err);
+  for (const auto* line : {"status", "status --all", "show", "explain", "results"}) {
+    const auto result = dtctl.run(dt::split(line, ' '), no_slurm);
+    INFO(line << ": " << result.err);
     CHECK(result.exit_code == 3);
     CHECK(result.out.find("far") != std::string::npos);
     CHECK(result.err.find("The states shown come only from the runs' files.") != std::string::npos);
@@ -90,13 +91,13 @@ TEST_CASE("that nobody could be asked is not kept as a run's state")
   CHECK(status.at("exit_code") == 0);
 }
 
-TEST_CASE("wait takes a run that was never submitted for over, unless somebody is submitting")
+TEST_CASE("watch takes a run that was never submitted for over, unless somebody is submitting")
 {
   const Dtctl dtctl;
   put_study(dtctl, some_run());
-  const auto alone = dtctl.run({"wait", "--timeout", "20s"});
+  const auto alone = dtctl.run({"watch", "--timeout", "20s"});
   CHECK(alone.exit_code == 1);
   CHECK(alone.err.find("some runs were never submitted") != std::string::npos);
   const auto lock = FileLock::acquire(dtctl.home() / "submit.lock");
-  CHECK(dtctl.run({"wait", "--timeout", "1s"}).exit_code == 124);
+  CHECK(dtctl.run({"watch", "--timeout", "1s"}).exit_code == 124);
 }

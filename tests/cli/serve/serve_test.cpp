@@ -159,8 +159,8 @@ TEST_CASE("a page that has not changed is not sent again, and one whose study ha
   store::test::put_file(study.home.site.home.study(changed.id) / "study.json", to_json(changed));
   make_folders(study.home.site.home.root() / "pending");
   store::test::put_file(study.home.site.home.root() / "pending" / changed.id, "");
-  REQUIRE(study.home.run({"list"}).ok()); // another dtctl takes it in
-  HttpAnswer later;                       // a page is kept for some times as long as it takes to make
+  REQUIRE(study.home.run({"status", "--all"}).ok()); // another dtctl takes it in
+  HttpAnswer later;                                  // a page is kept for some times as long as it takes to make
   CHECK(eventually([&] {
     later = study.served.get(study.study(), {"If-None-Match: " + etag});
     return later.status == 200;

@@ -1,5 +1,5 @@
 // dtctl compare, and the verdicts of dtctl results, on run folders with planted figures.
-#include "cli/output/answers/junit.hpp"
+#include "cli/comparison/junit.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/store/fixture.hpp"
@@ -328,7 +328,7 @@ TEST_CASE("comparisons without a common metric, with bad margins and unknown met
 {
   ThreeStudies studies;
   CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "time-to-target"}).err, Contains("no train.target_accuracy"));
-  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "speed"}).err, Contains("there is no metric \"speed\""));
+  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "speed"}).err, Contains("there is no metric `speed`"));
   for (const auto* margin : {"2", "-1%", "x", "", "%", "nan"})
     CHECK(studies.run({"compare", "one", "same", "--margin", margin}).exit_code == 2);
   CHECK(studies.run({"compare", "one", "same", "--margin", "0.02"}).exit_code == 0);

@@ -203,7 +203,7 @@ TEST_CASE("data remove asks, tells, and refuses what dtctl did not make")
   CHECK(fs::exists(dtctl.home() / "data" / "digits"));
   CHECK_THAT(message_of(dtctl, {"data", "remove", "mine", "--yes"}), Contains("was not made by dtctl"));
   CHECK_THAT(message_of(dtctl, {"data", "remove", "digit", "--yes"}),
-             Contains("there is no data set digit; did you mean `digits`?"));
+             Contains("there is no data set `digit`; did you mean `digits`?"));
   CHECK_THAT(message_of(dtctl, {"data", "remove", "../runs", "--yes"}), Contains("cannot be the name"));
   write(dtctl.home() / "data" / "digits" / "notes.txt", "x");
   CHECK_THAT(message_of(dtctl, {"data", "remove", "digits", "--yes"}), Contains("notes.txt"));
@@ -328,6 +328,6 @@ TEST_CASE("new writes a recipe for a packed set of the home, which it offers by 
   CHECK_THAT(recipe_of({"--model", "lenet"}), Contains("\n  image_size: 28\n"));
   CHECK_THAT(recipe_of({"--model", "custom", "--study", "weak"}), Contains("\n  image_size: 20\n"));
   CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "pats"}),
-             Contains("there is no data set \"pats\"; did you mean `pets`?"));
+             Contains("there is no data set `pats`; did you mean `pets`?"));
   CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}), Contains("give the name of one: pets"));
 }

@@ -1,4 +1,4 @@
-// dtctl models, and models that do not fit their images.
+// dtctl recipe models, and models that do not fit their images.
 #include "tests/cli/driver.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr const char* bad_layers =
 
 TEST_CASE("models are listed with images, classes and parameters")
 {
-  const auto models = Dtctl().json({"models"}).at("models");
+  const auto models = Dtctl().json({"recipe", "models"}).at("models");
   const auto resnet =
       *std::find_if(models.begin(), models.end(), [](const auto& model) { return model.at("name") == "resnet50"; });
   CHECK(resnet.at("image") == "3x224x224");
@@ -45,7 +45,7 @@ TEST_CASE("models are listed with images, classes and parameters")
 TEST_CASE("a model is shown layer by layer, for its own images or others")
 {
   const Dtctl dtctl;
-  const auto lenet = dtctl.json({"models", "lenet"});
+  const auto lenet = dtctl.json({"recipe", "models", "lenet"});
   CHECK(lenet.at("parameters") == 61'706);
   CHECK(lenet.at("weight_bytes") == 4 * 61'706);
   CHECK(lenet.at("image") == "1x28x28");
@@ -63,33 +63,32 @@ TEST_CASE("a model is shown layer by layer, for its own images or others")
   is(lenet.at("layers").at(2).at("attributes"), R"({"kernel": 2, "stride": 2, "padding": 0, "ceil": false})");
   is(lenet.at("logits"), R"("fc3")");
   is(lenet.at("auxiliary"), "[]");
-  const auto googlenet = dtctl.json({"models", "googlenet"});
+  const auto googlenet = dtctl.json({"recipe", "models", "googlenet"});
   is(googlenet.at("auxiliary"), R"([{"logits": "head1_fc2", "weight": 0.3}, {"logits": "head2_fc2", "weight": 0.3}])");
   is(googlenet.at("layers").at(3).at("attributes"), R"({"size": 5, "alpha": 1e-4, "beta": 0.75, "k": 1.0})");
-  is(dtctl.json({"models", "resnet20"}).at("layers").at(1).at("attributes"),
+  is(dtctl.json({"recipe", "models", "resnet20"}).at("layers").at(1).at("attributes"),
      R"({"eps": 1e-5, "biased_variance": true, "momentum": 0.1})");
 
-  const auto one_class = dtctl.run({"models", "lenet", "--classes", "1"});
+  const auto one_class = dtctl.run({"recipe", "models", "lenet", "--classes", "1"});
   CHECK(one_class.exit_code == 2);
   CHECK(one_class.err.find("1x28x28 and 1 class: it needs at least 1x1x1 and 2 classes.") != std::string::npos);
 
-  const auto wider = dtctl.json({"models", "lenet", "--image", "3x32x32", "--classes", "100", "--batch", "8"});
+  const auto wider = dtctl.json({"recipe", "models", "lenet", "--image", "3x32x32", "--classes", "100", "--batch", "8"});
   CHECK(wider.at("layers").back().at("output") == "100x1x1");
   CHECK(wider.at("activation_bytes") > 8 * 3 * 32 * 32 * 4);
-  CHECK(dtctl.run({"models", "resnet20"}).out.find("conv2_1_a") != std::string::npos);
+  CHECK(dtctl.run({"recipe", "models", "resnet20"}).out.find("conv2_1_a") != std::string::npos);
 }
 
 TEST_CASE("an unknown model is answered with the nearest and all")
 {
-  const auto result = Dtctl().run({"models", "resnet05"});
+  const auto result = Dtctl().run({"recipe", "models", "resnet05"});
   CHECK(result.exit_code == 2);
-  CHECK(
-      result.err.starts_with("dtctl: error: there is no model \"resnet05\"; did you mean `resnet50`? Allowed: lenet, alexnet, "));
+  CHECK(result.err.starts_with("dtctl: error: there is no model `resnet05`; did you mean `resnet50`? Allowed: lenet, alexnet, "));
 }
 
 TEST_CASE("layers of a recipe are listed with their attributes")
 {
-  const auto layers = Dtctl().json({"models", "--layers"}).at("layers");
+  const auto layers = Dtctl().json({"recipe", "models", "--layers"}).at("layers");
   CHECK(layers.at(0).at("layer") == "convolution");
   CHECK(layers.at(1).at("attribute") == "channels");
   CHECK(layers.at(1).at("default") == "required");
@@ -98,10 +97,10 @@ TEST_CASE("layers of a recipe are listed with their attributes")
 TEST_CASE("an image that is none, or too small, is refused with exit code 2")
 {
   const Dtctl dtctl;
-  const auto wrong = dtctl.run({"models", "lenet", "--image", "32x32"});
+  const auto wrong = dtctl.run({"recipe", "models", "lenet", "--image", "32x32"});
   CHECK(wrong.exit_code == 2);
   CHECK(wrong.err == "dtctl: error: --image takes channels x height x width as 3x224x224, not 32x32.\n");
-  const auto small = dtctl.run({"models", "vgg11", "--image", "3x16x16"});
+  const auto small = dtctl.run({"recipe", "models", "vgg11", "--image", "3x16x16"});
   CHECK(small.exit_code == 2);
   CHECK(small.err.starts_with("dtctl: error: Images of 3x16x16 are too small for model vgg11: "));
 }

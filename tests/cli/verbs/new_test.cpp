@@ -90,17 +90,17 @@ TEST_CASE("a file is never replaced without --force")
 
 TEST_CASE("a wrong value of an option is refused at once, with the option, the mistake and the remedy")
 {
-  check_refused({"--model", "lenett"}, "--model: there is no model \"lenett\"; did you mean `lenet`? Allowed: lenet, alexnet");
-  check_refused({"--data", "mnst"}, "--data: there is no data set \"mnst\"; did you mean `mnist`?");
-  check_refused({"--strategy", "sync-sgd,easdg"}, "--strategy: there is no strategy \"easdg\"; did you mean `easgd`?");
-  check_refused({"--study", "strog"}, "--study: there is no kind of study \"strog\"; did you mean `strong`?");
+  check_refused({"--model", "lenett"}, "--model: there is no model `lenett`; did you mean `lenet`? Allowed: lenet, alexnet");
+  check_refused({"--data", "mnst"}, "--data: there is no data set `mnst`; did you mean `mnist`?");
+  check_refused({"--strategy", "sync-sgd,easdg"}, "--strategy: there is no strategy `easdg`; did you mean `easgd`?");
+  check_refused({"--study", "strog"}, "--study: there is no kind of study `strog`; did you mean `strong`?");
   check_refused({"--ranks", "1,two"}, "--ranks: \"two\" is not a whole number from 1 to 1000000; write sizes such as 1,2,4");
   check_refused({"--ranks", "1,2", "--strategy", "easgd"}, "--ranks: easgd has a parameter server");
   check_refused({"--ranks", "3", "--global-batch", "128"}, "--global-batch 128 is not a multiple of the 3 ranks");
   check_refused({"--ranks", "1", "--nodes", "2"}, "excludes");
   check_refused({"--parts", "1,2", "--study", "weak"}, "--parts are the sizes of --study partition");
   check_refused({"--repeats", "0"}, "--repeats");
-  check_refused({"--profile", "nowhere"}, "--profile: there is no machine profile \"nowhere\"");
+  check_refused({"--profile", "nowhere"}, "--profile: there is no profile `nowhere`");
 }
 
 TEST_CASE("a model that does not fit the data set is refused with those that do")

@@ -96,7 +96,7 @@ TEST_CASE("predict says what is missing or wrong, with exit code 2")
   CHECK_THAT(error_of({"--ranks", "4", "--nodes", "4"}), Contains("exclude each other"));
   CHECK_THAT(error_of({"--ranks", "4,x"}), Contains("\"x\" is not a number from 1 to 1000000"));
   CHECK_THAT(error_of({"--ranks", "4", "--what-if", "speed=2x"}), Contains("is not a change"));
-  CHECK_THAT(error_of({"--ranks", "4", "--profile", "fast"}), Contains("unknown profile \"fast\""));
+  CHECK_THAT(error_of({"--ranks", "4", "--profile", "fast"}), Contains("there is no profile `fast`"));
   CHECK(stored(dtctl) == 0);
 }
 

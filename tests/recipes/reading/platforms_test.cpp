@@ -94,7 +94,7 @@ TEST_CASE("every shipped platform simulates a run, and says what it describes an
 TEST_CASE("an unknown platform is refused with its place, the nearest name and the known ones")
 {
   const auto errors = errors_of(simulated("resources: {platform: taihuligth}\n"));
-  CHECK(errors.starts_with("r.yaml:6:23: unknown platform `taihuligth`; did you mean `taihulight`?"));
+  CHECK(errors.starts_with("r.yaml:6:23: there is no platform `taihuligth`; did you mean `taihulight`?"));
   CHECK(errors.find("ethernet-10g") != std::string::npos);
 }
 

@@ -93,9 +93,9 @@ TEST_CASE("profiles are listed with all their keys and the strongest file that h
 TEST_CASE("an unknown profile names the nearest and the known ones")
 {
   Machine machine("profiles: { cluster: {}, laptop: {} }\n", "");
-  CHECK(machine.errors("clster") == "--profile: unknown profile `clster`; did you mean `cluster`? Allowed: cluster, laptop");
+  CHECK(machine.errors("clster") == "--profile: there is no profile `clster`; did you mean `cluster`? Allowed: cluster, laptop");
   machine.folder.write("r.yaml", minimal("profile: zzzzzzz\n"));
-  CHECK(machine.errors() == "r.yaml:5:10: unknown profile `zzzzzzz`; allowed: cluster, laptop");
+  CHECK(machine.errors() == "r.yaml:5:10: there is no profile `zzzzzzz`; allowed: cluster, laptop");
 }
 
 TEST_CASE("without any profile it is said where they stand")
@@ -104,7 +104,7 @@ TEST_CASE("without any profile it is said where they stand")
   machine.options.user_config = "/nowhere/config.yaml";
   machine.options.project_config = "/elsewhere/dtctl.yaml";
   CHECK(machine.errors("p") ==
-        "--profile: unknown profile `p`; no profiles are configured; profiles are read from `profiles:` in "
+        "--profile: there is no profile `p`; no profiles are configured; profiles are read from `profiles:` in "
         "/nowhere/config.yaml or /elsewhere/dtctl.yaml");
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("mistakes in configurations have their places too")
 TEST_CASE("profiles that extend nothing known or themselves are mistakes")
 {
   CHECK(Machine("profiles: { a: { extends: bb }, b: {} }\n", "").errors() ==
-        "user.yaml:1:27: unknown profile `bb`; did you mean `b`? Allowed: a, b");
+        "user.yaml:1:27: there is no profile `bb`; did you mean `b`? Allowed: a, b");
   CHECK(Machine("profiles: { a: { extends: a } }\n", "").errors() ==
         "user.yaml:1:27: `extends` leads back to `a`: a profile cannot extend itself");
   CHECK_THAT(Machine("profiles: { a: { extends: b }, b: { extends: a } }\n", "").errors("a"),

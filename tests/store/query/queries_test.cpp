@@ -625,7 +625,7 @@ TEST_CASE("show of an unknown run says so")
   Site site;
   auto database = site.open();
   CHECK(error_of([&] { describe_run(database, "abc"); }) ==
-        "usage: the results database has no run abc. List them with: dtctl list");
+        "usage: the results database has no run abc. List them with: dtctl status --all");
 }
 
 TEST_CASE("finding a study's runs, a study and a run walks through no table")

@@ -370,7 +370,7 @@ TEST_CASE("plot says what is wrong or missing, with exit code 2")
     return result.err;
   };
   CHECK_THAT(error_of({}), Contains("plot needs --kind") && Contains("waterfall"));
-  CHECK_THAT(error_of({"--kind", "eficiency"}), Contains("there is no kind `eficiency`; did you mean `efficiency`?"));
+  CHECK_THAT(error_of({"--kind", "eficiency"}), Contains("there is no kind of figure `eficiency`; did you mean `efficiency`?"));
   CHECK_THAT(error_of({"--kind", "loss", "-o", "figure.bmp"}), Contains("ends in .pdf, .svg, .png or .tex"));
   CHECK_THAT(error_of({"--kind", "loss", "-o", "a b.tex"}), Contains("LaTeX cannot include a file of this name"));
   CHECK_THAT(error_of({"--kind", "speedup", "--x", "samples"}), Contains("for the kinds loss and accuracy"));

@@ -1,0 +1,205 @@
+#include "cli/answers/doubt_output.hpp"
+
+#include "core/counted.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+// Returns "-2.7 % from the first to the last of 3 controls (812 to 790 samples/s, spread 3.1 %); more than the noise of repeats,
+// 0.8 %".
+std::string describe(const store::Drift& drift)
+{
+  auto text =
+      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
+                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
+  if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
+  return text +
+         fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
+}
+
+Json json_of(const store::Drift& drift)
+{
+  return {{"controls", drift.controls},
+          {"first", drift.first},
+          {"last", drift.last},
+          {"change", drift.change},
+          {"spread", drift.spread},
+          {"noise", real_cell(drift.noise).value},
+          {"beyond_noise", drift.beyond_noise}};
+}
+
+bool is_host(const store::Outlier& outlier) { return outlier.kind == store::Outlier::Kind::matrix_product; }
+
+Json json_of(const store::Outlier& outlier)
+{
+  return {{"kind", is_host(outlier) ? "matrix_product" : "allreduce"},
+          {"host", is_host(outlier) ? Json(outlier.host) : Json(nullptr)},
+          {"runs", outlier.runs},
+          {"ranks", outlier.ranks},
+          {"slower_by", outlier.slower_by}};
+}
+
+Json json_of(const store::NotFiniteRun& run)
+{
+  const auto text = [](const std::string& words) { return words.empty() ? Json(nullptr) : Json(words); };
+  return {
+      {"run", run.run}, {"divergence", text(run.divergence)}, {"not_finite_steps", run.steps}, {"accuracy", text(run.accuracy)}};
+}
+
+std::size_t diverged_count(const store::Doubts& doubts)
+{
+  return static_cast<std::size_t>(
+      std::count_if(doubts.not_finite.begin(), doubts.not_finite.end(), [](const auto& run) { return !run.divergence.empty(); }));
+}
+
+// Returns "2 of 3 runs: the loss is NaN from step 16 on; they are left out of accuracy and time to target".
+std::string diverged_text(const store::Doubts& doubts)
+{
+  std::set<std::string> causes;
+  for (const auto& run : doubts.not_finite)
+    if (!run.divergence.empty()) causes.insert(run.divergence);
+  const auto count = diverged_count(doubts);
+  return fmt::format("{} of {} runs: {}{}; {} left out of accuracy and time to target", count, doubts.measured_runs,
+                     causes.size() > 1 ? "for example, " : "", *causes.begin(), count == 1 ? "it is" : "they are");
+}
+
+// Lines about runs that did not diverge.
+void add_not_finite(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
+{
+  std::size_t runs = 0, without_accuracy = 0;
+  std::int64_t steps = 0;
+  for (const auto& run : doubts.not_finite) {
+    if (run.divergence.empty() && run.steps > 0) ++runs, steps = std::max(steps, run.steps);
+    if (!run.accuracy.empty()) ++without_accuracy;
+  }
+  if (runs > 0)
+    lines.push_back({"NaN or infinite", fmt::format("{} of {} runs: the loss was so in up to {} and became finite again; {}",
+                                                    runs, doubts.measured_runs, counted(steps, "step"),
+                                                    runs == 1 ? "the run counts as it is" : "they count as they are")});
+  if (without_accuracy > 0)
+    lines.push_back({"NaN", fmt::format("{} of {} runs: the accuracy of the last evaluation is NaN, so it is in no statistics",
+                                        without_accuracy, doubts.measured_runs)});
+}
+
+Json json_of(const store::ThrottledRun& run)
+{
+  return {{"run", run.run}, {"throttled_share", run.share}, {"quota_cores", real_cell(run.quota_cores).value}};
+}
+
+Json json_of(const store::BusyRun& run)
+{
+  const auto reason = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  return {{"run", run.run},
+          {"others_share", reason(run.others_share)},
+          {"steal_share", reason(run.steal_share)},
+          {"load", reason(run.load)},
+          {"probe_slower_by", reason(run.probe_slower_by)},
+          {"step_spread_ratio", reason(run.step_spread_ratio)}};
+}
+
+Json json_of(const store::MixedDependence& mixed) { return {{"name", mixed.name}, {"runs", mixed.runs}}; }
+
+// "2 Python environments: CPython 3.11.2, 61 packages (3fa9c1d2e4) in 4 runs; CPython 3.12.1, 60 packages (77aa01b2c3) in 1 run"
+std::string describe(const store::MixedDependence& mixed)
+{
+  std::vector<std::string> parts;
+  for (const auto& [text, runs] : mixed.runs) parts.push_back(fmt::format("{} in {}", text, counted(runs, "run")));
+  return fmt::format("{} {}: {}", mixed.runs.size(), mixed.name, join(parts, "; "));
+}
+
+template<class Items> Json list_of(const Items& items)
+{
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+std::size_t simulated_count(const store::Doubts& doubts)
+{
+  std::size_t count = 0;
+  for (const auto& [platform, runs] : doubts.simulated_runs) count += runs;
+  return count;
+}
+
+std::string simulated_text(const store::Doubts& doubts)
+{
+  std::vector<std::string> platforms;
+  for (const auto& [platform, runs] : doubts.simulated_runs) platforms.push_back(platform);
+  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds, which have no scatter",
+                     simulated_count(doubts), doubts.measured_runs, join(platforms, ", "));
+}
+
+std::string modelled_text(const store::Doubts& doubts)
+{
+  return fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
+                     doubts.modelled_runs, doubts.measured_runs);
+}
+
+} // namespace
+
+std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
+{
+  std::vector<DoubtLine> lines;
+  if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
+  if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
+  add_not_finite(lines, doubts);
+  for (const auto& outlier : doubts.outliers)
+    lines.push_back({is_host(outlier) ? "slow node" : "slow network", store::describe(outlier)});
+  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
+  if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
+    lines.push_back({"cpu quota", text});
+  if (doubts.too_short.runs > 0)
+    lines.push_back(
+        {"short", fmt::format("{} of {} runs measured less than {} s (the shortest {}): pauses of the operating system are "
+                              "a large part of so short a time; train for more steps",
+                              doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
+                              seconds_cell(doubts.too_short.shortest_s).text)});
+  if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
+  if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
+  for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});
+  if (doubts.not_as_submitted > 0)
+    lines.push_back(
+        {"mixed", fmt::format("{} of {} runs had another Python environment than the one with which they were submitted; "
+                              "dtctl show KEY says what differed (not_as_submitted)",
+                              doubts.not_as_submitted, doubts.measured_runs)});
+  return lines;
+}
+
+std::vector<std::string> deciding_facts(const store::Doubts& doubts)
+{
+  std::vector<std::string> facts;
+  constexpr std::size_t least_part = 10; // a tenth of the runs
+  const auto busy = doubts.busy.size();
+  if (busy > 0 && least_part * busy >= doubts.measured_runs)
+    facts.push_back(fmt::format("the machine was busy in {} of {} runs, so repeat when it is idle", busy, doubts.measured_runs));
+  if (doubts.drift && doubts.drift->beyond_noise)
+    facts.push_back(
+        fmt::format("the throughput of the control runs changed by {:+.1f} % during the study", doubts.drift->change * 100));
+  return facts;
+}
+
+void print_doubts(Context& context, const store::Doubts& doubts)
+{
+  for (const auto& line : doubt_lines(doubts))
+    context.out.field("", line.label, text_cell(line.text, line.is_warning ? Style::warning : Style::plain));
+  if (doubts.drift) context.out.data("drift", json_of(*doubts.drift));
+  context.out.data("outliers", list_of(doubts.outliers));
+  context.out.data("not_finite", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.not_finite)}});
+  context.out.data("busy", {{"of_runs", doubts.measured_runs}, {"runs", list_of(doubts.busy)}});
+  if (!doubts.throttled.empty()) context.out.data("throttled", list_of(doubts.throttled));
+  if (doubts.too_short.runs > 0)
+    context.out.data("short_runs", {{"runs", doubts.too_short.runs}, {"shortest_s", doubts.too_short.shortest_s}});
+  if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
+  if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
+  if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
+  if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
+}
+
+} // namespace dt::cli

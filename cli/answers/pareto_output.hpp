@@ -1,0 +1,30 @@
+// The points of a study by a criterion and by their node-hours (`dtctl results --best-by`).
+#pragma once
+
+#include "cli/command/context.hpp"
+#include "store/analysis/verdict/compared_points.hpp"
+#include "store/query/queries.hpp"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+// The values of --best-by.
+std::vector<std::string> criteria_names();
+
+struct BestPoints {
+  Table table;             // the best first; those of the Pareto set are marked
+  std::string explanation; // of the mark
+  std::size_t points = 0;  // all of them; the table has the first `most_rows`
+};
+// The `points` of the `runs`, as store::points_of makes them. Throws a usage error if no run has a figure for the criterion.
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
+                          const std::string& criterion, const store::PointLabels& labels,
+                          std::size_t most_rows = std::numeric_limits<std::size_t>::max());
+
+// Prints them.
+void print_best(Context& context, const BestPoints& best);
+
+} // namespace dt::cli

@@ -1,0 +1,75 @@
+#include "cli/answers/verdict_output.hpp"
+
+#include "cli/answers/comparison_tables.hpp"
+#include "core/text.hpp"
+#include "store/analysis/verdict/condition_facts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt::cli {
+namespace {
+
+using store::Metric;
+
+// The contest with the most candidates; of several, the one of the largest size, which comes last. Null if there is none.
+const store::Contest* main_contest(const std::vector<store::Contest>& contests)
+{
+  const store::Contest* main = nullptr;
+  for (const auto& contest : contests)
+    if (main == nullptr || contest.points.size() >= main->points.size()) main = &contest;
+  return main;
+}
+
+// Times to different targets are not compared.
+bool has_one_target(const store::Contest& contest)
+{
+  std::vector<double> targets;
+  for (const auto& point : contest.points)
+    for (const auto& run : point.runs) targets.push_back(run.target_accuracy);
+  return !targets.empty() && targets.front() > 0 &&
+         std::all_of(targets.begin(), targets.end(), [&](double target) { return target == targets.front(); });
+}
+
+StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<std::string>& facts)
+{
+  std::vector<Metric> metrics{Metric::throughput};
+  if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
+  StudyVerdict verdict{.kind = "candidates", .text = {}, .standings = {}};
+  verdict.standings = store::standings_of({&contest, 1}, metrics, {.margin = store::usual_margin});
+  verdict.text = store::verdict_text(verdict.standings, facts);
+  return verdict;
+}
+
+} // namespace
+
+StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts)
+{
+  for (auto& fact : store::condition_facts(compared)) facts.push_back(std::move(fact));
+  const auto contests = store::contests_of(compared);
+  if (const auto* contest = main_contest(contests)) return contest_verdict(*contest, facts);
+  const bool has_one_label =
+      std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
+  const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
+  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", store::scaling_verdict(points, facts), {}};
+  return {"none", {}, {}};
+}
+
+void print_verdict(Context& context, const StudyVerdict& verdict)
+{
+  Json standings = Json::array();
+  if (context.json) // of thousands of candidates it is large, and only programs get it
+    for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
+  const auto& [headline, lines] = verdict.text;
+  std::vector<std::string> sentences;
+  if (!headline.empty()) {
+    sentences = lines;
+    sentences.insert(sentences.begin(), headline);
+    context.out.field("", "verdict", text_cell(headline + "."));
+  }
+  for (const auto& line : lines) context.out.field("", " ", text_cell(line));
+  context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", std::move(sentences)}, {"standings", std::move(standings)}});
+}
+
+} // namespace dt::cli

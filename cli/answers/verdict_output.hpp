@@ -1,0 +1,30 @@
+// The verdict on a study: what it says, in a headline and a few lines.
+#pragma once
+
+#include "cli/command/context.hpp"
+#include "store/analysis/scaling.hpp"
+#include "store/analysis/verdict/verdict.hpp"
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::cli {
+
+struct StudyVerdict {
+  // "candidates": several labels at a common size, and which is the best; "scaling": one label at several sizes, and how
+  // efficiency falls; "none": there is nothing to say, as of a single run.
+  std::string kind;
+  store::VerdictText text;                // empty if there is nothing to say
+  std::vector<store::Standing> standings; // of candidates: by throughput, and by time to target if all have the same
+};
+
+// `kind`: that of the study (StudyRow::kind); empty if the runs are none. `compared` and `points` are its points, as a comparison
+// and as scaling see them. `facts` bear on all of it (deciding_facts); those about the conditions
+// of the runs (condition_facts) are added.
+StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts);
+
+// Prints the text, and for programs the object `verdict`, whose `sentences` begin with the headline.
+void print_verdict(Context& context, const StudyVerdict& verdict);
+
+} // namespace dt::cli

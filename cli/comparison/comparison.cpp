@@ -1,0 +1,311 @@
+#include "cli/comparison/comparison.hpp"
+
+#include "cli/answers/comparison_tables.hpp"
+#include "cli/command/context.hpp"
+#include "cli/comparison/against_now.hpp"
+#include "cli/comparison/comparison_checks.hpp"
+#include "cli/comparison/junit.hpp"
+#include "cli/output/cell.hpp"
+#include "cli/runs/compared_side.hpp"
+#include "core/counted.hpp"
+#include "core/file.hpp"
+#include "core/program/environment.hpp"
+#include "core/text.hpp"
+#include "store/analysis/doubts/separation.hpp"
+#include "store/query/compared_runs.hpp"
+#include "store/query/separation_query.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+using store::Judged;
+using store::Metric;
+
+// The name of A and of B, once if they are equal.
+std::string both(const std::string& a, const std::string& b) { return a == b ? a : a + " : " + b; }
+
+// The key of a succeeded run of the point; empty if there is none.
+std::string any_key_of(const store::ComparedPoint& point)
+{
+  for (const auto& run : point.runs)
+    if (run.succeeded) return run.key;
+  return {};
+}
+
+// Time, hosts and software in which the runs of two points differ. Simulated runs do not depend on when and where they ran.
+store::Separation separation_of(const store::ComparedPoint& a, const ComparedSide& side_a, const store::ComparedPoint& b,
+                                const ComparedSide& side_b)
+{
+  bool is_simulated = true;
+  const auto measured_of = [&](const store::ComparedPoint& point, const ComparedSide& side) {
+    std::set<std::string> keys;
+    for (const auto& run : point.runs) {
+      keys.insert(run.key);
+      is_simulated = is_simulated && !run.platform.empty();
+    }
+    std::vector<store::Measured> measured;
+    for (const auto& run : side.measured)
+      if (keys.contains(run.run)) measured.push_back(run);
+    return measured;
+  };
+  auto separation = store::separation_of(measured_of(a, side_a), measured_of(b, side_b));
+  separation.is_together = separation.is_together || is_simulated;
+  return separation;
+}
+
+// Allows for what separates the points, with what the home knows about the scatter between studies of the same work. Returns what
+// separates the sides as a whole; they are together if all of their points are.
+store::Separation allow_for_separation(ResultsStore& results, const ComparedSide& a, const ComparedSide& b,
+                                       const store::Matching& matching, std::vector<Judged>& comparisons)
+{
+  auto whole = store::separation_of(a.measured, b.measured);
+  whole.is_together = true;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const auto& pair = matching.pairs[i];
+    const auto separation = separation_of(pair.a, a, pair.b, b);
+    if (separation.is_together) continue;
+    whole.is_together = false;
+    const auto metric = comparisons[i].metric;
+    if (!store::is_of_machine(metric)) continue;
+    const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric);
+    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
+  }
+  return whole;
+}
+
+void print_separation(Context& context, const store::Separation& separation)
+{
+  Json facts = Json::array();
+  for (const auto& [name, a, b] : separation.facts) facts.push_back({{"name", name}, {"a", a}, {"b", b}});
+  const bool is_known = std::isfinite(separation.apart_s);
+  context.out.data("separation", {{"interleaved", separation.is_together},
+                                  {"apart_s", is_known ? Json(separation.apart_s) : Json(nullptr)},
+                                  {"later", is_known ? Json(separation.a_is_later ? "a" : "b") : Json(nullptr)},
+                                  {"facts", std::move(facts)}});
+  if (separation.is_together) return;
+  context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
+  for (const auto& [name, a, b] : separation.facts)
+    context.out.field("", " ", text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
+}
+
+std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, store::Rule rule)
+{
+  std::vector<std::pair<store::Sample, store::Sample>> samples;
+  std::vector<store::Candidate> candidates;
+  for (const auto& pair : matching.pairs) {
+    samples.emplace_back(sample_of(name_of(pair.a), pair.a.runs, metric), sample_of(name_of(pair.b), pair.b.runs, metric));
+    samples.back().first.title = title_of(pair.a);
+    samples.back().second.title = title_of(pair.b);
+    candidates.push_back(samples.back().first.candidate);
+    candidates.push_back(samples.back().second.candidate);
+  }
+  std::vector<const store::Sample*> all;
+  for (const auto& [a, b] : samples) all.insert(all.end(), {&a, &b});
+  require_metric(metric, all);
+  const auto scatter = store::pooled_scatter(candidates, store::metric_row(metric).scale);
+  rule.comparisons = std::max(1.0, static_cast<double>(std::count_if(samples.begin(), samples.end(), [](const auto& pair) {
+                                return !pair.first.candidate.values.empty() && !pair.second.candidate.values.empty();
+                              })));
+  std::vector<Judged> comparisons;
+  for (auto& [a, b] : samples) {
+    const auto name = both(a.candidate.name, b.candidate.name), title = both(a.title, b.title);
+    comparisons.push_back(judge(name, metric, std::move(a), std::move(b), rule, scatter));
+    comparisons.back().title = title;
+  }
+  return comparisons;
+}
+
+// Gives the points of A and B titles that tell them all apart.
+void give_titles(const CompareOptions& options, const ComparedSide& a, std::vector<store::ComparedPoint>& points_a,
+                 const ComparedSide& b, std::vector<store::ComparedPoint>& points_b)
+{
+  auto all = points_a;
+  all.insert(all.end(), points_b.begin(), points_b.end());
+  auto of_recipe = a.labels;
+  of_recipe.insert(b.labels.begin(), b.labels.end());
+  const auto labels = labels_of(all, options.by.empty() ? of_recipe : std::map<std::string, std::string>());
+  store::give_titles(points_a, labels);
+  store::give_titles(points_b, labels);
+}
+
+std::vector<std::string> names_of(const std::vector<store::ComparedPoint>& points)
+{
+  std::vector<std::string> names;
+  for (const auto& point : points) names.push_back(name_of(point));
+  return names;
+}
+
+void print_unmatched(Context& context, const store::Matching& matching)
+{
+  for (const auto& [side, points] : {std::pair{"A", &matching.only_a}, {"B", &matching.only_b}}) {
+    const auto names = names_of(*points);
+    if (!names.empty())
+      context.messages.warn("{} of {} without a partner: {}", counted(names.size(), "point is", "points are"), side,
+                            printable(join(names, "; ")));
+    context.out.data(std::string("only_") + (side[0] == 'A' ? "a" : "b"), names);
+  }
+}
+
+// Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run
+// makes it ExitCode::runs_failed, because nothing shows that the point is as fast as before.
+ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
+{
+  std::vector<std::string> slower;
+  std::size_t open = 0, without_runs = 0, without_data = 0;
+  for (const auto& judged : comparisons) {
+    if (store::is_regression(judged)) slower.push_back(judged.name);
+    without_data += store::has_data(judged) ? 0 : 1;
+    open += store::has_data(judged) && judged.comparison.verdict == store::Verdict::cannot_tell ? 1 : 0;
+    without_runs += judged.a.succeeded == 0 ? 1 : 0;
+  }
+  auto text = slower.empty() ? std::string("none was shown")
+                             : fmt::format("{} of {}: {}", slower.size(), comparisons.size(), join(slower, "; "));
+  if (open > 0) text += fmt::format("; {} of {} cannot tell", open, comparisons.size());
+  if (without_data > without_runs) text += fmt::format("; {} of {} without data", without_data, comparisons.size());
+  if (without_runs > 0) text += fmt::format("; {} without a succeeded run of A", without_runs);
+  const bool is_clear = slower.empty() && open == 0 && without_data == 0;
+  context.out.field("regressions", "regressions",
+                    {slower, text, slower.empty() ? is_clear ? Style::good : Style::warning : Style::bad});
+  if (!slower.empty()) return ExitCode::regression;
+  return without_runs > 0 ? ExitCode::runs_failed : ExitCode::ok;
+}
+
+void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
+{
+  context.out.table(comparison_table(comparisons));
+  if (comparisons.size() == 1) return context.out.field("", "verdict", text_cell(sentence_of(comparisons.front()) + "."));
+  const auto counts = verdict_counts(comparisons);
+  context.out.data("verdicts", counts);
+  context.out.field("", "verdict", text_cell(fmt::format("Of {} points, A against B: {}.", comparisons.size(), counts)));
+  if (comparisons.front().comparison.rule.comparisons > 1)
+    context.out.field("", " ",
+                      text_cell("Intervals and p values are corrected for the number of points: with a probability of 95 %, "
+                                "all intervals contain the true effects."));
+  for (const auto& judged : comparisons) // the table has what the others say
+    if (judged.comparison.verdict == store::Verdict::cannot_tell)
+      context.out.field("", " ", text_cell(judged.title + ": " + sentence_of(judged)));
+}
+
+// The packages that differ between the two sides, if each has one Python environment. `from` is what A is compared with.
+std::vector<std::string> package_changes(ResultsStore& results, const ComparedSide& a, const ComparedSide& from)
+{
+  const auto ours = store::python_environments(results.database(), a.runs);
+  const auto theirs = store::python_environments(results.database(), from.runs);
+  if (ours.size() != 1 || theirs.size() != 1 || ours == theirs) return {};
+  const auto changes = environment_changes(results.home().environments(), *theirs.begin(), *ours.begin());
+  if (changes.empty()) return {};
+  return {"from B to A the Python environment changed: " + join(changes, "; ")};
+}
+
+store::Matching matched_points(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)
+{
+  auto points_a = store::points_without_titles(a.runs, options.by), points_b = store::points_without_titles(b.runs, options.by);
+  give_titles(options, a, points_a, b, points_b);
+  return store::matched(std::move(points_a), std::move(points_b));
+}
+
+ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
+                       const ComparedSide& b, const store::Rule& rule)
+{
+  const auto metric = store::metric_of(options.metric);
+  check_overlap(context, a, b);
+  if (metric == Metric::time_to_target) require_one_target(a.runs, b.runs);
+  const auto matching = matched_points(options, a, b);
+  context.out.field("a", "A", text_cell(a.title));
+  context.out.field("b", "B", text_cell(b.title));
+  auto comparisons = judged_pairs(matching, metric, rule);
+  print_separation(context, allow_for_separation(results, a, b, matching, comparisons));
+  print_comparisons(context, comparisons);
+  print_unmatched(context, matching);
+  warn_about_unfinished(context, "A", a.runs);
+  warn_about_unfinished(context, "B", b.runs);
+  auto differences = store::differences(matching);
+  for (auto& change : package_changes(results, a, b)) differences.push_back(std::move(change));
+  warn_about(context, differences);
+  if (options.reference.empty()) return ExitCode::ok;
+  if (!options.junit.empty())
+    write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
+  return print_regressions(context, comparisons);
+}
+
+// Runs both sides again, interleaved, and compares those runs.
+ExitCode compare_now(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
+                     const ComparedSide& b, const store::Rule& rule)
+{
+  check_overlap(context, a, b);
+  const auto now = run_against_now(context, results, a, b, matched_points(options, a, b), options.by);
+  context.out.data("study", now.study);
+  if (now.code != ExitCode::ok && now.code != ExitCode::runs_failed) return now.code;
+  return compare_sides(context, results, options, now.a, now.b, rule);
+}
+
+// Throws a usage error if no run of the standing's contest has the metric.
+void require_values(const store::Standing& standing)
+{
+  std::vector<const store::Sample*> samples;
+  for (const auto& sample : standing.samples) samples.push_back(&sample);
+  require_metric(standing.metric, samples);
+}
+
+ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
+{
+  const auto metric = store::metric_of(options.metric);
+  if (metric == Metric::time_to_target) require_one_target(a.runs, {});
+  const auto points = store::points_of(a.runs, options.by, options.by.empty() ? a.labels : std::map<std::string, std::string>());
+  const auto contests = store::contests_of(points, options.by);
+  if (contests.empty())
+    throw Error(ErrorKind::usage, "there are no two candidates of one size to rank; name a second selector, or a key that varies "
+                                  "with --by (the efficiency of the sizes: dtctl results)\n  points:" +
+                                      store::listed(points));
+  context.out.field("a", "study", text_cell(a.title));
+  Json rankings = Json::array();
+  for (const auto& standing : store::standings_of(contests, {&metric, 1}, rule)) {
+    require_values(standing);
+    if (!context.json) {
+      if (contests.size() > 1) context.out.heading(standing.title);
+      context.out.table(standing_table(standing));
+      context.out.field("", "verdict", text_cell(sentence_of(standing) + "."));
+    }
+    rankings.push_back(to_json(standing));
+  }
+  context.out.data("rankings", std::move(rankings));
+  warn_about_unfinished(context, "the study", a.runs);
+  warn_about(context, store::differences(contests));
+  return ExitCode::ok;
+}
+
+} // namespace
+
+ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& options)
+{
+  const store::Rule rule{.margin = margin_of(options.margin)};
+  store::metric_of(options.metric);
+  const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);
+  if (is_reference_file(options.reference)) {
+    if (options.against_now)
+      throw Error(ErrorKind::usage, "--against-now runs a study of this home again, not a file; name the study that " +
+                                        printable(options.reference) + " was exported from");
+    if (!options.where_b.empty())
+      throw Error(ErrorKind::usage, "--where-b selects runs of a study, not of a file; export only the runs that are wanted");
+    const auto column = options.by.empty() ? std::string() : store::column_of_key(results.database(), options.by);
+    return compare_sides(context, results, options, a, read_reference(options.reference, column), rule);
+  }
+  const auto& b = options.reference.empty() ? options.b : options.reference;
+  const bool is_within_a = b.empty() && options.where_b.empty();
+  if (is_within_a && options.against_now)
+    throw Error(ErrorKind::usage, "--against-now needs B (or --reference): the study whose runs are run again beside those of A");
+  if (is_within_a) return rank(context, options, a, rule);
+  // With --where-b alone, B is another part of A.
+  const auto other = side_of(results, {.what = b.empty() ? options.a : b, .where = options.where_b}, options.by);
+  return options.against_now ? compare_now(context, results, options, a, other, rule)
+                             : compare_sides(context, results, options, a, other, rule);
+}
+
+} // namespace dt::cli

@@ -1,0 +1,209 @@
+// Sentences and waterfalls of lost efficiency.
+#include "cli/answers/why_tables.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace dt;
+using namespace dt::cli;
+using store::Factor;
+
+namespace {
+
+// 8 nodes of which efficiency fell to 71 %; 19 points are lost to communication, 6 to jitter, 4.5 to the batch, and contention
+// gained half a point.
+store::Attribution example()
+{
+  store::Attribution point{.label = "", .nodes = 8, .ranks = 8, .workers = 8, .size = 8, .runs = 5};
+  point.baseline_size = 1;
+  point.efficiency = 0.71;
+  point.interval = {0.69, 0.73};
+  point.has_split = true;
+  point.latest_host = "host3";
+  point.latest_host_runs = 4;
+  const auto lose = [&](Factor factor, double lost) { point.lost[static_cast<std::size_t>(factor)] = lost; };
+  lose(Factor::communication, 0.19);
+  lose(Factor::jitter, 0.06);
+  lose(Factor::batch, 0.045);
+  lose(Factor::contention, -0.005);
+  return point;
+}
+
+std::vector<std::string> titles(const Table& table)
+{
+  std::vector<std::string> titles;
+  for (const auto& column : table.columns)
+    if (!column.title.empty()) titles.push_back(column.title);
+  return titles;
+}
+
+bool has(const std::vector<std::string>& texts, const std::string& text)
+{
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+} // namespace
+
+TEST_CASE("the sentence names efficiency, interval, runs, the costs in order, the host, and the gains")
+{
+  CHECK(sentence_of(example(), {}) ==
+        "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points, "
+        "jitter 6.0 (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points.");
+}
+
+TEST_CASE("costs and gains that the runs bound are told with their intervals, and programs get the bounds")
+{
+  auto point = example();
+  const auto bound = [&](Factor factor, double low, double high) {
+    point.lost_intervals[static_cast<std::size_t>(factor)] = {low, high};
+  };
+  bound(Factor::communication, 0.172, 0.208);
+  bound(Factor::jitter, 0.04, 0.082);
+  bound(Factor::contention, -0.02, 0.01);
+  CHECK(sentence_of(point, {}) ==
+        "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points "
+        "[17.2, 20.8], jitter 6.0 [4.0, 8.2] (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points "
+        "[-1.0, 2.0].");
+  const auto row = to_json(attribution_table({point}, {}))[0];
+  CHECK(row.at("lost_jitter_low") == 0.04);
+  CHECK(row.at("lost_jitter_high") == 0.082);
+  CHECK(row.at("lost_batch_low").is_null());
+}
+
+TEST_CASE("notes say that one rank alone does not predict the baseline, and that runs of an earlier version have no fast worker")
+{
+  auto point = example();
+  point.reference = store::Reference::fast_worker;
+  CHECK(uncertainty_notes({point}).empty());
+  point.lone_deviation = std::log(1.07);
+  CHECK(uncertainty_notes({point, point}) ==
+        std::vector<std::string>{
+            "The time of one rank alone predicts the steps of 1 node with an error of 7%. At a smaller batch "
+            "it may be wrong by as much, so that much may move between the smaller batch and contention; their "
+            "intervals include it."});
+  point.lone_deviation = 0.001;
+  point.reference = store::Reference::mean_worker;
+  REQUIRE(uncertainty_notes({point}).size() == 1);
+  CHECK(uncertainty_notes({point})[0].starts_with(
+      "Some of these runs are of an earlier version, so computation is measured against "
+      "the mean worker"));
+  CHECK(to_json(attribution_table({point}, {}))[0].at("reference") == "mean worker");
+  point.baseline_size = 0; // an ideal machine
+  CHECK(uncertainty_notes({point}).empty());
+}
+
+TEST_CASE("a baseline has no sentence, and a point of a single size is compared with a machine without waiting")
+{
+  auto point = example();
+  point.is_baseline = true;
+  CHECK(sentence_of(point, {}).empty());
+  point.is_baseline = false;
+  point.baseline_size = 0;
+  point.label = "strategy=easgd";
+  CHECK(sentence_of(point, {}).starts_with(
+      "strategy=easgd, 8 nodes: 71.0% [69.0, 73.0] of the throughput that its own computation would allow without any waiting"));
+}
+
+TEST_CASE("on one node no host is named, and sizes are counted in ranks or workers")
+{
+  auto point = example();
+  point.nodes = 1;
+  CHECK(sentence_of(point, {}).starts_with("8 ranks: "));
+  CHECK(sentence_of(point, {}).find("host3") == std::string::npos);
+  point.ranks = 9; // one server
+  CHECK(sentence_of(point, {}).starts_with("8 workers: "));
+}
+
+TEST_CASE("a point that lost nothing says so, and one with a target tells the samples that it needed")
+{
+  auto point = example();
+  point.lost = {};
+  point.efficiency = 1;
+  point.interval = {not_measured, not_measured};
+  point.statistical_efficiency = 0.8;
+  point.time_efficiency = 0.8;
+  CHECK(sentence_of(point, {}) ==
+        "8 nodes: 100.0% of the throughput per worker of 1 node (5 runs). No factor costs half a point. It needs 1.25 times the "
+        "samples to the target, so its efficiency in time to accuracy is 80.0%.");
+}
+
+TEST_CASE("without a time of one rank alone the sentence speaks of slower computation")
+{
+  auto point = example();
+  point.has_split = false;
+  point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
+  CHECK(sentence_of(point, {}).find("slower computation 10.0") != std::string::npos);
+}
+
+TEST_CASE("the waterfall goes from the baseline down to the point, with a line for each cause")
+{
+  auto point = example();
+  const std::string full = "████████████████████████████████████████";
+  CHECK(waterfall_of(point, {}).starts_with("  1 node                      100.0%  " + full +
+                                            "\n"
+                                            "  the smaller batch            -4.5   "));
+  point.label = "strategy=easgd";
+  CHECK(waterfall_of(point, {}).starts_with("strategy=easgd\n  1 node "));
+  CHECK(waterfall_of(point, {}).ends_with("  8 nodes                      71.0%  ████████████████████████████\n"));
+}
+
+TEST_CASE("the column of queues is shown with servers only")
+{
+  const auto without = attribution_table({example()}, {});
+  CHECK_FALSE(has(titles(without), "queueing"));
+  auto served = example();
+  served.ranks = 9;
+  CHECK(has(titles(attribution_table({served}, {})), "queueing"));
+  // Programs get it in both.
+  CHECK(to_json(without)[0].contains("lost_queueing"));
+}
+
+TEST_CASE("points of one rank have no row of communication")
+{
+  auto one = example();
+  one.ranks = one.workers = 1;
+  CHECK(communication_table({one, example()}, {}).rows.size() == 1);
+}
+
+TEST_CASE("a program that reports no communication does not get the answer that computation is slower, but what dtctl cannot "
+          "separate, and why")
+{
+  auto point = example();
+  point.lost.fill(not_measured);
+  point.lost[static_cast<std::size_t>(Factor::together)] = 0.29;
+  point.missing.communication = true;
+  point.interval = {not_measured, not_measured};
+  CHECK(sentence_of(point, {}) ==
+        "8 nodes: 71.0% of the throughput per worker of 1 node (5 runs). Computation or communication costs "
+        "29.0 points.");
+  CHECK(
+      missing_phases_notes({point, point}) ==
+      std::vector<std::string>{
+          "Not every rank of the program reports `communication`: time in which they communicate inside `backward`, as PyTorch's "
+          "DDP does, looks like computation, so dtctl cannot separate computation, imbalance, jitter and communication. "
+          "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
+          "backward."});
+  CHECK(has(titles(attribution_table({point}, {})), "together"));
+  CHECK_FALSE(has(titles(attribution_table({example()}, {})), "together"));
+  point.missing = {.input = true, .work = true};
+  CHECK(missing_phases_notes({point}) ==
+        std::vector<std::string>{
+            "Not every rank of the program reports `input` and one of `forward`, `backward` and `optimizer`: "
+            "dtctl knows only the sum of the causes, not each of them. dtctl_report.phase() reports a phase, also "
+            "one that takes no time."});
+  point.efficiency = not_measured;
+  CHECK(sentence_of(point, {}).find("nan") == std::string::npos);
+}
+
+TEST_CASE("of a point that a CPU quota held back the sentence names the quota and no factor")
+{
+  auto point = example();
+  point.throttled_share = 0.752;
+  point.lost.fill(not_measured);
+  CHECK(
+      sentence_of(point, {}) ==
+      "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
+      "the time, in whatever they did then, so dtctl cannot say what else costs efficiency. Give the job more processor time, or "
+      "run fewer ranks or threads.");
+}
