@@ -7,8 +7,8 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
-#include "recipes/checks/data_keys.hpp"
 #include "recipes/expansion/placeholders.hpp"
+#include "recipes/reading/data_keys.hpp"
 #include "recipes/reading/diagnostics.hpp"
 #include "recipes/reading/platforms.hpp"
 

@@ -1,7 +1,7 @@
 // Collects mistakes. Readers continue after a mistake, so that the author of a file sees all of them at once.
 #pragma once
 
-#include "recipes/recipe.hpp"
+#include "recipes/reading/types.hpp"
 
 #include <cstddef>
 #include <memory>

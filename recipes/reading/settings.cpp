@@ -3,7 +3,7 @@
 #include "core/program/program_files.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/text.hpp"
-#include "recipes/checks/data_keys.hpp"
+#include "recipes/reading/data_keys.hpp"
 #include "recipes/reading/platforms.hpp"
 #include "recipes/reading/values.hpp"
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 namespace dt::store {
 namespace {
 
@@ -309,6 +311,8 @@ std::string run_views()
   return sql.append(runs_results_end).append(study_newest).append(runs_flat_rest);
 }
 
+std::string json_text(const nlohmann::json& json) { return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
 } // namespace
 
 std::string_view sql_type_of(const FieldValue& value)
@@ -357,6 +361,20 @@ std::string schema()
          table_of_runs("buckets", "  bucket INTEGER NOT NULL,\n" + columns_of(bucket_fields()), "bucket") +
          table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(indexes) +
          run_views() + std::string(phases_view) + scaling_view() + std::string(times_to_target_view);
+}
+
+Cell cell_of(const FieldValue& value)
+{
+  struct Converter {
+    Cell operator()(std::int64_t v) const { return v; }
+    Cell operator()(double v) const { return v; }
+    Cell operator()(bool v) const { return std::int64_t{v}; }
+    Cell operator()(const std::string& v) const { return v; }
+    Cell operator()(const std::vector<std::int64_t>& v) const { return json_text(v); }
+    Cell operator()(const std::vector<std::string>& v) const { return json_text(v); }
+    Cell operator()(const std::map<std::string, std::string>& v) const { return json_text(v); }
+  };
+  return std::visit(Converter{}, value);
 }
 
 } // namespace dt::store

@@ -4,6 +4,7 @@
 
 #include "core/record/field.hpp"
 #include "core/spec/spec_schema.hpp"
+#include "store/database/sqlite.hpp"
 
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ const std::vector<const Key*>& column_keys();
 
 // Of the tables steps, evals and results: the figures of the row that are NaN or infinite, as JSON: {"loss":"NaN"}. NULL: none.
 inline constexpr std::string_view not_finite_column = "not_finite";
+
+// As it is stored: booleans as 0 and 1, lists and maps as JSON.
+Cell cell_of(const FieldValue& value);
 
 // INTEGER, REAL or TEXT.
 std::string_view sql_type_of(const FieldValue& value);

@@ -222,20 +222,6 @@ void write_load(Connection& connection, std::int64_t run_id, const AttemptRecord
 
 } // namespace
 
-Cell cell_of(const FieldValue& value)
-{
-  struct Converter {
-    Cell operator()(std::int64_t v) const { return v; }
-    Cell operator()(double v) const { return v; }
-    Cell operator()(bool v) const { return std::int64_t{v}; }
-    Cell operator()(const std::string& v) const { return v; }
-    Cell operator()(const std::vector<std::int64_t>& v) const { return json_text(v); }
-    Cell operator()(const std::vector<std::string>& v) const { return json_text(v); }
-    Cell operator()(const std::map<std::string, std::string>& v) const { return json_text(Json(v)); }
-  };
-  return std::visit(Converter{}, value);
-}
-
 std::string label_in_name(std::string_view run_name, std::string_view study_name)
 {
   if (!run_name.starts_with(study_name)) return {};

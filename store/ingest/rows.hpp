@@ -17,9 +17,6 @@
 
 namespace dt::store {
 
-// As it is stored: booleans as 0 and 1, lists and maps as JSON.
-Cell cell_of(const FieldValue& value);
-
 // The label in a run's name ("name/label/#2", "name/label/control #1" or "name/label"); empty if there is none.
 std::string label_in_name(std::string_view run_name, std::string_view study_name);
 

@@ -2,8 +2,8 @@
 #include "core/error.hpp"
 #include "core/record/fields.hpp"
 #include "core/text.hpp"
+#include "store/database/schema.hpp"
 #include "store/database/sqlite.hpp"
-#include "store/ingest/rows.hpp"
 #include "store/query/queries.hpp"
 
 namespace dt::store {

@@ -1,4 +1,4 @@
-#include "recipes/checks/data_keys.hpp"
+#include "recipes/reading/data_keys.hpp"
 
 #include "core/spec/names.hpp"
 #include "core/spec/run_key.hpp"
