@@ -1,5 +1,6 @@
 #include "engine/comm/placement.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -10,8 +11,6 @@
 
 namespace dt::comm {
 namespace {
-
-std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
 std::string remedy(const RankThreads& threads)
 {

@@ -1,5 +1,6 @@
 #include "engine/model/model_builder.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 
 #include <algorithm>
@@ -12,11 +13,10 @@ ModelBuilder::ModelBuilder(const Options& options) : options_(options)
 {
   const auto& image = options.image;
   if (image.channels < 1 || image.height < 1 || image.width < 1 || options.classes < 2) {
-    throw Error(ErrorKind::recipe,
-                fmt::format("Model {} cannot be built for images of {}x{}x{} and {} class{}: it needs at least "
-                            "1x1x1 and 2 classes.",
-                            options.model, image.channels, image.height, image.width, options.classes,
-                            options.classes == 1 ? "" : "es"));
+    throw Error(ErrorKind::recipe, fmt::format("Model {} cannot be built for images of {}x{}x{} and {}: it needs at least "
+                                               "1x1x1 and 2 classes.",
+                                               options.model, image.channels, image.height, image.width,
+                                               counted(options.classes, "class", "classes")));
   }
   model_.input = new_tensor({image.channels, image.height, image.width});
 }

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "engine/optim/optimizer.hpp"
 
 #include <algorithm>
@@ -54,13 +55,7 @@ constexpr std::array registry{
     Entry{"cosine", cosine},
 };
 
-const Entry& entry_of(const std::string& schedule)
-{
-  const auto found = std::find_if(registry.begin(), registry.end(), [&](const Entry& entry) { return entry.name == schedule; });
-  if (found != registry.end()) return *found;
-  throw Error(ErrorKind::recipe, fmt::format("There is no learning-rate schedule '{}'. Known schedules: {}.", schedule,
-                                             fmt::join(registered_schedules(), ", ")));
-}
+const Entry& entry_of(const std::string& schedule) { return lookup(registry, "learning-rate schedule", schedule); }
 
 // warmup_factor at epoch 0, rising linearly to 1 at warmup_epochs.
 double warmup(const OptimizerSpec& spec, double epoch)

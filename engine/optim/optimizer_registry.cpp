@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "engine/optim/rules.hpp"
 
@@ -56,11 +57,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t
   check_segments(segments, size);
   for (const auto& entry : of_steps)
     if (velocity == Velocity::of_steps && entry.name == spec.name) return entry.make(spec, size, std::move(segments));
-  for (const auto& entry : registry) {
-    if (entry.name == spec.name) return entry.make(spec, size, std::move(segments));
-  }
-  throw Error(ErrorKind::recipe, fmt::format("There is no optimizer '{}'. Known optimizers: {}.", spec.name,
-                                             fmt::join(registered_optimizers(), ", ")));
+  return lookup(registry, "optimizer", spec.name).make(spec, size, std::move(segments));
 }
 
 std::vector<std::string> registered_optimizers()

@@ -1,5 +1,4 @@
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/lookup.hpp"
 #include "engine/sync/strategies/async_measgd.hpp"
 #include "engine/sync/strategies/async_msgd.hpp"
 #include "engine/sync/strategies/decentralized_easgd.hpp"
@@ -41,10 +40,7 @@ constexpr std::array entries{
 
 std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts)
 {
-  for (const auto& entry : entries)
-    if (parts.sync.strategy == entry.name) return entry.make(parts);
-  throw Error(ErrorKind::recipe, "There is no strategy `" + printable(parts.sync.strategy) +
-                                     "`; there are: " + join(registered_strategies(), ", ") + ".");
+  return lookup(entries, "strategy", parts.sync.strategy).make(parts);
 }
 
 std::vector<std::string> registered_strategies()

@@ -1,5 +1,6 @@
 #include "jobs/agent/attempt_job.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -605,9 +606,8 @@ class AttemptJob {
     try {
       const auto held = hold_back_rest(attempt_);
       if (held.empty()) return;
-      note(fmt::format("{} of the study {} held back, because its first runs failed in the same way",
-                       held.size() == 1 ? "1 other run" : fmt::format("{} other runs", held.size()),
-                       held.size() == 1 ? "is" : "are"));
+      note(counted(held.size(), "other run of the study is", "other runs of the study are") +
+           " held back, because its first runs failed in the same way");
       if (terms_.on_held_back) terms_.on_held_back(held);
     } catch (const std::exception& error) {
       note(fmt::format("dtjob could not find out whether to hold back the rest of the study: {}", error.what()));

@@ -1,5 +1,6 @@
 #include "jobs/agent/start_program.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
@@ -77,8 +78,6 @@ void do_without_remote_shell()
   if (find_installed("ssh").empty() && find_installed("rsh").empty()) ::setenv("OMPI_MCA_plm", "isolated", 0);
 }
 
-std::string cores_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
-
 // False if the mask has too few cores.
 bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
 {
@@ -88,7 +87,7 @@ bool bind_to_cores(const RankPosition& position, const RankTerms& terms)
     bind_to(std::span(mask).subspan(begin, count));
   } else if (!terms.may_share) {
     say(fmt::format("rank {} needs {} of its own, but the mask on this node has {}, which is not enough for all ranks",
-                    position.rank, cores_of(count), cores_of(mask.size())));
+                    position.rank, counted(count, "core"), counted(mask.size(), "core")));
     return false;
   }
   return true;
@@ -102,9 +101,9 @@ bool bind_to_gpus(const RankPosition& position, int count)
   const auto gpus = visible == nullptr || *visible == '\0' ? std::vector<std::string>() : split(visible, ',');
   const auto begin = static_cast<std::size_t>(position.local_rank) * static_cast<std::size_t>(count);
   if (begin + static_cast<std::size_t>(count) > gpus.size()) {
-    say(fmt::format("rank {} needs {} {}, but the job sees {} on this node (CUDA_VISIBLE_DEVICES), which is not enough for all "
+    say(fmt::format("rank {} needs {}, but the job sees {} on this node (CUDA_VISIBLE_DEVICES), which is not enough for all "
                     "ranks",
-                    position.rank, count, count == 1 ? "GPU" : "GPUs", gpus.size()));
+                    position.rank, counted(count, "GPU"), gpus.size()));
     return false;
   }
   const auto own = std::span(gpus).subspan(begin, static_cast<std::size_t>(count));

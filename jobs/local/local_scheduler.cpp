@@ -1,5 +1,6 @@
 #include "jobs/local/local_scheduler.hpp"
 
+#include "core/counted.hpp"
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -136,8 +137,6 @@ std::unordered_map<std::string, Place> places_of(const std::vector<QueueEntry>& 
   return places;
 }
 
-std::string counted(std::size_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
-
 // "run 3f2a91c0d1 of study lenet in home /scratch/ada"
 std::string name_of_job(const AttemptFolder& attempt)
 {
@@ -173,9 +172,8 @@ std::string others_words(const Home& own)
 
 JobStatus status_of_queued(const Place& place, const std::string& others, const std::string& trouble)
 {
-  auto reason = fmt::format("waits for {}", counted(static_cast<std::size_t>(place.entry->cores), "core"));
-  if (place.before > 0 || others.empty())
-    reason += fmt::format("; {} {} before it", counted(place.before, "job"), place.before == 1 ? "is" : "are");
+  auto reason = fmt::format("waits for {}", counted(place.entry->cores, "core"));
+  if (place.before > 0 || others.empty()) reason += "; " + counted(place.before, "job is", "jobs are") + " before it";
   if (!others.empty()) reason += "; " + others;
   if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;

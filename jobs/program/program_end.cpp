@@ -1,4 +1,5 @@
 // The end of an attempt of the user's own program: ProgramRecorder::conclude and what it needs.
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/record/attempt_start.hpp"
@@ -170,9 +171,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   ProgramMeasurement measurement(run_.spec, attempt_.number());
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
-      say(fmt::format("{} of the report of rank {} {} damaged and left out",
-                      report.damaged_lines == 1 ? "1 line" : fmt::format("{} lines", report.damaged_lines), report.start.rank,
-                      report.damaged_lines == 1 ? "is" : "are"));
+      say(fmt::format("{} of the report of rank {} {} damaged and left out", counted(report.damaged_lines, "line"),
+                      report.start.rank, report.damaged_lines == 1 ? "is" : "are"));
     measurement.add(report);
   }
   for (const auto& gap : measurement.gaps()) say(gap);

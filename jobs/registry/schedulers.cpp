@@ -1,8 +1,8 @@
 #include "jobs/registry/schedulers.hpp"
 
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/names.hpp"
-#include "core/text.hpp"
 #include "jobs/local/kind.hpp"
 #include "jobs/slurm/kind.hpp"
 
@@ -22,8 +22,7 @@ const SchedulerKind& scheduler_kind(const std::string& name)
 {
   for (const auto* kind : scheduler_kinds())
     if (kind->name() == name) return *kind;
-  throw Error(ErrorKind::recipe, "There is no scheduler `" + printable(name) +
-                                     "`; resources.scheduler may be one of: " + join(strings_of(scheduler_names()), ", ") + ".");
+  throw Error(ErrorKind::recipe, unknown_name("scheduler", name, strings_of(scheduler_names())));
 }
 
 } // namespace dt::jobs

@@ -1,5 +1,6 @@
 #include "jobs/slurm/site_fit.hpp"
 
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/slurm/job_builder.hpp"
@@ -13,10 +14,6 @@ namespace {
 
 std::string duration(std::int64_t minutes) { return format_duration(static_cast<double>(minutes * 60)); }
 
-std::string nodes_text(std::int64_t count) { return fmt::format("{} {}", count, count == 1 ? "node" : "nodes"); }
-
-std::string cores_text(std::int64_t count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); }
-
 std::string time_misfit(const SlurmJob& job, const SlurmPartition& partition)
 {
   const auto least_min = job.time_min_min > 0 ? std::min(job.time_min_min, job.time_limit_min) : job.time_limit_min;
@@ -28,10 +25,10 @@ std::string time_misfit(const SlurmJob& job, const SlurmPartition& partition)
 std::string size_misfit(const SlurmJob& job, const SlurmPartition& partition)
 {
   if (job.nodes > partition.nodes)
-    return fmt::format("it asks for {}, and the partition {} has {}", nodes_text(job.nodes), printable(partition.name),
+    return fmt::format("it asks for {}, and the partition {} has {}", counted(job.nodes, "node"), printable(partition.name),
                        partition.nodes);
   if (partition.max_nodes_per_job > 0 && job.nodes > partition.max_nodes_per_job)
-    return fmt::format("it asks for {}, and the partition {} allows a job at most {}", nodes_text(job.nodes),
+    return fmt::format("it asks for {}, and the partition {} allows a job at most {}", counted(job.nodes, "node"),
                        printable(partition.name), partition.max_nodes_per_job);
   return {};
 }
@@ -56,12 +53,12 @@ std::string node_misfit(const SlurmJob& job, const SlurmPartition& partition, co
     most_memory = std::max(most_memory, node.memory_mib);
   }
   if (known == 0 || large_enough >= job.nodes) return {};
-  const auto asked = memory > 0 ? fmt::format("{} and {} MiB of memory", cores_text(cores), memory) : cores_text(cores);
+  const auto asked = memory > 0 ? fmt::format("{} and {} MiB of memory", counted(cores, "core"), memory) : counted(cores, "core");
   return fmt::format(
       "it asks for {} with {} each, and the partition {} has {} such {} (its largest: {} cores, {} MiB); ask for fewer "
       "ranks or threads on a node, or set resources.oversubscribe",
-      nodes_text(job.nodes), asked, printable(partition.name), large_enough, large_enough == 1 ? "node" : "nodes", most_cores,
-      most_memory);
+      counted(job.nodes, "node"), asked, printable(partition.name), large_enough, large_enough == 1 ? "node" : "nodes",
+      most_cores, most_memory);
 }
 
 std::string account_misfit(const SlurmJob& job, const std::vector<std::string>& accounts)

@@ -1,5 +1,6 @@
 #include "jobs/slurm/slurm_scheduler.hpp"
 
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -62,7 +63,7 @@ void put_turn(const Home& home, const BatchToken& token, const JobHandle& job, J
   const auto before = std::count_if(tasks.begin(), tasks.end(),
                                     [&](const BatchTask& task) { return task.index < token.index && !is_over(task); });
   status.state = JobStatus::State::queued;
-  status.reason = fmt::format("waits for its turn in the ladder; {} run{} before it", before, before == 1 ? " is" : "s are");
+  status.reason = "waits for its turn in the ladder; " + counted(before, "run is", "runs are") + " before it";
 }
 
 // If the ladder's job ended before this run's turn, says so.

@@ -1,6 +1,5 @@
-#include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/names.hpp"
-#include "core/text.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/allreduce/hierarchical.hpp"
 #include "engine/comm/allreduce/mpi_allreduce.hpp"
@@ -39,10 +38,7 @@ std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Commu
 {
   auto complete = options;
   if (complete.topology.node.empty()) complete.topology = topology_of_hosts(comm, 0);
-  for (const auto& entry : entries)
-    if (options.algorithm == entry.name) return entry.make(complete, comm);
-  throw Error(ErrorKind::recipe, "There is no allreduce `" + printable(options.algorithm) +
-                                     "`; there are: " + join(registered_allreduces(), ", ") + ".");
+  return lookup(entries, "allreduce", options.algorithm).make(complete, comm);
 }
 
 std::vector<std::string> registered_allreduces()

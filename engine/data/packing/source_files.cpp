@@ -1,5 +1,6 @@
 #include "engine/data/packing/source_files.hpp"
 
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 
@@ -62,7 +63,7 @@ std::string IgnoredFiles::remark() const
     if (words.size() < 5) words.push_back(fmt::format("{} ({})", extension, count));
   }
   if (words.size() < sorted.size()) words.emplace_back("…");
-  return fmt::format("{} {} left out because of {} extension: {}.", all, all == 1 ? "file was" : "files were",
+  return fmt::format("{} left out because of {} extension: {}.", counted(all, "file was", "files were"),
                      all == 1 ? "its" : "their", fmt::join(words, ", "));
 }
 

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "engine/data/sources/data_sets.hpp"
 
 #include <fmt/format.h>
@@ -39,10 +40,7 @@ constexpr std::array data_sets{
 
 Sources open_sources(const DataSpec& spec, const std::filesystem::path& place, std::int64_t seed)
 {
-  for (const auto& data_set : data_sets)
-    if (data_set.name == spec.name) return data_set.open(spec, place, seed);
-  throw Error(ErrorKind::recipe,
-              fmt::format("data.name: there is no data set {}; there are {}.", spec.name, fmt::join(registered_data(), ", ")));
+  return lookup(data_sets, "data set", spec.name).open(spec, place, seed);
 }
 
 std::vector<std::string> registered_data()

@@ -1,15 +1,13 @@
 #include "engine/model/models/registry.hpp"
 
 #include "core/error.hpp"
+#include "core/lookup.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/text.hpp"
 #include "engine/model/models/custom_model.hpp"
 
 #include <array>
 #include <string_view>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace dt::model {
 namespace {
@@ -45,8 +43,7 @@ Tensor logits_of(const ModelOptions& options, ModelBuilder& builder)
   if (options.model == "custom") return custom(builder, options.layers);
   for (const auto& entry : registry)
     if (entry.name == options.model) return entry.describe(builder);
-  throw Error(ErrorKind::recipe,
-              fmt::format("There is no model '{}'. Known models: {}.", options.model, fmt::join(registered_models(), ", ")));
+  throw Error(ErrorKind::recipe, unknown_name("model", options.model, registered_models()));
 }
 
 } // namespace

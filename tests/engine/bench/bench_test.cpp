@@ -310,7 +310,7 @@ TEST_CASE("dtbench names the known models and algorithms when it knows none of t
   CHECK_THAT(batch.err, Catch::StartsWith("dtbench: ") && Catch::Contains("vgg16") && Catch::Contains("batches of 2000"));
   const auto algorithm = dt::run_command({dtbench, "allreduce", "--algorithm", "rong"}, 60);
   CHECK(algorithm.exit_code == 2);
-  CHECK_THAT(algorithm.err, Catch::Contains("dtbench: There is no allreduce `rong`; there are: mpi, ring, "));
+  CHECK_THAT(algorithm.err, Catch::Contains("dtbench: there is no allreduce `rong`; did you mean `ring`? Allowed: mpi, ring, "));
 }
 
 namespace {

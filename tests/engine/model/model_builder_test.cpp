@@ -65,7 +65,7 @@ TEST_CASE("an image that a model cannot shrink is refused with both shapes")
 TEST_CASE("an unknown model is refused with the known ones")
 {
   CHECK(message_of([] { build_model({.model = "lenett"}); }, ErrorKind::recipe) ==
-        "There is no model 'lenett'. Known models: " + join(registered_models(), ", ") + ".");
+        "there is no model `lenett`; did you mean `lenet`? Allowed: " + join(registered_models(), ", "));
 }
 
 TEST_CASE("a layer that leads nowhere is refused")

@@ -127,6 +127,7 @@ TEST_CASE("a run of no epochs stays at the first rate")
 
 TEST_CASE("an unknown schedule is refused with the known ones")
 {
-  CHECK_THROWS_WITH(LearningRate(spec_of("cosin"), 1, 1),
-                    "There is no learning-rate schedule 'cosin'. Known schedules: constant, step, polynomial, cosine.");
+  CHECK_THROWS_WITH(
+      LearningRate(spec_of("cosin"), 1, 1),
+      "there is no learning-rate schedule `cosin`; did you mean `cosine`? Allowed: constant, step, polynomial, cosine");
 }

@@ -20,5 +20,5 @@ TEST_CASE("the registry has one scheduler for each name that a recipe may use, i
 
 TEST_CASE("a scheduler nobody knows is refused with the known ones")
 {
-  CHECK_THROWS_WITH(scheduler_kind("pbs"), "There is no scheduler `pbs`; resources.scheduler may be one of: local, slurm.");
+  CHECK_THROWS_WITH(scheduler_kind("pbs"), "there is no scheduler `pbs`; allowed: local, slurm");
 }

@@ -1,3 +1,4 @@
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/extensions.hpp"
@@ -220,16 +221,15 @@ class TarShards final : public SourceReader {
   void add_remarks()
   {
     if (without_image_ > 0)
-      listing_.remarks.push_back(fmt::format("{} without an image {} left out; the first is {}.",
-                                             without_image_ == 1 ? "1 label" : fmt::format("{} labels", without_image_),
-                                             without_image_ == 1 ? "was" : "were", printable(first_without_image_)));
+      listing_.remarks.push_back(fmt::format(
+          "{} left out; the first is {}.", counted(without_image_, "label without an image was", "labels without an image were"),
+          printable(first_without_image_)));
     if (hidden_ > 0)
-      listing_.remarks.push_back(fmt::format("{} left out because the name begins with a dot.",
-                                             hidden_ == 1 ? "1 image was" : fmt::format("{} images were", hidden_)));
+      listing_.remarks.push_back(
+          fmt::format("{} left out because the name begins with a dot.", counted(hidden_, "image was", "images were")));
     if (links_ > 0)
       listing_.remarks.push_back(fmt::format("{} left out because a tar file stores no content for a link; the first is {}.",
-                                             links_ == 1 ? "1 link was" : fmt::format("{} links were", links_),
-                                             printable(first_link_)));
+                                             counted(links_, "link was", "links were"), printable(first_link_)));
     auto remark = ignored_.remark();
     if (remark.empty()) return;
     if (has_long_extension_) remark += " In a tar file, the extension is all that follows the first dot of a name.";

@@ -56,7 +56,7 @@ TEST_CASE("an unknown allreduce is refused with the known ones")
 {
   Communicator comm(MPI_COMM_WORLD);
   CHECK_THROWS_WITH(make_allreduce({.algorithm = "rong"}, comm),
-                    "There is no allreduce `rong`; there are: " + dt::join(registered_allreduces(), ", ") + ".");
+                    "there is no allreduce `rong`; did you mean `ring`? Allowed: " + dt::join(registered_allreduces(), ", "));
 }
 
 TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and does so twice")

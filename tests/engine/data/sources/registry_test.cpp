@@ -47,9 +47,8 @@ TEST_CASE("an unknown data set is refused with the known ones")
 {
   DataSpec spec;
   spec.name = "imagenet";
-  CHECK_THROWS_WITH(
-      open_sources(spec, ".", 1),
-      "data.name: there is no data set imagenet; there are digits, shapes, mnist, cifar10, cifar100, packed, synthetic.");
+  CHECK_THROWS_WITH(open_sources(spec, ".", 1),
+                    "there is no data set `imagenet`; allowed: digits, shapes, mnist, cifar10, cifar100, packed, synthetic");
 }
 
 } // namespace dt::data

@@ -38,7 +38,8 @@ TEST_CASE("an unknown strategy is refused with the known ones")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   CHECK_THROWS_WITH(make({.strategy = "sync-sgdd", .allreduce = "mpi"}, comm),
-                    "There is no strategy `sync-sgdd`; there are: " + dt::join(registered_strategies(), ", ") + ".");
+                    "there is no strategy `sync-sgdd`; did you mean `sync-sgd`? Allowed: " +
+                        dt::join(registered_strategies(), ", "));
 }
 
 TEST_CASE("a strategy starts every rank from rank 0's weights")

@@ -31,6 +31,6 @@ TEST_CASE("the probe sends through the run's own allreduce")
   CHECK_NOTHROW(probe_ranks(comm, 1, "mpi"));
   if (comm.size() > 1) {
     CHECK(comm.traffic().bytes > 0);
-    CHECK_THROWS_WITH(probe_ranks(comm, 1, "none"), Catch::Contains("There is no allreduce `none`"));
+    CHECK_THROWS_WITH(probe_ranks(comm, 1, "none"), Catch::Contains("there is no allreduce `none`"));
   }
 }
