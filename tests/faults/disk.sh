@@ -63,7 +63,7 @@ for _ in $(seq 100); do "$dtctl" status last 2>/dev/null | grep -q "/200000" && 
 fill
 for _ in $(seq 300); do pgrep -f "dtengine run --attempt $disk" >/dev/null || break; sleep 0.1; done
 make_room
-expect "a disk that fills up during a run fails the run" run 1 wait last --timeout 60s
+expect "a disk that fills up during a run fails the run" run 1 watch last --quiet --timeout 60s
 run 0 explain last || true
 expect "... and the cause is told" says 'No space left on device'
 
