@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "core/record/claim.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
@@ -197,7 +198,7 @@ class AttemptJob {
   {
     require_not_moved(why);
     say(why, {});
-    create_file_exclusive(attempt_.error(), to_json(RankError{0, host_name(), why, -1, now_unix_s()}));
+    if (const auto refusal = record_error(attempt_, own_error(0, why)); !refusal.empty()) say(refusal, {});
     return 1;
   }
 
@@ -285,8 +286,9 @@ class AttemptJob {
   {
     look();
     end_orphans();
-    if (!holds([&] { return recorder_->is_fenced(); })) return;
-    say("fenced off by a later attempt; this one is ended", {});
+    const auto refusal = recorder_->refusal();
+    if (refusal.empty()) return;
+    say(refusal, {});
     kill_all(script);
   }
 

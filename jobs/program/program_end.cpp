@@ -2,7 +2,6 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/record/attempt_start.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/program/parts.hpp"
@@ -61,8 +60,8 @@ std::string ProgramRecorder::write_error(std::span<const RankReport> reports, do
   const RankError error{report->start.rank, report->start.host, printable(cause), step, unix_s};
   const auto why = fmt::format("rank {} reported an error: {}", error.rank, error.cause);
   try {
-    create_file_exclusive(attempt_.error(), to_json(error));
-    return why;
+    const auto refused = writer_->fail(error);
+    return refused.empty() ? why : refused;
   } catch (const Error& trouble) {
     return fmt::format("{} ({})", why, trouble.what());
   }
@@ -80,9 +79,9 @@ std::string ProgramRecorder::write_last_records(bool has_ended_well)
   end_output(has_ended_well);
   if (root_.gap) tell_gap(*root_.gap);
   append_events();
-  if (!has_begun_ && !started_.empty()) parts.attempt([&] { write_begin(); });
+  if (!writer_->has_begun() && !started_.empty()) parts.attempt([&] { write_begin(); });
   parts.attempt([&] { write_records(); });
-  if (has_begun_) parts.attempt([&] { beat(); });
+  parts.attempt([&] { writer_->close(); });
   try {
     parts.require_success();
   } catch (const std::exception& error) {
@@ -151,6 +150,7 @@ void ProgramRecorder::write_load()
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
+  if (const auto why = refusal(); !why.empty()) return {code == 0 ? 1 : code, why};
   const bool has_result = missing_evidence().empty();
   std::vector<RankReport> reports{root_};
   for (std::size_t rank = 1; rank < ranks(); ++rank) reports.push_back(report_of_other(rank));
@@ -187,8 +187,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   } catch (const std::exception& failure) {
     say(fmt::format("who else used the run's machines could not be recorded: {}", failure.what()));
   }
-  if (!commit_result(attempt_, result)) return {1, fenced_off(successor_of(attempt_).value_or(0))};
-  return {0, {}};
+  const auto refused = writer_->commit(result);
+  return {refused.empty() ? 0 : 1, refused};
 }
 
 } // namespace dt::jobs

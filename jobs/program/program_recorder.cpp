@@ -5,7 +5,6 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/program/program_files.hpp"
-#include "core/record/attempt_start.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -27,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-// <home>/runs/<key>: the home of a run.
 // The steps of the whole run as far as the recipe says so; 0: not known.
 std::int64_t planned_steps(const RunSpec& spec)
 {
@@ -45,7 +43,7 @@ double seconds_of(std::chrono::steady_clock::time_point time)
 } // namespace
 
 ProgramRecorder::ProgramRecorder(const AttemptFolder& attempt, PlannedRun run, std::string token)
-    : attempt_(attempt), run_(std::move(run)), token_(std::move(token)), log_(attempt.err(), PendingText::Writers::shared)
+    : attempt_(attempt), run_(std::move(run)), token_(std::move(token)), log_(attempt.err())
 {
 }
 
@@ -88,18 +86,19 @@ void ProgramRecorder::prepare()
 
 void ProgramRecorder::begin_launch()
 {
-  for (const auto file : {AttemptFile::reports, AttemptFile::output, AttemptFile::master}) fs::remove_all(attempt_.path_of(file));
-  make_folder(attempt_.path_of(AttemptFile::reports));
+  using enum AttemptFile;
+  for (const auto file : {begin, events, reports, output, master}) fs::remove_all(attempt_.path_of(file));
+  make_folder(attempt_.path_of(reports));
   started_.clear();
   root_started_.reset();
   facts_.clear();
   root_ = {};
   root_tail_ = std::make_unique<LineTail>(report_file(attempt_, 0));
-  events_.emplace(attempt_.events(), PendingText::Writers::sole);
+  writer_.emplace(attempt_);
   output_.clear();
   reader_.reset();
   if (!run_.spec.program.metrics.empty()) {
-    const auto folder = attempt_.path_of(AttemptFile::output);
+    const auto folder = attempt_.path_of(output);
     make_folder(folder);
     reader_.emplace(run_.spec.program.metrics);
     output_.emplace_back(folder / "stdout", attempt_.out());
@@ -107,8 +106,8 @@ void ProgramRecorder::begin_launch()
   }
   steps_written_ = evaluations_written_ = advances_ = 0;
   training_s_ = 0;
-  has_begun_ = is_stall_written_ = false;
-  beaten_ = looked_for_ranks_ = {};
+  is_stall_written_ = false;
+  looked_for_ranks_ = {};
   stall_.reset();
   here_.clear();
   load_.reset();
@@ -135,8 +134,6 @@ bool ProgramRecorder::look_for_ranks()
   return has_started();
 }
 
-bool ProgramRecorder::is_fenced() const { return successor_of(attempt_).has_value(); }
-
 void ProgramRecorder::look()
 {
   Parts parts;
@@ -150,12 +147,12 @@ void ProgramRecorder::look()
   parts.attempt([&] { read_root(until); });
   parts.attempt([&] { read_output(until); });
   tell_of_silence();
-  if (!has_begun_ && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
+  if (!writer_->has_begun() && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
   append_events();
   watch_progress();
   parts.attempt([&] { watch_load(); });
   parts.attempt([&] { write_records(); });
-  if (has_begun_ && Clock::now() - beaten_ >= seconds(1)) parts.attempt([&] { beat(); });
+  parts.attempt([&] { writer_->beat_if_due(); });
   parts.require_success();
 }
 
@@ -186,30 +183,14 @@ void ProgramRecorder::find_started()
   if (reader_) root_.started_clock_s = seconds_of(*root_started_);
 }
 
-void ProgramRecorder::write_begin()
-{
-  find_started();
-  create_file_exclusive(attempt_.begin(), to_json(begin_record(run_, started_, facts_)));
-  has_begun_ = true;
-  for (const auto& [rank, facts] : facts_) {
-    const auto other = facts.find(std::string(other_environment));
-    if (other == facts.end()) continue;
-    say(fmt::format(
-        "the Python environment on {} is not the one that is part of the run's key: {}. The run records that of the node",
-        started_.at(rank).host, other->second));
-    break;
-  }
-  advanced_ = Clock::now();
-}
-
 // Everything that could not be written before is tried again.
 void ProgramRecorder::write_records()
 {
   Parts files;
-  files.attempt([&] { events_->write(); });
+  files.attempt([&] { writer_->write(); });
   for (auto& stream : output_) files.attempt([&] { stream.copy.write(); });
   files.attempt([&] { log_.write(); });
-  if (stall_ && !is_stall_written_)
+  if (stall_ && !is_stall_written_ && refusal().empty())
     files.attempt([&] {
       write_file_quick(attempt_.stall(), to_json(*stall_));
       is_stall_written_ = true;
@@ -310,36 +291,36 @@ void ProgramRecorder::pass_time(double clock_s, double step_s)
 // After a gap, steps that the program does not number have no number.
 void ProgramRecorder::append_events()
 {
-  if (root_.gap && !root_.is_numbered) return;
-  std::string text;
+  const bool is_numbered = !root_.gap || root_.is_numbered;
   const auto samples = static_cast<double>(run_.spec.data.train_samples);
-  for (; steps_written_ < root_.steps.size(); ++steps_written_) {
+  for (; is_numbered && steps_written_ < root_.steps.size(); ++steps_written_) {
     const auto& step = root_.steps[steps_written_];
     watch_loss(step);
     pass_time(step.clock_s, step.step_s);
     auto& epoch = last_epoch_ = step.epoch;
     const auto batch = static_cast<double>(run_.spec.effective_global_batch());
     if (std::isnan(epoch) && samples > 0 && batch > 0) epoch = static_cast<double>(step.step) * batch / samples;
-    append_line(text, StepEvent{.step = step.step,
-                                .epoch = epoch,
-                                .elapsed_s = training_s_,
-                                .loss = step.loss,
-                                .learning_rate = step.learning_rate,
-                                .step_s = step.step_s,
-                                .phase_s = step.phase_s});
+    writer_->add(StepEvent{.step = step.step,
+                           .epoch = epoch,
+                           .elapsed_s = training_s_,
+                           .loss = step.loss,
+                           .learning_rate = step.learning_rate,
+                           .step_s = step.step_s,
+                           .phase_s = step.phase_s});
   }
-  for (; evaluations_written_ < root_.evaluations.size(); ++evaluations_written_) {
+  for (; is_numbered && evaluations_written_ < root_.evaluations.size(); ++evaluations_written_) {
     const auto& evaluation = root_.evaluations[evaluations_written_];
     pass_time(evaluation.clock_s, not_measured);
-    append_line(text, EvalEvent{.step = evaluation.step,
-                                .epoch = last_epoch_,
-                                .elapsed_s = training_s_,
-                                .loss = evaluation.loss,
-                                .accuracy = evaluation.accuracy,
-                                .samples = std::isnan(evaluation.samples) ? not_counted : std::llround(evaluation.samples),
-                                .eval_s = evaluation.eval_s});
+    writer_->add(EvalEvent{.step = evaluation.step,
+                           .epoch = last_epoch_,
+                           .elapsed_s = training_s_,
+                           .loss = evaluation.loss,
+                           .accuracy = evaluation.accuracy,
+                           .samples = std::isnan(evaluation.samples) ? not_counted : std::llround(evaluation.samples),
+                           .eval_s = evaluation.eval_s});
   }
-  events_->add(text);
+  const auto step = root_.steps.empty() ? (root_.begin ? root_.begin->step : 0) : root_.steps.back().step;
+  writer_->progress(step, planned_steps(run_.spec));
 }
 
 // Tells the first step with a loss of NaN or infinity when it comes, and whether the loss becomes finite again.
@@ -349,13 +330,6 @@ void ProgramRecorder::watch_loss(const StepLine& step)
   if (turn == Divergence::Turn::none || ++told_turns_ > 2) return;
   say(turn == Divergence::Turn::bad ? fmt::format("{} at step {}", words_of_loss(*step.loss), step.step)
                                     : fmt::format("the loss is finite again at step {}", step.step));
-}
-
-void ProgramRecorder::beat()
-{
-  const auto step = root_.steps.empty() ? (root_.begin ? root_.begin->step : 0) : root_.steps.back().step;
-  replace_file(attempt_.heartbeat(), to_line(Heartbeat{now_unix_s(), step, planned_steps(run_.spec)}));
-  beaten_ = Clock::now(); // one that could not be written is tried again by the next look, so that no look succeeds before
 }
 
 // A program that reports steps and then reports nothing for train.stall_after stands still. One that reports none says nothing

@@ -4,13 +4,13 @@
 //   prepare → for each launch: begin_launch, look about four times a second → conclude
 #pragma once
 
+#include "core/record/attempt_writer.hpp"
 #include "core/record/rank_state.hpp"
-#include "core/record/run_record.hpp"
-#include "jobs/program/begin_record.hpp"
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
 #include "jobs/program/pending_text.hpp"
+#include "jobs/program/report_lines.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -49,8 +49,8 @@ class ProgramRecorder {
   bool look_for_ranks();
   // Whether the program was started on all ranks of this host and has ended on all of them. False if no rank runs here.
   bool has_ended_here() const;
-  // Whether a later attempt has taken this one's place.
-  bool is_fenced() const;
+  // AttemptWriter::refusal(): why nothing more is recorded, because a later attempt has taken this one's place. Empty otherwise.
+  const std::string& refusal() { return writer_->refusal(); }
 
   struct End {
     int code = 0;
@@ -67,10 +67,7 @@ class ProgramRecorder {
 
   // An output of rank 0.
   struct Stream {
-    Stream(std::filesystem::path from, std::filesystem::path to)
-        : tail(std::move(from)), copy(std::move(to), PendingText::Writers::shared)
-    {
-    }
+    Stream(std::filesystem::path from, std::filesystem::path to) : tail(std::move(from)), copy(std::move(to)) {}
     FileTail tail;
     LineCutter lines{LineCutter::Ends::line_feed_or_carriage_return};
     PendingText copy;
@@ -80,6 +77,7 @@ class ProgramRecorder {
   std::size_t ranks() const { return static_cast<std::size_t>(run_.spec.ranks()); }
   void require_same_content() const;
   void find_started();
+  BeginRecord begin_record() const;
   void write_begin();
   void read_root(Clock::time_point until);
   void read_output(Clock::time_point until);
@@ -96,7 +94,6 @@ class ProgramRecorder {
   void watch_loss(const StepLine& step);
   void tell_gap(const RankReport::Gap& gap);
   void tell_divergence(const RunResult& result);
-  void beat();
   void watch_progress();
   void watch_load();
   void write_load();
@@ -114,20 +111,20 @@ class ProgramRecorder {
   PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
   std::map<std::size_t, RankLine> started_; // by rank
-  NodeFacts facts_;
+  // What the ranks have reported about their nodes: texts by name, by rank. Only rank 0 and the first rank of each node report.
+  std::map<std::size_t, std::map<std::string, std::string>> facts_;
   std::unique_ptr<LineTail> root_tail_;
   std::vector<Stream> output_; // with program.metrics
   std::optional<OutputReader> reader_;
   RankReport root_;
-  std::optional<PendingText> events_;
-  std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events_
+  std::optional<AttemptWriter> writer_;
+  std::size_t steps_written_ = 0, evaluations_written_ = 0; // to events.log
   double last_epoch_ = not_measured;
   Divergence divergence_;                         // of rank 0
   int told_turns_ = 0;                            // of its loss
   double training_s_ = 0;                         // sum of the steps that were written
-  bool has_begun_ = false;                        // begin.json is there
   std::optional<Clock::time_point> root_started_; // when rank 0 was seen to have started
-  Clock::time_point beaten_{}, looked_for_ranks_{}, advanced_{};
+  Clock::time_point looked_for_ranks_{}, advanced_{};
   std::size_t advances_ = 0;
   std::optional<StallRecord> stall_; // the last one, also when the program has gone on since
   bool is_behind_ = false;

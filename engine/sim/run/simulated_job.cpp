@@ -1,23 +1,21 @@
 #include "engine/sim/run/simulated_job.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
 #include "core/memory.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
-#include "core/record/attempt_start.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "core/spec/simulation_cost.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/sim/run/simulated_training.hpp"
 #include "engine/sim/simulation.hpp"
-#include "engine/train/record/recorder.hpp"
+#include "engine/train/loop/observer.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 
 #include <fmt/format.h>
 #include <simgrid/version.h>
@@ -39,25 +37,21 @@ std::string simulator_version()
 
 class SimulatedJob {
  public:
-  explicit SimulatedJob(const SimulatedJobOptions& options) : attempt_(require_attempt(options.attempt)) {}
+  explicit SimulatedJob(const SimulatedJobOptions& options) : attempt_(require_attempt(options.attempt)), writer_(attempt_) {}
 
   int run()
   {
     planned_ = read_planned_run(attempt_.run_folder());
-    if (!claim()) return EXIT_FAILURE;
+    if (const auto refusal = writer_.begin(begin_record()); !refusal.empty()) return refused(refusal);
+    writer_.start({.refused = end_at_once, .cancelled = [] { end_at_once("cancelled"); }});
     require_own_run();
     require_memory();
-    recorder_.emplace(train::Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
     print_start();
     const auto begin = std::chrono::steady_clock::now();
     auto result = simulate_run();
     const double real_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     result.facts["simulator"] = fmt::format("{}, {} of real time", simulator_version(), format_seconds(real_s));
-    recorder_->close();
-    if (!commit_result(attempt_, result)) {
-      say(fenced_off(successor_of(attempt_).value_or(attempt_.number() + 1)));
-      return EXIT_FAILURE;
-    }
+    if (const auto refusal = writer_.commit(result); !refusal.empty()) return refused(refusal);
     fmt::print("{} steps in {} of simulated time, {:.1f} samples/s; the simulation took {}\n", result.steps,
                format_seconds(result.wall_s), result.throughput, format_seconds(real_s));
     return EXIT_SUCCESS;
@@ -67,7 +61,8 @@ class SimulatedJob {
   {
     say(cause);
     try {
-      if (ours_) create_file_exclusive(attempt_.error(), to_json(RankError{0, host_name(), cause, -1, now_unix_s()}));
+      if (writer_.has_begun())
+        if (const auto refusal = writer_.fail(own_error(0, cause)); !refusal.empty()) say(refusal);
     } catch (const std::exception& another) {
       say(another.what());
     }
@@ -76,15 +71,10 @@ class SimulatedJob {
   }
 
  private:
-  bool claim()
+  static int refused(const std::string& why)
   {
-    if (const auto later = successor_of(attempt_))
-      say(fenced_off(*later));
-    else if (!create_file_exclusive(attempt_.begin(), to_json(begin_record())))
-      say(already_started(attempt_));
-    else
-      ours_ = true;
-    return ours_;
+    say(why);
+    return EXIT_FAILURE;
   }
 
   BeginRecord begin_record() const
@@ -151,21 +141,15 @@ class SimulatedJob {
     const auto model = make_compute_model(planned_.spec);
     RunResult result;
     train::Observer silent;
+    train::RecordingObserver root(writer_);
     simulate({.platform = platform_of(planned_.spec)}, [&](comm::Communicator& world) {
-      auto own = train_simulated(planned_.spec, model, world, world.is_root() ? *recorder_ : silent);
+      auto own = train_simulated(planned_.spec, model, world, world.is_root() ? root : silent);
       if (world.is_root()) result = std::move(own);
     });
     return result;
   }
 
-  // Called once per second on the recorder's thread. A simulation keeps no checkpoint, so it can end at any time.
-  void look_at_orders() const
-  {
-    std::error_code ignored;
-    if (std::filesystem::exists(attempt_.cancel(), ignored)) end_at_once("cancelled");
-    if (const auto later = successor_of(attempt_)) end_at_once(fenced_off(*later));
-  }
-
+  // A simulation keeps no checkpoint, so it can end at any time.
   [[noreturn]] static void end_at_once(const std::string& why)
   {
     say(why);
@@ -174,8 +158,7 @@ class SimulatedJob {
 
   AttemptFolder attempt_;
   PlannedRun planned_;
-  bool ours_ = false; // whether this process has claimed the attempt; only the owner may write into the folder
-  std::optional<train::Recorder> recorder_;
+  AttemptWriter writer_;
 };
 
 } // namespace

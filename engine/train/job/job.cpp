@@ -2,7 +2,7 @@
 
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/record/attempt_start.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
@@ -16,7 +16,6 @@
 #include "engine/train/loop/trainer.hpp"
 #include "engine/train/record/environment.hpp"
 #include "engine/train/record/probe.hpp"
-#include "engine/train/record/recorder.hpp"
 #include "engine/train/record/watcher.hpp"
 
 #include <array>
@@ -35,14 +34,14 @@ namespace dt::train {
 namespace {
 
 // Rank 0's observer: records everything and also prints evaluations.
-class RootObserver : public Observer {
+class RootObserver : public RecordingObserver {
  public:
-  explicit RootObserver(Recorder& recorder) : recorder_(recorder) {}
+  using RecordingObserver::RecordingObserver;
   void planned(std::int64_t steps) override
   {
     fmt::print("{} steps\n", steps);
     std::fflush(stdout);
-    recorder_.planned(steps);
+    RecordingObserver::planned(steps);
   }
   void started_from(const std::string& origin) override
   {
@@ -54,17 +53,13 @@ class RootObserver : public Observer {
     fmt::print("first step after {}\n", times.words());
     std::fflush(stdout);
   }
-  void step(const StepEvent& event) override { recorder_.step(event); }
   void evaluation(const EvalEvent& event) override
   {
     fmt::print("step {}, epoch {:.2f}: held-out accuracy {:.2f}%, loss {:.4f}, after {} of training\n", event.step, event.epoch,
                100 * or_not_measured(event.accuracy), or_not_measured(event.loss), format_seconds(event.elapsed_s));
     std::fflush(stdout);
-    recorder_.evaluation(event);
+    RecordingObserver::evaluation(event);
   }
-
- private:
-  Recorder& recorder_;
 };
 
 void complain(const RankError& error)
@@ -133,10 +128,6 @@ void say(const std::string& words)
 // Time for a cancelled run to finish its step. A run that hangs never finishes it.
 constexpr double cancel_grace_s = 10;
 
-// Size of a reserve file of a few pages, freed so that error.json and the job script's `end` can be written when the disk is
-// full.
-constexpr std::size_t reserve_bytes = 32 * 1024;
-
 class Job {
  public:
   Job(const JobOptions& options, comm::Communicator& comm, StartTimes& start)
@@ -151,7 +142,6 @@ class Job {
   void read_spec();
   bool claim();
   void take(const BeginRecord& begin, const std::vector<comm::RankPlace>& places);
-  void clear_failed_launch() const;
   BeginRecord begin_record(const std::vector<comm::RankPlace>& places,
                            const std::map<std::string, std::string>& environment) const;
   void print_start(const BeginRecord& begin, const std::vector<comm::RankPlace>& places) const;
@@ -168,13 +158,12 @@ class Job {
   std::optional<TrainingProgress> share(const std::optional<CheckpointReader>& checkpoint) const;
   void require_same_data() const;
   void require_same_start() const;
-  void look_at_orders();
-  void free_reserve() const;
+  void cancel();
   void keep_timeline(const Trainer& trainer);
   void keep_load(const Trainer& trainer) const;
   int end_with(const RunResult& result);
   int end_stopped(const Trainer& trainer);
-  void write_preemption(const Trainer& trainer) const;
+  void write_preemption(const Trainer& trainer);
 
   JobOptions options_;
   comm::Communicator& comm_;
@@ -183,9 +172,9 @@ class Job {
   PlannedRun planned_;
   bool ours_ = false; // whether this process has claimed the attempt; only the owner may write into the folder
   std::optional<JobOverseer> overseer_;
-  double cancelled_s_ = 0;           // clock when the recorder's thread first saw the file `cancel`; 0: not yet
-  std::optional<Recorder> recorder_; // on rank 0, after the claim; its thread uses the overseer
-  std::optional<Watcher> watcher_;   // after the claim; its thread uses the overseer too
+  double cancelled_s_ = 0;              // clock when the writer's thread first saw the file `cancel`; 0: not yet
+  std::optional<AttemptWriter> writer_; // on rank 0; its thread uses the overseer
+  std::optional<Watcher> watcher_;      // after the claim; its thread uses the overseer too
 };
 
 int Job::run()
@@ -198,8 +187,8 @@ int Job::run()
   start_.end("probe");
 
   const auto checkpoint = look_for_checkpoint();
-  if (recorder_) require_same_data();
-  if (recorder_ && !checkpoint) require_same_start();
+  if (writer_) require_same_data();
+  if (writer_ && !checkpoint) require_same_start();
   const auto progress = share(checkpoint);
   start_.end("checks");
   Trainer trainer({.spec = planned_.spec,
@@ -210,14 +199,14 @@ int Job::run()
                    .recorded_algorithms = earlier_algorithms(),
                    .start = &start_},
                   comm_);
-  if (recorder_) keep_algorithms(trainer);
-  if (recorder_) print_facts(trainer);
+  if (writer_) keep_algorithms(trainer);
+  if (writer_) print_facts(trainer);
   Observer silent;
   std::optional<RootObserver> root;
-  if (recorder_) root.emplace(*recorder_);
+  if (writer_) root.emplace(*writer_);
   const auto result = trainer.run(root ? *root : silent, *overseer_);
   if (planned_.spec.train.trace) keep_timeline(trainer);
-  if (result && recorder_) keep_load(trainer);
+  if (result && writer_) keep_load(trainer);
   return result ? end_with(*result) : end_stopped(trainer);
 }
 
@@ -248,21 +237,12 @@ bool Job::claim()
 // Claims the attempt on rank 0.
 void Job::take(const BeginRecord& begin, const std::vector<comm::RankPlace>& places)
 {
-  if (const auto later = successor_of(attempt_)) return say(fenced_off(*later));
-  if (!create_file_exclusive(attempt_.begin(), to_json(begin))) return say(already_started(attempt_));
+  writer_.emplace(attempt_);
+  if (const auto refusal = writer_->begin(begin); !refusal.empty()) return say(refusal);
   ours_ = true;
-  clear_failed_launch();
-  replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
-  recorder_.emplace(Recorder::Options{.attempt = attempt_, .before_beat = [this] { look_at_orders(); }});
+  writer_->start({.refused = end_at_once, .cancelled = [this] { cancel(); }});
   print_start(begin, places);
   require_startable(places);
-}
-
-// A launch that died before its first step may be repeated in the same attempt. It leaves an empty log, which is removed here.
-void Job::clear_failed_launch() const
-{
-  std::error_code none;
-  if (std::filesystem::file_size(attempt_.events(), none) == 0 && !none) std::filesystem::remove(attempt_.events(), none);
 }
 
 BeginRecord Job::begin_record(const std::vector<comm::RankPlace>& places,
@@ -347,7 +327,7 @@ void Job::probe() const
 {
   const auto& spec = planned_.spec;
   const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
-  if (recorder_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
+  if (writer_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
 }
 
 CheckpointOwner Job::checkpoint_owner() const
@@ -432,23 +412,13 @@ std::optional<TrainingProgress> Job::share(const std::optional<CheckpointReader>
   return progress;
 }
 
-// Checks the folder for a fence and for the file `cancel`, once per second on the recorder's thread.
-void Job::look_at_orders()
+// Called once per second while there is the file `cancel`.
+void Job::cancel()
 {
-  if (const auto later = successor_of(attempt_)) end_at_once(fenced_off(*later));
-  std::error_code ignored;
-  if (!std::filesystem::exists(attempt_.cancel(), ignored)) return;
   overseer_->cancel();
   if (cancelled_s_ == 0) cancelled_s_ = comm::monotonic_s();
   if (comm::monotonic_s() - cancelled_s_ > cancel_grace_s)
     end_at_once(fmt::format("cancelled; no step has come to its end for {}", format_duration(cancel_grace_s)));
-}
-
-// Frees disk space for the records that must still be written. Ranks on other nodes use the same folder.
-void Job::free_reserve() const
-{
-  std::error_code ignored;
-  std::filesystem::remove(attempt_.reserve(), ignored);
 }
 
 // All timelines are complete before the result is written. A write error loses the timeline, not the run.
@@ -476,60 +446,48 @@ void Job::keep_load(const Trainer& trainer) const
 // When rank 0 has gathered all records, every rank has finished. The other ranks wait here until the result is safe.
 int Job::end_with(const RunResult& result)
 {
-  std::string answer = "kept";
-  if (recorder_) {
-    recorder_->close();
-    free_reserve();
-    if (commit_result(attempt_, result)) {
-      print_end(result);
-    } else {
-      say(fenced_off(successor_of(attempt_).value_or(attempt_.number() + 1)));
-      answer = "fenced";
-    }
+  std::string refusal;
+  if (writer_) {
+    refusal = writer_->commit(result);
+    refusal.empty() ? print_end(result) : say(refusal);
   }
-  return comm_.broadcast_text(answer) == "kept" ? EXIT_SUCCESS : EXIT_FAILURE;
+  return comm_.broadcast_text(refusal).empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int Job::end_stopped(const Trainer& trainer)
 {
   const bool cancelled = trainer.stopped_by().cancel;
-  if (recorder_) {
-    free_reserve();
-    recorder_->close();
-    if (cancelled)
-      say(fmt::format("cancelled after step {} of {}", trainer.steps_done(), trainer.plan().steps));
-    else
-      write_preemption(trainer);
+  if (writer_ && cancelled) {
+    writer_->close();
+    say(fmt::format("cancelled after step {} of {}", trainer.steps_done(), trainer.plan().steps));
+  } else if (writer_) {
+    write_preemption(trainer);
   }
   comm_.barrier();
   return cancelled ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-void Job::write_preemption(const Trainer& trainer) const
+void Job::write_preemption(const Trainer& trainer)
 {
   const Preemption preemption{.unix_s = now_unix_s(),
                               .step = trainer.steps_done(),
                               .steps = trainer.plan().steps,
                               .checkpoint = overseer_->latest_checkpoint(),
                               .signal = signal_name(trainer.stopped_by().time_limit ? SIGUSR1 : SIGTERM)};
-  write_file_atomic(attempt_.preempted(), to_json(preemption));
+  if (const auto refusal = writer_->preempt(preemption); !refusal.empty()) return say(refusal);
   fmt::print("stopped by {} after step {} of {}; {}\n", preemption.signal, preemption.step, preemption.steps,
              preemption.checkpoint.empty() ? "there is no checkpoint" : "the next attempt goes on from " + preemption.checkpoint);
 }
 
 void Job::fail(const std::string& cause, std::int64_t step)
 {
-  if (const auto later = successor_of(attempt_)) {
-    complain({comm_.rank(), host_name(), fenced_off(*later), step, now_unix_s()});
-    ours_ = false;
-  }
-  const RankError error{comm_.rank(), host_name(), cause, step, now_unix_s()};
+  const auto error = own_error(comm_.rank(), cause, step);
   complain(error);
-  if (ours_) free_reserve();
   try {
-    if (ours_) create_file_exclusive(attempt_.error(), to_json(error));
+    if (ours_)
+      if (const auto refusal = writer_ ? writer_->fail(error) : record_error(attempt_, error); !refusal.empty()) say(refusal);
   } catch (const std::exception& another) {
-    complain({error.rank, error.host, another.what(), step, error.unix_s});
+    complain(own_error(comm_.rank(), another.what(), step));
   }
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);

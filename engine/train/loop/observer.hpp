@@ -1,7 +1,8 @@
-// Observer: interface for reports on the training's progress. This base class ignores them.
+// Observer: interface for reports on the training's progress. This base class ignores them. RecordingObserver writes them into
+// the attempt's events.log and heartbeat.
 #pragma once
 
-#include "core/record/event_record.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "engine/train/record/start_times.hpp"
 
 #include <cstdint>
@@ -21,6 +22,17 @@ class Observer {
   virtual void started(const StartTimes& /*times*/) {}
   virtual void step(const StepEvent& /*event*/) {}
   virtual void evaluation(const EvalEvent& /*event*/) {}
+};
+
+class RecordingObserver : public Observer {
+ public:
+  explicit RecordingObserver(AttemptWriter& writer) : writer_(writer) {}
+  void planned(std::int64_t steps) override { writer_.progress(0, steps); }
+  void step(const StepEvent& event) override { writer_.add(event); }
+  void evaluation(const EvalEvent& event) override { writer_.add(event); }
+
+ private:
+  AttemptWriter& writer_;
 };
 
 } // namespace dt::train

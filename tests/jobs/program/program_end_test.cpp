@@ -144,3 +144,20 @@ TEST_CASE("a line that was searched in part only is left out")
   cutter.leave_out("whole lines\n");
   CHECK(cutter.take("next", true) == std::vector<std::string>{"next"});
 }
+
+TEST_CASE("an attempt that was fenced off while its program ran records neither steps nor an error nor a result")
+{
+  const int code = GENERATE(0, 3);
+  Ended run(training(), numbered);
+  if (code != 0)
+    replace_file(run.attempt.path_of(AttemptFile::reports) / "rank-0", "rank 0 1 host 0 -\nerror 2 1 \"the loss is NaN\"\n");
+  REQUIRE(fence(run.attempt, 2));
+  const auto end = run.recorder.conclude(code);
+  CHECK(end.code == (code == 0 ? 1 : code));
+  CHECK(end.why == "fenced off by attempt 2: it writes nothing more");
+  for (const auto& path :
+       {run.attempt.begin(), run.attempt.events(), run.attempt.heartbeat(), run.attempt.error(), load_path(run.attempt)})
+    CHECK_FALSE(is_there(path));
+  CHECK(fenced_by(run.attempt) == 2);
+  CHECK(read_file(run.attempt.out()) == run.text); // what the program has printed is kept
+}

@@ -1,9 +1,9 @@
-#include "jobs/program/begin_record.hpp"
-
+// The begin of an attempt of the user's own program: ProgramRecorder::write_begin and what it needs.
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/program/program_recorder.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
 }
 
 // Adds the facts of rank 0, and "node1: 535.129.03; node2: 550.54.14" where nodes differ in one.
-void add_facts(BeginRecord& begin, const NodeFacts& facts)
+void add_facts(BeginRecord& begin, const std::map<std::size_t, std::map<std::string, std::string>>& facts)
 {
   if (facts.contains(0))
     for (const auto& [name, text] : facts.at(0)) begin.environment[name] = text;
@@ -71,30 +71,45 @@ void add_facts(BeginRecord& begin, const NodeFacts& facts)
 
 } // namespace
 
-BeginRecord begin_record(const PlannedRun& run, const std::map<std::size_t, RankLine>& started, const NodeFacts& facts)
+// Of the facts of nodes, those of rank 0 are recorded, and where other nodes have other ones also NAME_by_node.
+BeginRecord ProgramRecorder::begin_record() const
 {
-  const auto ranks = static_cast<std::size_t>(run.spec.ranks());
   BeginRecord begin;
   begin.unix_s = now_unix_s();
-  begin.ranks = static_cast<int>(ranks);
-  begin.threads_per_rank = static_cast<int>(run.spec.resources.threads_per_rank);
+  begin.ranks = static_cast<int>(ranks());
+  begin.threads_per_rank = static_cast<int>(run_.spec.resources.threads_per_rank);
   std::set<std::string> hosts;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto line = started.contains(rank) ? started.at(rank) : RankLine{};
+  for (std::size_t rank = 0; rank < ranks(); ++rank) {
+    const auto line = started_.contains(rank) ? started_.at(rank) : RankLine{};
     begin.rank_hosts.push_back(line.host);
     begin.rank_masks.push_back(line.cores);
     if (!line.host.empty()) hosts.insert(line.host);
   }
-  if (started.contains(0)) {
-    begin.host = started.at(0).host;
-    begin.pid = started.at(0).pid;
+  if (started_.contains(0)) {
+    begin.host = started_.at(0).host;
+    begin.pid = started_.at(0).pid;
   }
   begin.nodes = static_cast<int>(hosts.size());
-  begin.environment = environment_of(run);
-  add_facts(begin, facts);
-  for (const auto& [rank, line] : started)
+  begin.environment = environment_of(run_);
+  add_facts(begin, facts_);
+  for (const auto& [rank, line] : started_)
     if (line.gpus != "-") begin.environment[fmt::format("gpus of rank {}", rank)] = line.gpus;
   return begin;
+}
+
+void ProgramRecorder::write_begin()
+{
+  find_started();
+  if (!writer_->begin(begin_record()).empty()) return;
+  for (const auto& [rank, facts] : facts_) {
+    const auto other = facts.find(std::string(other_environment));
+    if (other == facts.end()) continue;
+    say(fmt::format(
+        "the Python environment on {} is not the one that is part of the run's key: {}. The run records that of the node",
+        started_.at(rank).host, other->second));
+    break;
+  }
+  advanced_ = Clock::now();
 }
 
 } // namespace dt::jobs

@@ -1,0 +1,232 @@
+#include "core/record/attempt_writer.hpp"
+
+#include "core/descriptor.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A few pages, freed so that error.json and dtjob's `end` can be written when the disk is full.
+constexpr std::size_t reserve_bytes = 32 * 1024;
+
+std::string fenced_off(int successor) { return fmt::format("fenced off by attempt {}: it writes nothing more", successor); }
+
+// The sentence if there is a fence. Nothing, too, if the file system does not answer; a later call may find it.
+std::string look_for_fence(const AttemptFolder& attempt)
+{
+  try {
+    const auto successor = fenced_by(attempt);
+    return successor ? fenced_off(*successor) : "";
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+// Ranks on other nodes use the same folder, so it may be gone.
+void free_reserve(const AttemptFolder& attempt)
+{
+  std::error_code ignored;
+  std::filesystem::remove(attempt.reserve(), ignored);
+}
+
+} // namespace
+
+AttemptFolder require_attempt(const std::filesystem::path& path)
+{
+  AttemptFolder attempt(path);
+  if (attempt.number() == 0)
+    throw Error(ErrorKind::usage,
+                "--attempt must name <run folder>/attempts/<number>, not " + printable(attempt.path().string()) + ".");
+  return attempt;
+}
+
+void require_unaltered(const PlannedRun& run, const std::filesystem::path& path)
+{
+  const auto key = run_key(run.spec, run.engine_build, run.data_id, run.start_id, run.environment_id);
+  if (key == run.key) return;
+  throw Error(ErrorKind::run,
+              fmt::format("{} was altered after the run was planned: its key is {}, but its content has the key {}. "
+                          "Submit the recipe again: it becomes a new run.",
+                          path.string(), printable(run.key), key));
+}
+
+RankError own_error(int rank, const std::string& cause, std::int64_t step)
+{
+  return {rank, host_name(), cause, step, now_unix_s()};
+}
+
+std::string record_error(const AttemptFolder& attempt, const RankError& error)
+{
+  auto refusal = look_for_fence(attempt);
+  if (!refusal.empty()) return refusal;
+  free_reserve(attempt);
+  create_file_exclusive(attempt.error(), to_json(error));
+  return {};
+}
+
+std::string AttemptWriter::begin(const BeginRecord& record)
+{
+  if (!refusal().empty()) return refusal_;
+  try {
+    has_begun_ = create_file_exclusive(attempt_.begin(), to_json(record)) || may_have_begun_;
+  } catch (const std::exception&) {
+    may_have_begun_ = true;
+    throw;
+  }
+  if (!has_begun_)
+    refusal_ =
+        fmt::format("{} exists: this attempt was started before, by another process. Nothing was written; to try again, make "
+                    "a new attempt (dtctl retry).",
+                    attempt_.begin().string());
+  return refusal_;
+}
+
+const std::string& AttemptWriter::refusal()
+{
+  if (refusal_.empty()) refusal_ = look_for_fence(attempt_);
+  return refusal_;
+}
+
+void AttemptWriter::start(Thread options)
+{
+  options_ = std::move(options);
+  replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
+  beat_if_due();
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+void AttemptWriter::progress(std::int64_t step, std::int64_t steps)
+{
+  const std::lock_guard lock(mutex_);
+  heartbeat_.step = step;
+  heartbeat_.steps = steps;
+}
+
+void AttemptWriter::work(const std::stop_token& stop)
+{
+  const auto write_every = std::chrono::duration<double>(options_.write_every_s);
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, write_every, [] { return false; });
+    }
+    if (stop.stop_requested()) return;
+    try {
+      write();
+    } catch (const std::exception&) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    try {
+      beat_if_due();
+    } catch (const Error&) { // readers then see an old heartbeat
+    }
+  }
+}
+
+void AttemptWriter::write()
+{
+  if (has_begun_ && refusal_.empty()) write_lines(false);
+}
+
+void AttemptWriter::write_lines(bool synced)
+{
+  {
+    const std::lock_guard lock(mutex_);
+    unwritten_ += added_;
+    added_.clear();
+  }
+  if (unwritten_.empty() && !(synced && written_ > 0)) return;
+  const auto path = attempt_.events();
+  // A file that was removed is not made anew: its first lines would be missing.
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | (written_ == 0 ? O_CREAT : 0), 0600));
+  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  ::lseek(file.get(), written_, SEEK_SET);
+  write_all(file.get(), unwritten_, path);
+  if (synced && ::fdatasync(file.get()) != 0) throw system_error("sync " + path.string(), errno);
+  if (file.close() != 0) throw system_error("write " + path.string(), errno);
+  written_ += static_cast<std::int64_t>(unwritten_.size());
+  unwritten_.clear();
+}
+
+void AttemptWriter::beat_if_due()
+{
+  if (!has_begun_ || !refusal_.empty()) return;
+  if (Clock::now() - beaten_ < std::chrono::duration<double>(options_.beat_every_s)) return;
+  if (!refusal().empty()) {
+    if (options_.refused) options_.refused(refusal_);
+    return;
+  }
+  std::error_code ignored;
+  if (options_.cancelled && std::filesystem::exists(attempt_.cancel(), ignored)) options_.cancelled();
+  beat();
+}
+
+void AttemptWriter::beat()
+{
+  Heartbeat beat;
+  {
+    const std::lock_guard lock(mutex_);
+    beat = heartbeat_;
+  }
+  beat.unix_s = now_unix_s();
+  replace_file(attempt_.heartbeat(), to_line(beat));
+  beaten_ = Clock::now(); // a heartbeat that could not be written is due at the next call
+}
+
+void AttemptWriter::end_lines(bool synced)
+{
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  if (!has_begun_ || !refusal().empty()) return;
+  write_lines(synced);
+  try {
+    beat();
+  } catch (const Error&) { // the lines tell the same step
+  }
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void AttemptWriter::close()
+{
+  end_lines(true);
+  if (has_begun_) free_reserve(attempt_);
+}
+
+std::string AttemptWriter::commit(const RunResult& result)
+{
+  close();
+  if (!refusal().empty() || commit_result(attempt_, result)) return refusal_;
+  return refusal().empty() ? fenced_off(attempt_.number() + 1) : refusal_;
+}
+
+std::string AttemptWriter::preempt(const Preemption& preemption)
+{
+  close();
+  if (refusal().empty()) write_file_atomic(attempt_.preempted(), to_json(preemption));
+  return refusal_;
+}
+
+std::string AttemptWriter::fail(const RankError& error)
+{
+  try {
+    end_lines(false);
+  } catch (const std::exception&) { // the error that ends the attempt matters more
+  }
+  return refusal().empty() ? record_error(attempt_, error) : refusal_;
+}
+
+} // namespace dt
