@@ -36,4 +36,6 @@ void AsyncSgd::serve(Replica& replica, PhaseClock& clock)
   }
 }
 
+std::unique_ptr<Strategy> make_async_sgd(const StrategyParts& parts) { return std::make_unique<AsyncSgd>(parts); }
+
 } // namespace dt::sync

@@ -78,4 +78,6 @@ void Easgd::serve(Replica& replica, PhaseClock& clock)
   }
 }
 
+std::unique_ptr<Strategy> make_easgd(const StrategyParts& parts) { return std::make_unique<Easgd>(parts); }
+
 } // namespace dt::sync

@@ -1,8 +1,30 @@
-#include "engine/sync/strategies/hogwild_sgd.hpp"
-
+// `hogwild-sgd`: like async-sgd, without a lock on the centre. [You2017, Hogwild SGD] [Recht2011]
+//
+// Updates of several workers run concurrently on the same numbers, so one update can overwrite another or be read half done; this
+// is part of the algorithm. With servers, each server has sync.server_threads threads. With sync.servers: 0 every worker updates
+// one centre in the memory that their node shares.
+#include "engine/sync/exchange/lock_free_server.hpp"
 #include "engine/sync/exchange/without_lock.hpp"
+#include "engine/sync/strategies/async_sgd.hpp"
+
+#include <memory>
 
 namespace dt::sync {
+namespace {
+
+class HogwildSgd : public AsyncSgd {
+ public:
+  explicit HogwildSgd(const StrategyParts& parts) : AsyncSgd(parts, false) {}
+  void start(Replica& replica) override;
+
+ protected:
+  double work(Replica& replica, PhaseClock& clock) override;
+  void serve(Replica& replica, PhaseClock& clock) override;
+
+ private:
+  void answer(Replica& replica, LockFreeServer::Task& task);
+  std::unique_ptr<LockFreeServer> server_; // only on a server
+};
 
 void HogwildSgd::start(Replica& replica)
 {
@@ -47,5 +69,9 @@ void HogwildSgd::answer(Replica& replica, LockFreeServer::Task& task)
   // W^i <- centre
   read_without_lock(values_at(replica.weights(), part), values_at(std::span(task.answer), part));
 }
+
+} // namespace
+
+std::unique_ptr<Strategy> make_hogwild_sgd(const StrategyParts& parts) { return std::make_unique<HogwildSgd>(parts); }
 
 } // namespace dt::sync

@@ -1,12 +1,37 @@
-#include "engine/sync/strategies/local_sgd.hpp"
-
+// `local-sgd`: every rank makes its own steps, and every tau steps the ranks average their weights. With sync.local_start it runs
+// sync-sgd for the first epochs (post-local SGD). [Stich2019] [Lin2020]
+//
+// State of the update rule (a velocity) is kept on each rank and not averaged.
 #include "core/error.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/elastic.hpp"
+#include "engine/sync/exchange/gradient_sums.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
 namespace dt::sync {
 namespace {
+
+class LocalSgd : public Strategy {
+ public:
+  // Throws a recipe error for a wire format other than float32, which would round the weights.
+  explicit LocalSgd(const StrategyParts& parts);
+  void start(Replica& replica) override;
+  // Returns the loss of this rank's batch; in the epochs of sync-sgd, the loss over all ranks.
+  double step(Replica& replica, PhaseClock& clock) override;
+  bool meets(const Replica& replica) const override;
+  bool replicated() const override { return false; }
+  // For a step after sync.local_start.
+  double isolated_communication_s(Replica& replica) override;
+  std::vector<std::pair<std::string, std::string>> facts() const override { return sums_.facts(); }
+
+ private:
+  void average(Replica& replica, PhaseClock& clock);
+
+  StrategyParts parts_;
+  std::unique_ptr<comm::Allreduce> allreduce_;
+  GradientSums sums_;
+  std::vector<Range> messages_; // ranges of the weights that are summed one after another
+};
 
 const StrategyParts& checked(const StrategyParts& parts)
 {
@@ -15,8 +40,6 @@ const StrategyParts& checked(const StrategyParts& parts)
                                      " would round the weights that local-sgd averages, not only " +
                                      "gradients. Take sync.wire: float32.");
 }
-
-} // namespace
 
 LocalSgd::LocalSgd(const StrategyParts& parts)
     : parts_(checked(parts)), allreduce_(comm::make_allreduce(parts.allreduce(), parts.comm)), sums_(parts, *allreduce_)
@@ -69,5 +92,9 @@ double LocalSgd::isolated_communication_s(Replica& replica)
 {
   return sums_.isolated_s(replica) / static_cast<double>(parts_.sync.period);
 }
+
+} // namespace
+
+std::unique_ptr<Strategy> make_local_sgd(const StrategyParts& parts) { return std::make_unique<LocalSgd>(parts); }
 
 } // namespace dt::sync
