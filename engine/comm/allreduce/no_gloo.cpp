@@ -10,7 +10,7 @@ void require_gloo()
 {
   throw Error(ErrorKind::environment,
               "This program was built without Gloo, so it does not have the allreduce `gloo`. Install libgloo-dev "
-              "(scripts/dependencies), configure and build again, or take another allreduce.");
+              "(scripts/dependencies build), configure and build again, or take another allreduce.");
 }
 
 std::shared_ptr<gloo::Context> connect_gloo(Communicator&)
