@@ -25,6 +25,10 @@ Cell metric_cell(double value, Metric metric)
     return real_cell(value);
   case Metric::accuracy:
     return percent_cell(value);
+  case Metric::node_hours:
+    return real_cell(value, 3);
+  case Metric::samples:
+    return real_cell(value, 6);
   default:
     return seconds_cell(value);
   }
@@ -35,7 +39,7 @@ Cell metric_cell(double value, Metric metric)
 Cell trained_cell(const Sample& sample, Metric metric)
 {
   auto cell = metric_cell(store::centre_of(sample.candidate, store::metric_row(metric).scale), metric);
-  if (metric != Metric::time_to_target || sample.reached == sample.with_target) return cell;
+  if (!store::metric_row(metric).needs_target || sample.reached == sample.with_target) return cell;
   cell.text += fmt::format(" ({}/{})", sample.reached, sample.with_target);
   cell.style = Style::warning;
   return cell;
@@ -46,7 +50,7 @@ Cell trained_cell(const Sample& sample, Metric metric)
 Cell sample_cell(const Sample& sample, Metric metric)
 {
   auto cell = trained_cell(sample, metric);
-  if (sample.diverged == 0 || !store::is_of_training(metric)) return cell;
+  if (sample.diverged == 0 || !store::metric_row(metric).is_of_training) return cell;
   cell.text += fmt::format(" ({} diverged)", sample.diverged);
   cell.style = Style::warning;
   return cell;

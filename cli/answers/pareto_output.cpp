@@ -3,7 +3,6 @@
 #include "cli/output/label_columns.hpp"
 #include "core/counted.hpp"
 #include "store/analysis/verdict/best_points.hpp"
-#include "store/query/compared_runs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,14 +14,8 @@
 namespace dt::cli {
 namespace {
 
-using store::Criterion;
+using store::Metric;
 using store::PricedPoint;
-
-const store::CriterionRow& row_of(const std::string& name)
-{
-  const auto rows = store::criterion_rows();
-  return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
-}
 
 // Adds "(2/3)" if one of three runs missed the target, and "(1 diverged)".
 Cell with_misses(Cell cell, const PricedPoint& point)
@@ -57,25 +50,26 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, bool has_sam
 {
   return {
       {{"runs", "runs", Align::right, 2}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.runs)); }},
-      {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.throughput); }},
+      {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.figure(Metric::throughput)); }},
       {{"time_to_target_s", has_target ? "to target" : "", Align::right},
-       [](const PricedPoint& p) { return with_misses(seconds_cell(p.time_to_target_s), p); }},
+       [](const PricedPoint& p) { return with_misses(seconds_cell(p.figure(Metric::time_to_target)), p); }},
       {{"samples_to_target", has_samples ? "samples to target" : "", Align::right},
-       [](const PricedPoint& p) { return with_misses(real_cell(p.samples_to_target, 6), p); }},
-      {{"node_hours", "node-hours", Align::right}, [](const PricedPoint& p) { return real_cell(p.node_hours, 3); }},
+       [](const PricedPoint& p) { return with_misses(real_cell(p.figure(Metric::samples), 6), p); }},
+      {{"node_hours", "node-hours", Align::right},
+       [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},
       {{"target_runs", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.with_target)); }},
   };
 }
 
-void require_figures(const std::vector<PricedPoint>& points, Criterion criterion, const std::string& name)
+void require_figures(const std::vector<PricedPoint>& points, Metric criterion, const std::string& name)
 {
-  const auto has_figure = [&](const auto& point) { return std::isfinite(store::figure_of(point, criterion)); };
+  const auto has_figure = [&](const auto& point) { return std::isfinite(point.figure(criterion)); };
   if (std::any_of(points.begin(), points.end(), has_figure)) return;
   std::size_t with_target = 0, diverged = 0;
   for (const auto& point : points) with_target += point.with_target, diverged += point.diverged;
-  const bool needs_target = criterion == Criterion::time_to_target || criterion == Criterion::samples;
-  const auto is_missed = [&](const auto& point) { return std::isinf(store::figure_of(point, criterion)); };
+  const bool needs_target = store::metric_row(criterion).needs_target;
+  const auto is_missed = [&](const auto& point) { return std::isinf(point.figure(criterion)); };
   if (needs_target && std::any_of(points.begin(), points.end(), is_missed))
     throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: at no point did most of the runs reach the target "
                                               "({} of {} in all)",
@@ -91,32 +85,23 @@ void require_figures(const std::vector<PricedPoint>& points, Criterion criterion
                                              : "no run has succeeded, so no point is the best by " + name);
 }
 
-std::string explanation(Criterion partner)
+std::string explanation(Metric partner)
 {
-  const auto rows = store::criterion_rows();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.criterion == partner; });
-  return fmt::format("no other point is at least as good by {} and by node-hours and better by one", row->name);
+  return fmt::format("no other point is at least as good by {} and by node-hours and better by one",
+                     store::metric_row(partner).name);
 }
 
 } // namespace
 
-std::vector<std::string> criteria_names()
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& criterion,
+                          const store::PointLabels& labels, std::size_t most_rows)
 {
-  std::vector<std::string> names;
-  for (const auto& row : store::criterion_rows()) names.emplace_back(row.name);
-  return names;
-}
-
-BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
-                          const std::string& criterion, const store::PointLabels& labels, std::size_t most_rows)
-{
-  const auto by = row_of(criterion).criterion;
-  const auto samples = by == Criterion::samples ? store::samples_to_target(runs) : std::map<std::string, double>();
-  auto priced = store::priced_points(points, samples);
+  const auto by = store::metric_of(criterion);
+  auto priced = store::priced_points(points);
   require_figures(priced, by, criterion);
   auto best = store::best_points(std::move(priced), by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
-  const auto columns = before(point_columns(labels), best_columns(has_target, by == Criterion::samples));
+  const auto columns = before(point_columns(labels), best_columns(has_target, by == Metric::samples));
   auto text = explanation(store::partner_of(by, best));
   best.resize(std::min(best.size(), most_rows));
   return {table_of("best", columns, best, std::identity(), "no runs"), std::move(text), points.size()};

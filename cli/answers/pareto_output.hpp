@@ -11,18 +11,14 @@
 
 namespace dt::cli {
 
-// The values of --best-by.
-std::vector<std::string> criteria_names();
-
 struct BestPoints {
   Table table;             // the best first; those of the Pareto set are marked
   std::string explanation; // of the mark
   std::size_t points = 0;  // all of them; the table has the first `most_rows`
 };
-// The `points` of the `runs`, as store::points_of makes them. Throws a usage error if no run has a figure for the criterion.
-BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::vector<store::RunRow>& runs,
-                          const std::string& criterion, const store::PointLabels& labels,
-                          std::size_t most_rows = std::numeric_limits<std::size_t>::max());
+// Throws a usage error if the criterion is no metric (store::metric_rows), or if no run has a figure for it.
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& criterion,
+                          const store::PointLabels& labels, std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
 // Prints them.
 void print_best(Context& context, const BestPoints& best);

@@ -37,8 +37,8 @@ std::string why_not(const Selection& selection)
          (is_own_program
               ? " has a throughput: its program does not report samples or the time of its steps, so --why has nothing "
                 "to divide among causes. Give dtctl_report.step() the samples of each step"
-              : " has the sums of useful time that --why needs: an earlier version of dtengine recorded them. Train "
-                "them again with: dtctl sweep RECIPE --force");
+              : " has the sums of useful time that --why needs: none measured a step after its warm-up. Train longer, with a "
+                "larger train.epochs or train.max_steps");
 }
 
 void print_waterfalls(Context& context, const std::vector<store::Attribution>& points, const store::PointLabels& labels)

@@ -299,8 +299,8 @@ std::string target_words(const Attribution& point)
                      point.time_efficiency * 100);
 }
 
-// Earlier versions recorded no fast worker. Relative to an ideal machine the mean worker is meant.
-bool uses_mean_worker_of_old_runs(const Attribution& point)
+// Relative to an ideal machine the mean worker is meant.
+bool lacks_fast_worker(const Attribution& point)
 {
   const bool has_computation = !point.missing.communication && !point.missing.all_causes() && !point.is_throttled();
   return point.reference == store::Reference::mean_worker && point.baseline_size != 0 && !point.is_baseline &&
@@ -391,9 +391,9 @@ std::vector<std::string> uncertainty_notes(const std::vector<Attribution>& point
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
   };
   for (const auto& point : points) {
-    if (uses_mean_worker_of_old_runs(point))
-      add("Some of these runs are of an earlier version, so computation is measured against the mean worker: of what one slow "
-          "worker of W costs, 1/W counts as slower computation. Train them again with: dtctl sweep RECIPE --force");
+    if (lacks_fast_worker(point))
+      add("The ranks of some of these runs did not report the same steps, so computation is measured against the mean worker: of "
+          "what one slow worker of W costs, 1/W counts as slower computation. Let every rank report every step");
     if (point.lone_deviation >= visible_deviation)
       add(fmt::format(
           "The time of one rank alone predicts the steps of {} with an error of {:.0f}%. At a smaller batch it may be "

@@ -27,8 +27,8 @@ std::string sentence_of(const store::Attribution& point, const store::PointLabel
 // dtengine's runs.
 std::vector<std::string> missing_phases_notes(const std::vector<store::Attribution>& points);
 
-// Why the costs may be less certain than their intervals from the runs say: the error of the time of one rank alone, and runs of
-// an earlier version. One sentence for each reason.
+// Why the costs may be less certain than their intervals from the runs say: the error of the time of one rank alone, and runs
+// without a fast worker. One sentence for each reason.
 std::vector<std::string> uncertainty_notes(const std::vector<store::Attribution>& points);
 
 // A line for the baseline, one for each factor that costs or gains at least 0.05 points, and one for the point, with bars of up

@@ -73,7 +73,7 @@ store::Separation allow_for_separation(ResultsStore& results, const ComparedSide
     if (separation.is_together) continue;
     whole.is_together = false;
     const auto metric = comparisons[i].metric;
-    if (!store::is_of_machine(metric)) continue;
+    if (!store::metric_row(metric).is_of_machine) continue;
     const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric);
     comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
   }
@@ -216,7 +216,7 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
 {
   const auto metric = store::metric_of(options.metric);
   check_overlap(context, a, b);
-  if (metric == Metric::time_to_target) require_one_target(a.runs, b.runs);
+  if (store::metric_row(metric).needs_target) require_one_target(a.runs, b.runs);
   const auto matching = matched_points(options, a, b);
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
@@ -257,7 +257,7 @@ void require_values(const store::Standing& standing)
 ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
 {
   const auto metric = store::metric_of(options.metric);
-  if (metric == Metric::time_to_target) require_one_target(a.runs, {});
+  if (store::metric_row(metric).needs_target) require_one_target(a.runs, {});
   const auto points = store::points_of(a.runs, options.by, options.by.empty() ? a.labels : std::map<std::string, std::string>());
   const auto contests = store::contests_of(points, options.by);
   if (contests.empty())

@@ -2,10 +2,10 @@
 
 #include "core/counted.hpp"
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,11 +16,8 @@ double margin_of(const std::string& text)
 {
   const bool is_percent = text.ends_with('%');
   const auto digits = trim(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool is_number = error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
-  const double margin = is_percent ? value / 100 : value;
-  if (!is_number || !(margin >= 0) || !(margin < 1))
+  const double margin = number_of<double>(digits).value_or(not_measured) / (is_percent ? 100 : 1);
+  if (!(margin >= 0 && margin < 1))
     throw Error(ErrorKind::usage, "--margin takes a share from 0 to below 100%, such as 2% or 0.02, not " + printable(text));
   return margin;
 }
@@ -40,11 +37,10 @@ void require_metric(store::Metric metric, const std::vector<const store::Sample*
   const auto has_succeeded = [](const store::Sample* sample) { return sample->succeeded > 0; };
   if (std::none_of(samples.begin(), samples.end(), has_succeeded))
     throw Error(ErrorKind::usage, "none of these runs has succeeded, so there is nothing to compare; see: dtctl status");
-  const auto words = std::string(store::metric_row(metric).words);
-  throw Error(ErrorKind::usage,
-              "none of these runs has a " + words +
-                  (metric == store::Metric::time_to_target ? ", because their recipes have no train.target_accuracy" : "") +
-                  "; choose another --metric");
+  const auto& row = store::metric_row(metric);
+  throw Error(ErrorKind::usage, "none of these runs has a value of " + std::string(row.words) +
+                                    (row.needs_target ? ", because their recipes have no train.target_accuracy" : "") +
+                                    "; choose another --metric");
 }
 
 void require_one_target(const std::vector<store::ComparedRun>& a, const std::vector<store::ComparedRun>& b)

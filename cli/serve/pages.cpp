@@ -101,8 +101,7 @@ std::string compare_form(const HttpRequest& request)
                     from_studies) +
          text_field("b", "B (empty: candidates within A)", request.parameter("b"), from_studies) +
          text_field("by", "By key, such as sync.strategy (may be empty)", request.parameter("by")) +
-         choice_field("metric", "Metric", {"throughput", "time-to-target", "step-time", "accuracy"},
-                      metric.empty() ? "throughput" : metric) +
+         choice_field("metric", "Metric", store::metric_names(), metric.empty() ? "throughput" : metric) +
          "<button type=\"submit\">Compare</button></form>\n";
 }
 

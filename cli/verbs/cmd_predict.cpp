@@ -3,13 +3,13 @@
 #include "cli/planning/recipe_options.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/number.hpp"
 #include "core/record/prediction_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
@@ -30,9 +30,8 @@ std::vector<std::int64_t> parse_sizes(const std::string& option, const std::stri
 {
   std::vector<std::int64_t> sizes;
   for (const auto& word : split(text, ',')) {
-    std::int64_t size = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-    if (error != std::errc() || end != word.data() + word.size() || size < 1 || size > largest_size)
+    const auto size = number_of<std::int64_t>(word).value_or(0);
+    if (size < 1 || size > largest_size)
       throw Error(ErrorKind::usage, fmt::format("{} {}: \"{}\" is not a number from 1 to {}. Example: {} 16,64", option,
                                                 printable(text), printable(word), largest_size, option));
     sizes.push_back(size);

@@ -72,7 +72,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(selection, figures), rows, options.best_by, labels));
+    print_best(context, best_points_of(compared_points(selection, figures), options.best_by, labels));
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
@@ -124,7 +124,7 @@ void add_results(Commands& commands)
   verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
   verb.add_option("--best-by", options->best_by, "print the points that are best by a criterion and by node-hours")
       ->type_name("CRITERION")
-      ->one_of(criteria_names());
+      ->one_of(store::metric_names());
   verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
 }
 

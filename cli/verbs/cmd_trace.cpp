@@ -5,10 +5,10 @@
 #include "cli/runs/timelines.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <memory>
 
@@ -23,19 +23,12 @@ struct TraceOptions {
   int attempt = 0; // 0: the latest attempt that has timelines
 };
 
-std::optional<std::int64_t> whole_number(std::string_view text)
-{
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 StepRange steps_of(const std::string& text)
 {
   if (text.empty()) return {};
   const auto dash = text.find('-');
-  const auto first = whole_number(text.substr(0, dash));
-  const auto last = dash == std::string::npos ? first : whole_number(text.substr(dash + 1));
+  const auto first = number_of<std::int64_t>(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? first : number_of<std::int64_t>(text.substr(dash + 1));
   if (!first || !last || *first < 0 || *last < *first)
     throw Error(ErrorKind::usage, "--steps takes two step numbers as 100-120, or one, not `" + printable(text) + "`");
   return {*first, *last};

@@ -26,6 +26,7 @@ constexpr std::array rows{
                                  "`node_period` steps"},
                 .may_overlap = true,
                 .keeps_equal = true,
+                .allreduce = "hierarchical",
                 .other_keys = {"sync.node_period"}},
     StrategyRow{
         .name = {"local-sgd",
@@ -74,6 +75,7 @@ constexpr std::array rows{
                 .has_servers = true,
                 .is_elastic = true,
                 .is_asynchronous = true,
+                .serves_in_turn = true,
                 .rule = UpdateRule::plain,
                 .reason = workers_plain,
                 .remedy = to_measgd},

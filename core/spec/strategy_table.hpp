@@ -25,7 +25,9 @@ struct StrategyRow {
   bool is_elastic = false;      // of the EASGD family: workers and a centre pull each other together
   bool is_asynchronous = false; // ranks may be at different steps
   bool may_overlap = false;     // can exchange messages while gradients are computed
+  bool serves_in_turn = false;  // its servers answer the workers in their order, not whoever comes first
   bool keeps_equal = false;     // all ranks have the same weights after every step (hsgd: if sync.node_period is 1)
+  std::string_view allreduce{}; // the algorithm of its exchanges where sync.allreduce does not choose it
   // Keys of `sync` that it reads besides those that a property above implies (see reads()).
   std::array<std::string_view, 3> other_keys{};
   UpdateRule rule = UpdateRule::any; // what it works with

@@ -27,8 +27,7 @@ bool has_useful_sums(const AttributedRun& run)
   return run.samples > 0 && run.measured_s > 0 && run.work.useful_s > 0 && run.work.useful_step_max_s > 0;
 }
 
-// The phases without which the factors of this run cannot be told apart. Older versions recorded no sums of a program that
-// reports no input.
+// The phases without which the factors of this run cannot be told apart.
 MissingPhases missing_of(const AttributedRun& run)
 {
   auto missing = run.missing;

@@ -21,12 +21,12 @@
 // partition study it is the ratio of their throughputs, so the computation counts per core: its ratio is multiplied by that of
 // the workers. POP names such factors for MPI programs in general [Rosas2014].
 //
-// R and m cancel in the product, so any choice of them keeps it exact. Runs of earlier versions did not record them; then both
-// are U/W with U = Σ_r Σ_s u, the mean worker, and 1/W of what one slow worker costs counts as contention. So it does relative to
-// an ideal machine, where the efficiency is that of the parallel run alone, U/(W T). Random differences between steps cost the
-// same at every size in R, as long as their scatter is the same: where the scatter of a step grows by a share of δ, computation
-// seems faster by 0.67 δ, and jitter costs as much more. If half of the workers are slow, R is the median of the others, and
-// computation seems slower by 0.67 times their scatter.
+// R and m cancel in the product, so any choice of them keeps it exact. The runs of a program whose ranks did not measure the
+// same steps have neither; then both are U/W with U = Σ_r Σ_s u, the mean worker, and 1/W of what one slow worker costs counts as
+// contention. So it does relative to an ideal machine, where the efficiency is that of the parallel run alone, U/(W T). Random
+// differences between steps cost the same at every size in R, as long as their scatter is the same: where the scatter of a step
+// grows by a share of δ, computation seems faster by 0.67 δ, and jitter costs as much more. If half of the workers are slow, R is
+// the median of the others, and computation seems slower by 0.67 times their scatter.
 //
 // A program of the user may not report every phase. What then cannot be told apart becomes one factor, `together`: without
 // `input`, C/T (input and communication); without `communication` on several ranks, everything but input, because time in which a
@@ -102,7 +102,7 @@ struct AttributedRun {
 // The natural logarithms of a run's factors. Their sum without NaN is ln(samples / (workers · measured_s)), in samples/s. If
 // lone_compute_s is NaN, `batch` is NaN and `contention` holds the whole computation. `queueing` is NaN without servers or
 // without isolated_s; then `communication` holds both. `together` is NaN unless phases are missing. Nothing if the run has no
-// measured step, or no work sums although it is dtengine's (an older version recorded it). With the fast worker the run must have
+// measured step, or no work sums although it is dtengine's. With the fast worker the run must have
 // its sums.
 std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference);
 

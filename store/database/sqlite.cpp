@@ -96,6 +96,18 @@ std::string Statement::text(int column) const
   return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column)));
 }
 
+int Statement::index_of(std::string_view column) const
+{
+  const int count = columns();
+  for (int tried = 0; tried < count; ++tried) {
+    const int at = (expected_ + tried) % count;
+    if (column != sqlite3_column_name(handle_, at)) continue;
+    expected_ = at + 1;
+    return at;
+  }
+  throw Error(ErrorKind::internal, "no column " + std::string(column) + " in: " + sql_);
+}
+
 Cell Statement::cell(int column) const { return cell_of(handle_, column); }
 
 Cell cell_of(sqlite3_stmt* statement, int column)

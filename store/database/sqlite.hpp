@@ -77,12 +77,21 @@ class Statement {
   std::string text(int column) const;                                                      // empty for NULL
   Cell cell(int column) const;
 
+  // The same by the column's name in the query: what follows AS, or the name of the column that is selected. Throws an internal
+  // error if the query has no such column.
+  bool is_null(std::string_view column) const { return is_null(index_of(column)); }
+  std::int64_t integer(std::string_view column) const { return integer(index_of(column)); }
+  double real(std::string_view column) const { return real(index_of(column)); }
+  std::string text(std::string_view column) const { return text(index_of(column)); }
+
  private:
   void reset();
+  int index_of(std::string_view column) const;
 
   Connection* connection_;
   std::string sql_;
   sqlite3_stmt* handle_;
+  mutable int expected_ = 0; // index of the column that is looked for first: columns are mostly read in the query's order
 };
 
 // A cell of the current row of a raw statement. A blob becomes hexadecimal text.

@@ -18,48 +18,50 @@ constexpr const char* attributed_columns = R"sql(,
   work_useful_fast_s, work_useful_step_fast_s, lone_compute_s,
   batch_per_rank, global_batch, isolated_communication_s, samples_to_accuracy,
   (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
-   WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker'),
+   WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker') AS update_s,
   (SELECT avg(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
-   WHERE run_id = runs.id AND phase = 'communication' AND role = 'worker'),
-  (SELECT max(mean_s / nullif(total_s, 0)) FROM rank_phases WHERE run_id = runs.id AND phase = 'step'),
-  (SELECT max(bytes_sent) FROM ranks WHERE run_id = runs.id),
-  (SELECT max(messages_sent) FROM ranks WHERE run_id = runs.id),
-  sync_strategy IS NULL,
+   WHERE run_id = runs.id AND phase = 'communication' AND role = 'worker') AS exposed_s,
+  (SELECT max(mean_s / nullif(total_s, 0)) FROM rank_phases WHERE run_id = runs.id AND phase = 'step') AS per_step,
+  (SELECT max(bytes_sent) FROM ranks WHERE run_id = runs.id) AS bytes_sent,
+  (SELECT max(messages_sent) FROM ranks WHERE run_id = runs.id) AS messages_sent,
+  sync_strategy IS NULL AS is_own_program,
   (SELECT group_concat(DISTINCT phase) FROM rank_phases JOIN ranks USING (run_id, rank)
-   WHERE run_id = runs.id AND role = 'worker' AND mean_s IS NULL),
-  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1),
-  (SELECT max(throttled_share) FROM machine_loads WHERE run_id = runs.id AND attempt = runs.attempt))sql";
+   WHERE run_id = runs.id AND role = 'worker' AND mean_s IS NULL) AS missing,
+  (SELECT host FROM ranks WHERE run_id = runs.id AND late_s > 0 GROUP BY host ORDER BY sum(late_s) DESC LIMIT 1)
+    AS latest_host,
+  (SELECT max(throttled_share) FROM machine_loads WHERE run_id = runs.id AND attempt = runs.attempt) AS throttled_share)sql";
 
 AttributedRun attributed_run_of(Statement& row)
 {
-  int column = measured_run_width;
   AttributedRun run{.measured = measured_run_of(row)};
-  run.samples = row.integer(column++);
-  run.measured_s = row.real(column++);
-  auto& work = run.work;
-  for (double* sum : {&work.useful_s, &work.useful_max_s, &work.useful_step_max_s, &work.busy_step_max_s, &work.useful_fast_s,
-                      &work.useful_step_fast_s})
-    *sum = row.real(column++);
-  run.lone_compute_s = row.real(column++);
-  run.batch_per_rank = row.integer(column++);
-  const auto global_batch = row.integer(column++);
+  run.samples = row.integer("measured_samples");
+  run.measured_s = row.real("measured_s");
+  run.work = {.useful_s = row.real("work_useful_s"),
+              .useful_max_s = row.real("work_useful_max_s"),
+              .useful_step_max_s = row.real("work_useful_step_max_s"),
+              .busy_step_max_s = row.real("work_busy_step_max_s"),
+              .useful_fast_s = row.real("work_useful_fast_s"),
+              .useful_step_fast_s = row.real("work_useful_step_fast_s")};
+  run.lone_compute_s = row.real("lone_compute_s");
+  run.batch_per_rank = row.integer("batch_per_rank");
+  const auto global_batch = row.integer("global_batch");
   run.measured_steps = global_batch > 0 ? run.samples / global_batch : 0;
-  run.isolated_s = row.real(column++);
-  run.samples_to_accuracy = row.integer(column++);
-  run.update_s = row.real(column++) * static_cast<double>(run.measured_steps);
-  run.exposed_s = row.real(column++);
-  const double per_step = row.real(column++); // 1 / steps of the last attempt
-  run.bytes = row.real(column++) * per_step;
-  run.messages = row.real(column++) * per_step;
-  run.is_own_program = row.integer(column++) != 0; // the columns of keys that only dtengine reads are NULL
-  const auto missing = row.text(column++);
+  run.isolated_s = row.real("isolated_communication_s");
+  run.samples_to_accuracy = row.integer("samples_to_accuracy");
+  run.update_s = row.real("update_s") * static_cast<double>(run.measured_steps);
+  run.exposed_s = row.real("exposed_s");
+  const double per_step = row.real("per_step"); // 1 / steps of the last attempt
+  run.bytes = row.real("bytes_sent") * per_step;
+  run.messages = row.real("messages_sent") * per_step;
+  run.is_own_program = row.integer("is_own_program") != 0; // the columns of keys that only dtengine reads are NULL
+  const auto missing = row.text("missing");
   const auto lacks = [&](std::string_view phase) { return missing.find(phase) != std::string::npos; };
   if (run.is_own_program)
     run.missing = {.input = lacks("input"),
                    .communication = run.measured.ranks > 1 && lacks("communication"),
                    .work = lacks("forward") || lacks("backward") || lacks("optimizer")};
-  run.latest_host = row.text(column++);
-  run.throttled_share = row.real(column++);
+  run.latest_host = row.text("latest_host");
+  run.throttled_share = row.real("throttled_share");
   return run;
 }
 

@@ -30,11 +30,12 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
 {
   const auto value = column.empty() ? std::string("''") : "runs_results.\"" + column + "\"";
   auto statement = connection.statement("SELECT runs_results.key, engine_build, data_id, CAST(" + value +
-                                        " AS TEXT) FROM json_each(?) AS wanted JOIN runs_results ON "
+                                        " AS TEXT) AS value FROM json_each(?) AS wanted JOIN runs_results ON "
                                         "runs_results.key = wanted.value");
   statement.bind(json_list(keys_of(rows)));
   std::map<std::string, Rest> rests;
-  while (statement.next()) rests[statement.text(0)] = {statement.text(1), statement.text(2), statement.text(3)};
+  while (statement.next())
+    rests[statement.text("key")] = {statement.text("engine_build"), statement.text("data_id"), statement.text("value")};
   return rests;
 }
 
@@ -65,7 +66,8 @@ ComparedRun figures_of(const RunRow& row)
           .step_s = row.figure("step_p50_s"),
           .accuracy = row.figure("accuracy"),
           .time_to_accuracy_s = row.figure("time_to_accuracy_s"),
-          .wall_s = row.figure("wall_s")};
+          .wall_s = row.figure("wall_s"),
+          .samples_to_accuracy = row.figure("samples_to_accuracy")};
 }
 
 } // namespace
@@ -121,14 +123,6 @@ std::string column_of_key(Database& database, const std::string& key)
   auto statement = database.impl().connection.statement("SELECT name FROM pragma_table_info('runs_results')");
   while (statement.next()) columns.push_back({statement.text(0), false});
   return find_column(key, "--by " + printable(key), columns).name;
-}
-
-std::map<std::string, double> samples_to_target(const std::vector<RunRow>& rows)
-{
-  std::map<std::string, double> samples;
-  for (const auto& row : rows)
-    if (const double value = row.figure("samples_to_accuracy"); value > 0) samples[row.key] = value;
-  return samples;
 }
 
 } // namespace dt::store

@@ -26,8 +26,4 @@ std::set<std::string> python_environments(Database& database, const std::vector<
 // ambiguous key is a usage error.
 std::string column_of_key(Database& database, const std::string& key);
 
-// Samples that each of these runs had trained on when it first reached its target accuracy. A run that missed its target, or has
-// none, is not in the map.
-std::map<std::string, double> samples_to_target(const std::vector<RunRow>& rows);
-
 } // namespace dt::store

@@ -1,12 +1,12 @@
 #include "store/query/conditions.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 namespace dt::store {
@@ -79,19 +79,13 @@ std::vector<const Column*> columns_of_name(const std::string& name, const std::v
   return found;
 }
 
-Cell number_of(const Condition& condition)
+Cell value_of(const Condition& condition)
 {
   const auto& text = condition.value;
   if (text == "true") return std::int64_t{1};
   if (text == "false") return std::int64_t{0};
-  std::int64_t integer = 0;
-  if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-      error == std::errc() && end == text.data() + text.size())
-    return integer;
-  double real = 0;
-  if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
-      error == std::errc() && end == text.data() + text.size() && !std::isnan(real))
-    return real;
+  if (const auto integer = number_of<std::int64_t>(text)) return *integer;
+  if (const auto real = number_of<double>(text); real && !std::isnan(*real)) return *real;
   refuse("'" + printable(condition.text) + "': " + condition.key + " is a number, and '" + printable(text) + "' is not");
 }
 
@@ -139,7 +133,7 @@ Clause clause_of(const std::vector<Condition>& conditions, const std::vector<Col
     const auto& column = find_column(condition.key, "condition '" + printable(condition.text) + "'", columns);
     clause.sql += (clause.sql.empty() ? "" : " AND ") + comparison_sql(condition, column);
     const bool as_number = column.number && condition.op != "~" && !condition.value.empty();
-    clause.values.push_back(as_number ? number_of(condition) : Cell(condition.value));
+    clause.values.push_back(as_number ? value_of(condition) : Cell(condition.value));
   }
   return clause;
 }

@@ -13,39 +13,43 @@ namespace {
 std::vector<CoursePart> attempts_of(Connection& connection, const std::string& key)
 {
   auto s = connection.statement(
-      "SELECT attempt, coalesce(begin_unix_s, submitted_unix_s, 0), "
+      "SELECT attempt, coalesce(begin_unix_s, submitted_unix_s, 0) AS begin_unix_s, "
       "(SELECT min(step) FROM steps WHERE steps.run_id = tries.run_id AND steps.attempt = tries.attempt) AS first_step, "
-      "(SELECT max(step) FROM steps WHERE steps.run_id = tries.run_id AND steps.attempt = tries.attempt) "
+      "(SELECT max(step) FROM steps WHERE steps.run_id = tries.run_id AND steps.attempt = tries.attempt) AS last_step "
       "FROM attempts AS tries WHERE run_id = (SELECT id FROM runs WHERE key = ?) ORDER BY attempt");
   s.bind(key);
   std::vector<CoursePart> attempts;
   while (s.next())
-    if (!s.is_null(2)) attempts.push_back({static_cast<int>(s.integer(0)), s.real(1), s.integer(2), s.integer(3)});
+    if (!s.is_null("first_step"))
+      attempts.push_back(
+          {static_cast<int>(s.integer("attempt")), s.real("begin_unix_s"), s.integer("first_step"), s.integer("last_step")});
   return attempts;
 }
 
-// A figure of a row whose column `not_finite` is the last one that was selected.
-Reported reported(const Statement& s, int column, int not_finite)
+// A figure of a row that has the column `not_finite`, too.
+Reported reported(const Statement& s, const std::string& column)
 {
   if (!s.is_null(column)) return s.real(column);
-  const auto words = s.text(not_finite);
-  return words.find('"' + s.column_name(column) + "\":\"NaN\"") == std::string::npos ? Reported() : not_measured;
+  const auto words = s.text("not_finite");
+  return words.find('"' + column + "\":\"NaN\"") == std::string::npos ? Reported() : not_measured;
 }
 
 StepEvent step_of(const Statement& s)
 {
-  return {.step = s.integer(0),
-          .epoch = s.real(1),
-          .elapsed_s = s.real(2),
-          .loss = reported(s, 3, 11),
-          .learning_rate = reported(s, 4, 11),
-          .step_s = s.real(5),
-          .phase_s = {s.real(6), s.real(7), s.real(8), s.real(9), s.real(10), 0}};
+  return {.step = s.integer("step"),
+          .epoch = s.real("epoch"),
+          .elapsed_s = s.real("elapsed_s"),
+          .loss = reported(s, "loss"),
+          .learning_rate = reported(s, "learning_rate"),
+          .step_s = s.real("step_s"),
+          .phase_s = {s.real("input_s"), s.real("forward_s"), s.real("backward_s"), s.real("communication_s"),
+                      s.real("optimizer_s"), 0}};
 }
 
 EvalEvent eval_of(const Statement& s)
 {
-  return {s.integer(0), s.real(1), s.real(2), reported(s, 3, 7), reported(s, 4, 7), s.integer(5), s.real(6)};
+  return {s.integer("step"),       s.real("epoch"),      s.real("elapsed_s"), reported(s, "loss"),
+          reported(s, "accuracy"), s.integer("samples"), s.real("eval_s")};
 }
 
 constexpr const char* of_part =

@@ -34,7 +34,7 @@ std::string python_environment(const Facts& facts)
   return join(parts, ", ") + " (" + short_key(id) + ")" + (others.empty() ? "" : ", other nodes have others: " + others);
 }
 
-// Records of earlier versions have the facts of the processor alone.
+// A run whose program's facts could not be read has those of the processor alone.
 Dependences dependences(const Facts& facts)
 {
   const auto environment = python_environment(facts), file = fact(facts, "program_file");

@@ -64,14 +64,24 @@ std::vector<Probe> read_probes(const Chosen& chosen)
 {
   std::vector<Probe> probes;
   auto s =
-      chosen.ask("SELECT chosen.key, probes.host, environment.value, runs.resources_threads_per_rank, "
+      chosen.ask("SELECT chosen.key, probes.host, environment.value AS cpu_model, runs.resources_threads_per_rank, "
                  "runs.resources_ranks_per_node, runs.resources_nodes, runs.ranks, probes.rank, allreduce_bytes, gemm_gflops, "
                  "allreduce_s FROM chosen JOIN probes ON probes.run_id = chosen.run_id AND probes.attempt = chosen.attempt "
                  "JOIN runs ON runs.id = chosen.run_id "
                  "LEFT JOIN environment ON environment.run_id = chosen.run_id AND environment.name = 'cpu_model'");
   while (s.next())
-    probes.push_back({s.text(0), s.text(1), s.text(2), s.integer(3), s.integer(4), s.integer(5), s.integer(6), s.integer(7),
-                      s.integer(8), s.real(9), s.real(10), chosen.is_asked(s.text(0))});
+    probes.push_back({.run = s.text("key"),
+                      .host = s.text("host"),
+                      .cpu_model = s.text("cpu_model"),
+                      .threads = s.integer("resources_threads_per_rank"),
+                      .ranks_per_node = s.integer("resources_ranks_per_node"),
+                      .nodes = s.integer("resources_nodes"),
+                      .ranks = s.integer("ranks"),
+                      .rank = s.integer("rank"),
+                      .allreduce_bytes = s.integer("allreduce_bytes"),
+                      .gemm_gflops = s.real("gemm_gflops"),
+                      .allreduce_s = s.real("allreduce_s"),
+                      .asked = chosen.is_asked(s.text("key"))});
   return probes;
 }
 
@@ -96,11 +106,12 @@ std::vector<Outlier> outliers_of(const std::vector<Probe>& probes)
 std::vector<double> controls_of_study(Connection& connection, const std::string& study_id, const Keys& asked)
 {
   std::map<std::string, std::vector<double>> by_job;
-  auto s = connection.statement("SELECT key, coalesce(job_id, ''), throughput FROM runs_flat WHERE study_key = ? AND control AND "
-                                "state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
+  auto s = connection.statement(
+      "SELECT key, coalesce(job_id, '') AS job, throughput FROM runs_flat WHERE study_key = ? AND control AND "
+      "state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
   s.bind(study_id);
   while (s.next())
-    if (asked.contains(s.text(0))) by_job[s.text(1)].push_back(s.real(2));
+    if (asked.contains(s.text("key"))) by_job[s.text("job")].push_back(s.real("throughput"));
   const auto most = std::max_element(by_job.begin(), by_job.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   return most == by_job.end() ? std::vector<double>() : most->second;
@@ -129,15 +140,15 @@ void add_length(ShortRuns& found, double length_s)
   ++found.runs;
 }
 
-// Takes the figures of one run, whose columns begin after its step spread.
+// Takes the figures of one run.
 void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
 {
-  NotFiniteRun not_finite{run.run, s.integer(3), s.text(4), s.text(6)};
-  if (not_finite.steps > 0 || s.integer(5) != 0 || !not_finite.accuracy.empty())
+  NotFiniteRun not_finite{run.run, s.integer("not_finite_steps"), s.text("divergence"), s.text("not_finite_accuracy")};
+  if (not_finite.steps > 0 || s.integer("has_diverged") != 0 || !not_finite.accuracy.empty())
     doubts.not_finite.push_back(std::move(not_finite));
-  if (s.integer(7) != 0) ++doubts.modelled_runs;
-  if (const auto platform = s.text(8); !platform.empty()) ++doubts.simulated_runs[platform];
-  add_length(doubts.too_short, s.real(10));
+  if (s.integer("is_modelled") != 0) ++doubts.modelled_runs;
+  if (const auto platform = s.text("resources_platform"); !platform.empty()) ++doubts.simulated_runs[platform];
+  add_length(doubts.too_short, s.real("length_s"));
   ++doubts.measured_runs;
 }
 
@@ -146,22 +157,26 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
   MeasuredRuns runs;
   auto s = chosen.ask(
       "SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
-      "chosen.run_id AND phase = 'step'), not_finite_steps, divergence, diverged_step IS NOT NULL, "
-      "coalesce(json_extract(not_finite, '$.accuracy'), ''), train_modelled_rate > 0 AND resources_platform = '', "
-      "resources_platform, program_command NOT IN ('', '[]'), CASE WHEN resources_platform = '' AND state = 'succeeded' THEN "
-      "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END FROM chosen JOIN results ON "
+      "chosen.run_id AND phase = 'step') AS step_spread, not_finite_steps, divergence, diverged_step IS NOT NULL AS "
+      "has_diverged, "
+      "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, "
+      "train_modelled_rate > 0 AND resources_platform = '' AS is_modelled, "
+      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN resources_platform = '' AND state = "
+      "'succeeded' THEN "
+      "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END AS length_s FROM chosen JOIN "
+      "results ON "
       "results.run_id = chosen.run_id JOIN runs ON runs.id = chosen.run_id LEFT JOIN attempts ON attempts.run_id = runs.id AND "
       "attempts.attempt = chosen.attempt ORDER BY position, chosen.key");
   while (s.next()) {
-    runs.conditions.push_back({.run = s.text(0),
-                               .point = s.text(1),
+    runs.conditions.push_back({.run = s.text("key"),
+                               .point = s.text("point"),
                                .nodes = {},
                                .probes = {},
-                               .step_spread = s.real(2),
-                               .asked = chosen.is_asked(s.text(0))});
+                               .step_spread = s.real("step_spread"),
+                               .asked = chosen.is_asked(s.text("key"))});
     const auto& run = runs.conditions.back();
     if (run.asked) take_words(doubts, run, s);
-    if (run.asked && s.integer(9) != 0) runs.own_programs.push_back(run.run);
+    if (run.asked && s.integer("is_own_program") != 0) runs.own_programs.push_back(run.run);
   }
   return runs;
 }
@@ -174,8 +189,17 @@ std::map<std::string, std::vector<NodeLoad>> loads_by_run(const Chosen& chosen)
       "throttled_share, quota_cores FROM chosen JOIN machine_loads ON machine_loads.run_id = chosen.run_id AND "
       "machine_loads.attempt = chosen.attempt");
   while (s.next())
-    loads[s.text(0)].push_back({s.text(1), s.integer(2), s.integer(3), s.real(4), s.real(5), s.real(6), s.real(7), s.real(8),
-                                s.real(9), s.real(10), s.real(11)});
+    loads[s.text("key")].push_back({.host = s.text("host"),
+                                    .cores = s.integer("cores"),
+                                    .own_cores = s.integer("own_cores"),
+                                    .seconds = s.real("seconds"),
+                                    .load_begin = s.real("load_begin"),
+                                    .load_end = s.real("load_end"),
+                                    .others_share = s.real("others_share"),
+                                    .steal_share = s.real("steal_share"),
+                                    .elsewhere_share = s.real("elsewhere_share"),
+                                    .throttled_share = s.real("throttled_share"),
+                                    .quota_cores = s.real("quota_cores")});
   return loads;
 }
 

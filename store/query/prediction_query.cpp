@@ -49,23 +49,26 @@ Statement ask(Connection& connection, const Choice& choice, const std::string& s
 // Of one exchange, in bytes as they are sent.
 double exchange_bytes(double parameters, const std::string& wire) { return parameters * (wire == "bfloat16" ? 2 : 4); }
 
-SeriesTraits traits_of(const Statement& s, int at)
+SeriesTraits traits_of(const Statement& s)
 {
-  const auto strategy = s.text(at);
+  const auto strategy = s.text("sync_strategy");
   const auto& row = strategy_row(strategy);
-  SeriesTraits traits{.strategy = strategy, .allreduce = strategy == "hsgd" ? "hierarchical" : s.text(at + 1)};
+  SeriesTraits traits{.strategy = strategy, .allreduce = std::string(row.allreduce)};
+  if (row.allreduce.empty()) traits.allreduce = s.text("sync_allreduce");
   traits.is_own_program = strategy.empty(); // the columns of keys that only dtengine reads are NULL
   traits.is_served = row.has_servers;
-  traits.is_in_turn = strategy == "easgd"; // the one strategy whose servers answer the workers in their order
+  traits.is_in_turn = row.serves_in_turn;
   traits.answers_first = row.has_servers && row.is_elastic && !row.is_lock_free;
-  traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer(at + 4)) : 1;
-  traits.is_beside = exchanges_beside_computation({.strategy = strategy, .overlap = s.integer(at + 5)});
-  traits.period = reads(strategy, "sync.period") ? std::max<std::int64_t>(1, s.integer(at + 2)) : 1;
-  traits.servers = row.has_servers ? s.integer(at + 3) : 0;
-  traits.nodes_per_supernode = s.integer(at + 6);
-  traits.exchange_bytes = exchange_bytes(s.real(at + 7), s.text(at + 8));
-  traits.model = s.text(at + 9);
-  traits.trunk_share = s.text(at + 10).empty() ? not_measured : s.real(at + 11); // only a simulated machine's trunks are known
+  traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer("sync_server_threads")) : 1;
+  traits.is_beside = exchanges_beside_computation({.strategy = strategy, .overlap = s.integer("sync_overlap")});
+  traits.period = reads(strategy, "sync.period") ? std::max<std::int64_t>(1, s.integer("sync_period")) : 1;
+  traits.servers = row.has_servers ? s.integer("sync_servers") : 0;
+  traits.nodes_per_supernode = s.integer("resources_nodes_per_supernode");
+  traits.exchange_bytes = exchange_bytes(s.real("parameters"), s.text("sync_wire"));
+  traits.model = s.text("model_name");
+  traits.trunk_share = s.text("resources_platform").empty()
+                           ? not_measured
+                           : s.real("platform_trunk_share"); // only a simulated machine's trunks are known
   return traits;
 }
 
@@ -75,42 +78,51 @@ Runs read_runs(Connection& connection, const Choice& choice)
     throw Error(ErrorKind::usage, "a partition study divides the same cores, so there is no larger size to predict; study "
                                   "strong or weak scaling instead");
   Runs runs;
-  auto s = ask(connection, choice,
-               "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
-               "chosen.kind = 'weak', throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
-               "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
-               "parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM chosen JOIN runs ON runs.id = "
-               "run_id JOIN results USING (run_id) "
-               "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
+  auto s = ask(
+      connection, choice,
+      "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
+      "chosen.kind = 'weak' AS is_weak, throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
+      "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
+      "parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM chosen JOIN runs ON runs.id = "
+      "run_id JOIN results USING (run_id) "
+      "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
-    Run run{.series = s.text(1), .at = {}, .ranks_per_node = s.integer(6), .traits = traits_of(s, 13), .times = {}};
-    run.at = {.nodes = s.integer(2), .ranks = s.integer(3), .workers = s.integer(4), .batch = s.real(5)};
-    run.traits.is_weak = s.integer(7) != 0;
+    Run run{.series = s.text("series"),
+            .at = {},
+            .ranks_per_node = s.integer("resources_ranks_per_node"),
+            .traits = traits_of(s),
+            .times = {}};
+    run.at = {.nodes = s.integer("resources_nodes"),
+              .ranks = s.integer("ranks"),
+              .workers = s.integer("workers"),
+              .batch = s.real("batch_per_rank")};
+    run.traits.is_weak = s.integer("is_weak") != 0;
     run.traits.batch = run.at.batch;
-    run.traits.global_batch = s.real(12);
-    run.times.throughput = s.real(8);
-    run.times.isolated_s = s.real(9);
-    run.times.steps = s.real(10);
-    run.times.measured_steps = s.real(10) - s.real(11);
-    runs.emplace(s.integer(0), std::move(run));
+    run.traits.global_batch = s.real("global_batch");
+    run.times.throughput = s.real("throughput");
+    run.times.isolated_s = s.real("isolated_communication_s");
+    run.times.steps = s.real("steps");
+    run.times.measured_steps = run.times.steps - s.real("warmup_steps");
+    runs.emplace(s.integer("run_id"), std::move(run));
   }
   return runs;
 }
 
 // Adds a phase's times to a worker's. Quantiles of a sum of phases are taken as the sum of their quantiles: a step that is slow
 // forward is slow backward.
-void add_phase(WorkerTimes& worker, const std::string& phase, const Statement& s, int at)
+void add_phase(WorkerTimes& worker, const Statement& s)
 {
-  const double mean_s = s.real(at);
+  const auto phase = s.text("phase");
+  const double mean_s = s.real("mean_s");
   if (phase == "input") worker.input_s += mean_s;
   if (phase == "communication") worker.communication_s += mean_s;
   if (phase == "optimizer") worker.update_s += mean_s;
   if (phase != "forward" && phase != "backward") return;
   worker.compute_s += mean_s;
-  worker.p50_s += s.real(at + 1);
-  worker.p95_s += s.real(at + 2);
-  worker.p99_s += s.real(at + 3);
-  worker.max_s += s.real(at + 4);
+  worker.p50_s += s.real("p50_s");
+  worker.p95_s += s.real("p95_s");
+  worker.p99_s += s.real("p99_s");
+  worker.max_s += s.real("max_s");
 }
 
 void read_phases(Connection& connection, const Choice& choice, Runs& runs)
@@ -120,7 +132,7 @@ void read_phases(Connection& connection, const Choice& choice, Runs& runs)
                "SELECT chosen.run_id, rank_phases.rank, phase, mean_s, p50_s, p95_s, p99_s, max_s FROM chosen "
                "JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
                "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank WHERE role = 'worker'");
-  while (s.next()) add_phase(workers[{s.integer(0), s.integer(1)}], s.text(2), s, 3);
+  while (s.next()) add_phase(workers[{s.integer("run_id"), s.integer("rank")}], s);
   for (const auto& [which, times] : workers)
     if (const auto run = runs.find(which.first); run != runs.end() && times.compute_s > 0)
       run->second.times.workers.push_back(times);
@@ -133,11 +145,11 @@ void read_buckets(Connection& connection, const Choice& choice, Runs& runs)
                "SELECT chosen.run_id, bytes, lead_s, sync_wire FROM chosen JOIN buckets ON buckets.run_id = chosen.run_id "
                "JOIN runs ON runs.id = chosen.run_id ORDER BY chosen.run_id, bucket");
   while (s.next()) {
-    const auto run = runs.find(s.integer(0));
+    const auto run = runs.find(s.integer("run_id"));
     if (run == runs.end() || run->second.times.workers.empty()) continue;
     auto& times = run->second.times;
-    times.buckets.push_back({.bytes = exchange_bytes(s.real(1) / 4, s.text(3)),
-                             .ready = std::clamp(1 - s.real(2) / times.workers.front().compute_s, 0.0, 1.0)});
+    times.buckets.push_back({.bytes = exchange_bytes(s.real("bytes") / 4, s.text("sync_wire")),
+                             .ready = std::clamp(1 - s.real("lead_s") / times.workers.front().compute_s, 0.0, 1.0)});
   }
 }
 
@@ -147,9 +159,9 @@ void read_probes(Connection& connection, const Choice& choice, Runs& runs)
                "SELECT chosen.run_id, allreduce_s, allreduce_bytes FROM chosen JOIN probes ON probes.run_id = chosen.run_id AND "
                "probes.attempt = chosen.attempt WHERE probes.rank = 0");
   while (s.next())
-    if (const auto run = runs.find(s.integer(0)); run != runs.end()) {
-      run->second.times.probe_s = s.real(1);
-      run->second.times.probe_bytes = s.real(2);
+    if (const auto run = runs.find(s.integer("run_id")); run != runs.end()) {
+      run->second.times.probe_s = s.real("allreduce_s");
+      run->second.times.probe_bytes = s.real("allreduce_bytes");
     }
 }
 
@@ -158,13 +170,14 @@ void read_probes(Connection& connection, const Choice& choice, Runs& runs)
 void read_servers(Connection& connection, const Choice& choice, Runs& runs)
 {
   auto s = ask(connection, choice,
-               "SELECT chosen.run_id, max(mean_s) FROM chosen JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
+               "SELECT chosen.run_id, max(mean_s) AS update_s FROM chosen JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
                "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank "
                "WHERE role = 'server' AND phase = 'optimizer' GROUP BY chosen.run_id");
   while (s.next())
-    if (const auto found = runs.find(s.integer(0)); found != runs.end()) {
+    if (const auto found = runs.find(s.integer("run_id")); found != runs.end()) {
       auto& run = found->second;
-      run.times.server_update_s = s.real(1) * static_cast<double>(run.traits.period) / static_cast<double>(run.at.workers);
+      run.times.server_update_s =
+          s.real("update_s") * static_cast<double>(run.traits.period) / static_cast<double>(run.at.workers);
     }
 }
 

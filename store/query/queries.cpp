@@ -148,22 +148,25 @@ std::vector<RunState> bad_states()
   return states;
 }
 
-std::string count_of_state(RunState state) { return ", coalesce(sum(runs.state = '" + std::string(name_of(state)) + "'), 0)"; }
+std::string count_of_state(RunState state)
+{
+  const std::string name(name_of(state));
+  return ", coalesce(sum(runs.state = '" + name + "'), 0) AS \"" + name + "\"";
+}
 
 // Query for the studies selected by `which` (the end of a SELECT on studies), with counts of their runs.
 std::string study_sql(const std::string& which)
 {
   std::string counts = count_of_state(RunState::succeeded);
   for (const auto state : bad_states()) counts += count_of_state(state);
-  counts += ", sum(results.diverged_step IS NOT NULL)";
-  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, count(runs.id), "
-         "coalesce(chosen.labels, '')" +
+  return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, "
+         "count(runs.id) AS runs, coalesce(chosen.labels, '') AS labels, sum(results.diverged_step IS NOT NULL) AS diverged" +
          counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
          "LEFT JOIN results ON results.run_id = runs.id GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
 }
 
-// The labels in a column of JSON; a database of an earlier version has none.
+// The labels in a column of JSON.
 std::map<std::string, std::string> labels_in(const std::string& json)
 {
   const auto labels = nlohmann::json::parse(json, nullptr, false);
@@ -174,13 +177,21 @@ std::vector<StudyRow> study_rows(Statement& s)
 {
   std::vector<StudyRow> rows;
   while (s.next()) {
-    auto& row = rows.emplace_back(
-        StudyRow{s.text(0), s.text(1), s.text(2), s.text(3), s.real(4), s.real(5), s.integer(6), s.integer(8), 0, 0, {}});
-    row.labels = labels_in(s.text(7));
-    int at = 9;
+    auto& row = rows.emplace_back(StudyRow{s.text("key"),
+                                           s.text("name"),
+                                           s.text("description"),
+                                           s.text("kind"),
+                                           s.real("created_unix_s"),
+                                           s.real("submitted_unix_s"),
+                                           s.integer("runs"),
+                                           s.integer(name_of(RunState::succeeded)),
+                                           0,
+                                           0,
+                                           {}});
+    row.labels = labels_in(s.text("labels"));
     for (const auto state : bad_states())
-      if (const auto count = s.integer(at++); count > 0) row.failed += row.ends[state] = count;
-    row.diverged = s.integer(at);
+      if (const auto count = s.integer(name_of(state)); count > 0) row.failed += row.ends[state] = count;
+    row.diverged = s.integer("diverged");
   }
   return rows;
 }

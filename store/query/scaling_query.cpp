@@ -12,15 +12,18 @@ namespace dt::store {
 
 std::string measured_run_columns()
 {
-  return "series, resources_nodes, ranks, workers, state = 'succeeded', "
+  return "series, resources_nodes, ranks, workers, state = 'succeeded' AS has_succeeded, "
          // Without a time, 0 samples say that the target was missed, and NULL that nobody knows.
-         "iif(time_to_accuracy_s IS NULL AND samples_to_accuracy IS NOT 0, 0, coalesce(train_target_accuracy, 0)), throughput, "
+         "iif(time_to_accuracy_s IS NULL AND samples_to_accuracy IS NOT 0, 0, coalesce(train_target_accuracy, 0)) AS "
+         "target_accuracy, "
+         "throughput, "
          "communication_share, accuracy, time_to_accuracy_s, (SELECT " +
          std::string(ladder_block) +
-         " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
-         "diverged_step IS NOT NULL, repeat, "
-         "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt), "
-         "coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '', resources_platform";
+         " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) AS block, "
+         "diverged_step IS NOT NULL AS has_diverged, repeat, "
+         "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) "
+         "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' AS is_exact, "
+         "resources_platform";
 }
 
 std::string measured_run_tables()
@@ -33,22 +36,22 @@ std::string measured_run_tables()
 
 MeasuredRun measured_run_of(Statement& row)
 {
-  return {.series = row.text(0),
-          .nodes = row.integer(1),
-          .ranks = row.integer(2),
-          .workers = row.integer(3),
-          .succeeded = row.integer(4) != 0,
-          .has_diverged = row.integer(11) != 0,
-          .repeat = row.integer(12),
-          .begin_unix_s = row.real(13),
-          .block = row.text(10),
-          .is_exact = row.integer(14) != 0,
-          .platform = row.text(15),
-          .target_accuracy = row.real(5),
-          .throughput = row.real(6),
-          .communication_share = row.real(7),
-          .accuracy = row.real(8),
-          .time_to_accuracy_s = row.real(9)};
+  return {.series = row.text("series"),
+          .nodes = row.integer("resources_nodes"),
+          .ranks = row.integer("ranks"),
+          .workers = row.integer("workers"),
+          .succeeded = row.integer("has_succeeded") != 0,
+          .has_diverged = row.integer("has_diverged") != 0,
+          .repeat = row.integer("repeat"),
+          .begin_unix_s = row.real("begin_unix_s"),
+          .block = row.text("block"),
+          .is_exact = row.integer("is_exact") != 0,
+          .platform = row.text("resources_platform"),
+          .target_accuracy = row.real("target_accuracy"),
+          .throughput = row.real("throughput"),
+          .communication_share = row.real("communication_share"),
+          .accuracy = row.real("accuracy"),
+          .time_to_accuracy_s = row.real("time_to_accuracy_s")};
 }
 
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key)

@@ -18,13 +18,11 @@ inline constexpr std::string_view ladder_block =
     "CASE WHEN attempts.token GLOB 'l*.*' "
     "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";
 
-// What a query selects to make MeasuredRuns: the first columns, and the tables. A run without
+// What a query selects to make MeasuredRuns: columns and tables. A run without
 // `ranks` is known only by its key, because its folder was not read yet.
 std::string measured_run_columns();
 // Its parameters: the study's id, and a label_list (key_list.hpp) or nothing for all labels.
 std::string measured_run_tables();
-// Number of measured_run_columns.
-inline constexpr int measured_run_width = 16;
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 

@@ -34,23 +34,23 @@ std::string build_text(const std::string& build)
 std::map<std::string, Measured> times_of(Connection& connection, const std::string& keys)
 {
   auto s = connection.statement(
-      "SELECT runs.key, attempts.study_key, begin_unix_s, coalesce(end_unix_s, begin_unix_s + results.wall_s), engine_build, "
-      "attempts.host, (SELECT max(coalesce(others_share, 0) + coalesce(steal_share, 0)) FROM machine_loads WHERE "
-      "machine_loads.run_id = runs.id AND machine_loads.attempt = runs.attempt) FROM json_each(?) AS wanted "
+      "SELECT runs.key, attempts.study_key, begin_unix_s, coalesce(end_unix_s, begin_unix_s + results.wall_s) AS end_unix_s, "
+      "engine_build, attempts.host, (SELECT max(coalesce(others_share, 0) + coalesce(steal_share, 0)) FROM machine_loads WHERE "
+      "machine_loads.run_id = runs.id AND machine_loads.attempt = runs.attempt) AS busy_share FROM json_each(?) AS wanted "
       "JOIN runs ON runs.key = wanted.value JOIN results ON results.run_id = runs.id "
       "JOIN attempts ON attempts.run_id = runs.id AND attempts.attempt = runs.attempt WHERE runs.state = 'succeeded'");
   s.bind(keys);
   std::map<std::string, Measured> found;
   while (s.next()) {
-    auto& run = found[s.text(0)];
-    run = {.run = s.text(0),
-           .study = s.text(1),
-           .begin_unix_s = s.real(2),
-           .end_unix_s = s.real(3),
+    auto& run = found[s.text("key")];
+    run = {.run = s.text("key"),
+           .study = s.text("study_key"),
+           .begin_unix_s = s.real("begin_unix_s"),
+           .end_unix_s = s.real("end_unix_s"),
            .hosts = {},
-           .busy_share = s.real(6)};
-    if (const auto build = s.text(4); !build.empty()) run.facts["builds"] = build_text(build);
-    if (const auto host = s.text(5); !host.empty()) run.hosts.insert(host);
+           .busy_share = s.real("busy_share")};
+    if (const auto build = s.text("engine_build"); !build.empty()) run.facts["builds"] = build_text(build);
+    if (const auto host = s.text("host"); !host.empty()) run.hosts.insert(host);
   }
   return found;
 }
@@ -61,7 +61,7 @@ void add_hosts(Connection& connection, const std::string& keys, std::map<std::st
                                 "wanted.value JOIN ranks ON ranks.run_id = runs.id WHERE ranks.host <> ''");
   s.bind(keys);
   while (s.next())
-    if (const auto run = runs.find(s.text(0)); run != runs.end()) run->second.hosts.insert(s.text(1));
+    if (const auto run = runs.find(s.text("key")); run != runs.end()) run->second.hosts.insert(s.text("host"));
 }
 
 void add_facts(Connection& connection, const std::string& keys, std::map<std::string, Measured>& runs)
@@ -70,10 +70,10 @@ void add_facts(Connection& connection, const std::string& keys, std::map<std::st
                                 "runs.key = wanted.value JOIN environment ON environment.run_id = runs.id");
   s.bind(keys);
   while (s.next()) {
-    const auto fact =
-        std::find_if(fact_columns.begin(), fact_columns.end(), [&](const auto& column) { return column.first == s.text(1); });
-    const auto run = runs.find(s.text(0));
-    if (fact != fact_columns.end() && run != runs.end()) run->second.facts[std::string(fact->second)] = s.text(2);
+    const auto fact = std::find_if(fact_columns.begin(), fact_columns.end(),
+                                   [&](const auto& column) { return column.first == s.text("name"); });
+    const auto run = runs.find(s.text("key"));
+    if (fact != fact_columns.end() && run != runs.end()) run->second.facts[std::string(fact->second)] = s.text("value");
   }
 }
 
@@ -88,19 +88,6 @@ std::string same_work()
   return "(" + join(conditions, " AND ") + ")";
 }
 
-// The column of `results` that holds the metric.
-std::string column_of(Metric metric)
-{
-  switch (metric) {
-  case Metric::time_to_target:
-    return "time_to_accuracy_s";
-  case Metric::step_time:
-    return "step_p50_s";
-  default:
-    return "throughput";
-  }
-}
-
 // One run of a repeated work.
 struct RepeatedRun {
   std::string key, study, hosts;
@@ -110,10 +97,12 @@ struct RepeatedRun {
 std::vector<RepeatedRun> runs_of_same_work(Connection& connection, const std::string& key, Metric metric)
 {
   static const auto condition = same_work();
+  const std::string figure(metric_row(metric).column);
   auto s = connection.statement(
-      "SELECT other.key, attempts.study_key, attempts.begin_unix_s, results." + column_of(metric) +
-      ", (SELECT group_concat(host) FROM (SELECT DISTINCT host FROM ranks WHERE ranks.run_id = other.id ORDER BY host)) "
-      "FROM runs AS this JOIN runs AS other ON " +
+      "SELECT other.key, attempts.study_key, attempts.begin_unix_s, " + figure +
+      " AS figure, (SELECT group_concat(host) FROM (SELECT DISTINCT host FROM ranks WHERE ranks.run_id = other.id ORDER BY "
+      "host)) "
+      "AS hosts FROM runs AS this JOIN runs AS other ON " +
       condition +
       " JOIN results ON results.run_id = other.id JOIN attempts ON attempts.run_id = other.id AND attempts.attempt = "
       "other.attempt "
@@ -124,8 +113,12 @@ std::vector<RepeatedRun> runs_of_same_work(Connection& connection, const std::st
   s.bind(key);
   std::vector<RepeatedRun> runs;
   while (s.next())
-    if (s.real(3) > 0 && std::isfinite(s.real(3)))
-      runs.push_back({.key = s.text(0), .study = s.text(1), .hosts = s.text(4), .begin_unix_s = s.real(2), .value = s.real(3)});
+    if (const double value = s.real("figure"); value > 0 && std::isfinite(value))
+      runs.push_back({.key = s.text("key"),
+                      .study = s.text("study_key"),
+                      .hosts = s.text("hosts"),
+                      .begin_unix_s = s.real("begin_unix_s"),
+                      .value = value});
   return runs;
 }
 

@@ -1,11 +1,11 @@
 #include "store/analysis/prediction/what_if.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -33,10 +33,8 @@ std::optional<double> factor_of(std::string_view text)
   if (text == "0") return 0.0;
   if (!text.ends_with('x')) return std::nullopt;
   text.remove_suffix(1);
-  double factor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor < 0) return std::nullopt;
-  return factor;
+  const auto factor = number_of<double>(text);
+  return factor && std::isfinite(*factor) && *factor >= 0 ? factor : std::nullopt;
 }
 
 Change parse_change(const std::string& text)

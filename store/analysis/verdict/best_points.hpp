@@ -13,46 +13,29 @@
 
 namespace dt::store {
 
-// What points are the best by.
-enum class Criterion { time_to_target, throughput, node_hours, samples };
-
-struct CriterionRow {
-  Criterion criterion;
-  std::string_view name;  // on the command line: "time-to-target"
-  std::string_view title; // of a table's column
-  Better better;
-};
-std::span<const CriterionRow> criterion_rows();
-
 // A point with its figures: geometric means over its succeeded runs. Of times and samples to the target the
 // median if a run missed the target, which counts as infinite. NaN: not measured.
 struct PricedPoint {
   std::string name;     // name_of the point
   std::size_t runs = 0; // succeeded runs
   std::size_t reached = 0, with_target = 0;
-  std::size_t diverged = 0;         // runs that count for neither
-  double throughput = not_measured; // samples/s
-  double time_to_target_s = not_measured;
-  double samples_to_target = not_measured;
-  double node_hours = not_measured; // of one run: nodes times wall_s
-  std::string label{}, size{};      // ComparedPoint::candidate, and the size in words
-  bool is_in_set = false;           // no point is at least as good in both criteria and better in one
+  std::size_t diverged = 0;           // runs that count for neither
+  std::map<Metric, double> figures;   // node-hours are those of one run
+  std::string label{}, size{};        // ComparedPoint::candidate, and the size in words
+  bool is_in_set = false;             // no point is at least as good in both criteria and better in one
+  double figure(Metric metric) const; // NaN if it was not measured
 };
-
-// The figure of a point that the criterion is about.
-double figure_of(const PricedPoint& point, Criterion criterion);
 
 // What node-hours are weighed against: the criterion itself, but for node_hours the time to target, or the throughput if no run
 // has a target.
-Criterion partner_of(Criterion criterion, std::span<const PricedPoint> points);
+Metric partner_of(Metric criterion, std::span<const PricedPoint> points);
 
-// The points of a study with their figures. `samples` are the samples to the target by the run's key, without runs that missed
-// it.
-std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points, const std::map<std::string, double>& samples);
+// The points of a study with their figures.
+std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points);
 
 // Marks the Pareto set in the criterion (for node_hours: its partner) and node-hours, and sorts the points: the set before the
 // others, each part by the criterion, the best first; points that were not measured come last. A point whose criterion is
 // infinite, because most runs missed the target, is in no set.
-std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Criterion criterion);
+std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric criterion);
 
 } // namespace dt::store

@@ -42,7 +42,7 @@ std::string_view name_of(Limit::Kind kind)
 Limit limit_of_seeds(Metric metric, std::span<const Sample* const> samples)
 {
   const auto has_one_seed = [](const Sample* sample) { return sample->candidate.values.size() > 1 && sample->seeds == 1; };
-  if (!is_of_training(metric) || std::none_of(samples.begin(), samples.end(), has_one_seed)) return {};
+  if (!metric_row(metric).is_of_training || std::none_of(samples.begin(), samples.end(), has_one_seed)) return {};
   return {Limit::Kind::one_seed, "the repeats trained with one seed, so they do not show how far trainings differ by chance",
           "study.vary_seed: true gives each repeat another seed"};
 }

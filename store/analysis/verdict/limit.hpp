@@ -30,9 +30,6 @@ std::string_view name_of(Limit::Kind kind);
 // Of accuracies and times to target: set if one of the samples has several runs, all with one seed.
 Limit limit_of_seeds(Metric metric, std::span<const Sample* const> samples);
 
-// Whether the metric depends on the machine, so that it may differ between studies of the same work.
-inline bool is_of_machine(Metric metric) { return metric != Metric::accuracy; }
-
 // Two studies that were measured apart, and what studies of the same works tell about the scatter between such studies.
 struct Apart {
   BetweenStudies between{};

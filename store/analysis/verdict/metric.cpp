@@ -15,21 +15,88 @@ namespace dt::store {
 namespace {
 
 constexpr MetricRow rows[]{
-    {Metric::throughput, "throughput", "samples/s", "throughput", Scale::ratio, Better::larger, &ComparedRun::throughput},
-    {Metric::time_to_target, "time-to-target", "to target", "time to target", Scale::time_to_target, Better::smaller,
-     &ComparedRun::time_to_accuracy_s},
-    {Metric::step_time, "step-time", "step", "step time", Scale::ratio, Better::smaller, &ComparedRun::step_s},
-    {Metric::accuracy, "accuracy", "accuracy", "accuracy", Scale::difference, Better::larger, &ComparedRun::accuracy},
+    {.metric = Metric::throughput,
+     .name = "throughput",
+     .title = "samples/s",
+     .words = "throughput",
+     .column = "throughput",
+     .scale = Scale::ratio,
+     .better = Better::larger,
+     .is_speed = true,
+     .needs_target = false,
+     .is_of_training = false,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return run.throughput; }},
+    {.metric = Metric::time_to_target,
+     .name = "time-to-target",
+     .title = "to target",
+     .words = "time to target",
+     .column = "time_to_accuracy_s",
+     .scale = Scale::time_to_target,
+     .better = Better::smaller,
+     .is_speed = true,
+     .needs_target = true,
+     .is_of_training = true,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return run.time_to_accuracy_s; }},
+    {.metric = Metric::step_time,
+     .name = "step-time",
+     .title = "step",
+     .words = "step time",
+     .column = "step_p50_s",
+     .scale = Scale::ratio,
+     .better = Better::smaller,
+     .is_speed = true,
+     .needs_target = false,
+     .is_of_training = false,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return run.step_s; }},
+    {.metric = Metric::accuracy,
+     .name = "accuracy",
+     .title = "accuracy",
+     .words = "accuracy",
+     .column = "accuracy",
+     .scale = Scale::difference,
+     .better = Better::larger,
+     .is_speed = false,
+     .needs_target = false,
+     .is_of_training = true,
+     .is_of_machine = false,
+     .value = [](const ComparedRun& run) { return run.accuracy; }},
+    {.metric = Metric::node_hours,
+     .name = "node-hours",
+     .title = "node-hours",
+     .words = "node-hours",
+     .column = "resources_nodes * wall_s / 3600",
+     .scale = Scale::ratio,
+     .better = Better::smaller,
+     .is_speed = false,
+     .needs_target = false,
+     .is_of_training = false,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return static_cast<double>(run.nodes) * run.wall_s / 3600; }},
+    {.metric = Metric::samples,
+     .name = "samples",
+     .title = "samples to target",
+     .words = "samples to target",
+     .column = "samples_to_accuracy",
+     .scale = Scale::time_to_target,
+     .better = Better::smaller,
+     .is_speed = false,
+     .needs_target = true,
+     .is_of_training = true,
+     .is_of_machine = false,
+     .value = [](const ComparedRun& run) { return run.samples_to_accuracy; }},
 };
 
 // The run's value on the metric's scale; NaN if it has none.
 double value_of(const ComparedRun& run, const MetricRow& row)
 {
-  if (is_of_training(row.metric) && run.has_diverged) return not_measured;
-  const double value = run.*row.figure;
+  if (row.is_of_training && run.has_diverged) return not_measured;
+  const double value = row.value(run);
   if (row.scale == Scale::difference) return std::isfinite(value) ? value : not_measured;
   if (value > 0 && std::isfinite(value)) return value;
-  const bool missed = row.scale == Scale::time_to_target && run.target_accuracy > 0 && run.knows_target;
+  const bool missed = row.needs_target && run.target_accuracy > 0 && run.knows_target && !(run.time_to_accuracy_s > 0);
   return missed ? std::numeric_limits<double>::infinity() : not_measured;
 }
 
@@ -67,11 +134,19 @@ const MetricRow& metric_row(Metric metric)
   return *std::find_if(std::begin(rows), std::end(rows), [&](const MetricRow& row) { return row.metric == metric; });
 }
 
+std::vector<std::string> metric_names()
+{
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
 Metric metric_of(std::string_view name) { return lookup(rows, "metric", name, ErrorKind::usage).metric; }
 
 Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric)
 {
   Sample sample{.candidate = {.name = std::move(name), .values = {}}};
+  const auto& row = metric_row(metric);
   std::vector<double> node_hours;
   std::set<std::string_view> keys;
   std::set<std::int64_t> seeds;
@@ -80,13 +155,14 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
     ++sample.runs;
     if (!run.succeeded) continue;
     ++sample.succeeded;
-    if (run.is_outlying && !is_of_training(metric))
+    const double value = value_of(run, row);
+    if (run.is_outlying && row.is_speed && !row.is_of_training)
       ++sample.outlying;
     else
-      add_value(sample.candidate, run, value_of(run, metric_row(metric)));
-    if (!std::isnan(value_of(run, metric_row(metric)))) seeds.insert(run.seed);
+      add_value(sample.candidate, run, value);
+    if (!std::isnan(value)) seeds.insert(run.seed);
     count_target(sample, run);
-    if (run.wall_s > 0) node_hours.push_back(static_cast<double>(run.nodes) * run.wall_s / 3600);
+    if (const double hours = value_of(run, metric_row(Metric::node_hours)); !std::isnan(hours)) node_hours.push_back(hours);
   }
   sample.seeds = seeds.size();
   sample.node_hours = moments_of(node_hours).mean;

@@ -1,4 +1,4 @@
-// The metrics that studies are compared by, and the runs that have them.
+// The metrics that runs are compared and ranked by: one table. And the runs that have them.
 #pragma once
 
 #include "core/record/field.hpp"
@@ -38,29 +38,33 @@ struct ComparedRun {
   std::map<std::string, std::string> depends_on{};
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
+  double samples_to_accuracy = not_measured; // of its training set; 0: it missed its target
 };
 
 // Whether a run belongs to the statistics of accuracy and of the time to the target.
 inline bool has_trained(const ComparedRun& run) { return run.succeeded && !run.has_diverged; }
 
-enum class Metric { throughput, time_to_target, step_time, accuracy };
-
-// Whether a run that diverged has no value; a run with an outlying throughput has none of the other metrics.
-inline bool is_of_training(Metric metric) { return metric == Metric::accuracy || metric == Metric::time_to_target; }
+enum class Metric { throughput, time_to_target, step_time, accuracy, node_hours, samples };
 
 struct MetricRow {
   Metric metric;
-  std::string_view name;  // on the command line: "time-to-target"
-  std::string_view title; // of a table's column: "to target"
-  std::string_view words; // in a sentence: "time to target"
+  std::string_view name;   // on the command line: "time-to-target"
+  std::string_view title;  // of a table's column: "to target"
+  std::string_view words;  // in a sentence: "time to target"
+  std::string_view column; // SQL over the views' columns of a run and its result
   Scale scale;
   Better better;
-  double ComparedRun::*figure;
+  bool is_speed;       // a better value is a faster one
+  bool needs_target;   // only runs with train.target_accuracy have it
+  bool is_of_training; // a run that diverged has none, and one seed is not enough
+  bool is_of_machine;  // it may differ between studies of the same work
+  double (*value)(const ComparedRun&);
 };
 
 // All metrics, in the order of the help.
 std::span<const MetricRow> metric_rows();
 const MetricRow& metric_row(Metric metric);
+std::vector<std::string> metric_names();
 // The metric of this name. Throws Error (usage) that names the known ones.
 Metric metric_of(std::string_view name);
 

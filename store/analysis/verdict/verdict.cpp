@@ -75,7 +75,7 @@ std::string missing_text(const Judged& judged)
   for (const auto& [side, sample] : {std::pair{"A", &judged.a}, {"B", &judged.b}})
     if (sample->candidate.values.empty())
       reasons.push_back(sample->succeeded == 0 ? "no run of " + std::string(side) + " has succeeded"
-                        : is_of_training(judged.metric) && sample->diverged == sample->succeeded
+                        : metric_row(judged.metric).is_of_training && sample->diverged == sample->succeeded
                             ? "all runs of " + std::string(side) + " diverged"
                             : "no run of " + std::string(side) + " has a " + std::string(metric_row(judged.metric).words));
   return join(reasons, " and ");
@@ -176,7 +176,8 @@ Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& ru
 Judged across_studies(Judged judged, const Apart& apart)
 {
   const auto& comparison = judged.comparison;
-  if (!is_of_machine(judged.metric) || !has_data(judged) || judged.limit.is_set() || comparison.design == Design::exact)
+  if (!metric_row(judged.metric).is_of_machine || !has_data(judged) || judged.limit.is_set() ||
+      comparison.design == Design::exact)
     return judged;
   if (!apart.between.is_known()) return limited(std::move(judged), apart.limit);
   if (comparison.method == Method::ranks) return limited(std::move(judged), limit_of_ranks());
@@ -195,7 +196,7 @@ bool is_regression(const Judged& judged)
 
 std::string word_of(Verdict verdict, Metric metric)
 {
-  const bool is_speed = metric != Metric::accuracy;
+  const bool is_speed = metric_row(metric).is_speed;
   switch (verdict) {
   case Verdict::faster:
     return is_speed ? "faster" : "better";

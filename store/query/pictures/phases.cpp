@@ -10,7 +10,7 @@ namespace dt::store {
 std::vector<PointPhases> phases_of_points(Database& database, const std::string& study_id, const std::vector<std::string>& labels)
 {
   auto s = database.impl().connection.statement(
-      "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s), count(DISTINCT runs.id) "
+      "SELECT series, resources_nodes, runs.ranks, phase, avg(mean_s) AS mean_s, count(DISTINCT runs.id) AS runs "
       "FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
       "JOIN rank_phases ON rank_phases.run_id = runs.id JOIN ranks ON ranks.run_id = runs.id AND ranks.rank = rank_phases.rank "
       "WHERE studies.key = ?1 AND NOT control AND state = 'succeeded' AND role = 'worker' AND phase <> 'evaluation' AND " +
@@ -20,9 +20,9 @@ std::vector<PointPhases> phases_of_points(Database& database, const std::string&
   std::vector<PointPhases> points;
   const auto place = [](const PointPhases& point) { return std::tie(point.label, point.nodes, point.ranks); };
   while (s.next()) {
-    const PointPhases point{s.text(0), s.integer(1), s.integer(2), s.integer(5), {}};
+    const PointPhases point{s.text("series"), s.integer("resources_nodes"), s.integer("ranks"), s.integer("runs"), {}};
     if (points.empty() || place(points.back()) != place(point)) points.push_back(point);
-    points.back().phases[s.text(3)] = s.real(4);
+    points.back().phases[s.text("phase")] = s.real("mean_s");
   }
   return points;
 }
@@ -36,8 +36,9 @@ std::vector<RankPhases> phases_of_ranks(Database& database, const std::string& k
   s.bind(key);
   std::vector<RankPhases> ranks;
   while (s.next()) {
-    if (ranks.empty() || ranks.back().rank != s.integer(0)) ranks.push_back({s.integer(0), s.text(1), s.text(2), {}});
-    ranks.back().phases[s.text(3)] = s.real(4);
+    if (ranks.empty() || ranks.back().rank != s.integer("rank"))
+      ranks.push_back({s.integer("rank"), s.text("role"), s.text("host"), {}});
+    ranks.back().phases[s.text("phase")] = s.real("mean_s");
   }
   return ranks;
 }

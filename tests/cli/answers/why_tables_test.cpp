@@ -71,7 +71,7 @@ TEST_CASE("costs and gains that the runs bound are told with their intervals, an
   CHECK(row.at("lost_batch_low").is_null());
 }
 
-TEST_CASE("notes say that one rank alone does not predict the baseline, and that runs of an earlier version have no fast worker")
+TEST_CASE("notes say that one rank alone does not predict the baseline, and that runs without equal steps have no fast worker")
 {
   auto point = example();
   point.reference = store::Reference::fast_worker;
@@ -86,8 +86,7 @@ TEST_CASE("notes say that one rank alone does not predict the baseline, and that
   point.reference = store::Reference::mean_worker;
   REQUIRE(uncertainty_notes({point}).size() == 1);
   CHECK(uncertainty_notes({point})[0].starts_with(
-      "Some of these runs are of an earlier version, so computation is measured against "
-      "the mean worker"));
+      "The ranks of some of these runs did not report the same steps, so computation is measured against the mean worker"));
   CHECK(to_json(attribution_table({point}, {}))[0].at("reference") == "mean worker");
   point.baseline_size = 0; // an ideal machine
   CHECK(uncertainty_notes({point}).empty());

@@ -260,7 +260,7 @@ TEST_CASE("steps that scatter at random on every worker cost jitter, and computa
     }
 }
 
-TEST_CASE("runs of earlier versions, which recorded no fast worker, are attributed as before, and the point says so")
+TEST_CASE("runs without a fast worker are attributed by the mean worker, and the point says so")
 {
   Random random(11);
   std::vector<AttributedRun> runs{run_with(Cause::imbalance, 1, random, 0), run_with(Cause::imbalance, 2, random, 0)};

@@ -63,7 +63,7 @@ TEST_CASE("a compared run of a program has its environment, GPUs, driver and com
 {
   Programs site;
   site.add(one);
-  site.add({{"cpu_model", "EPYC"}});                                    // of an earlier version
+  site.add({{"cpu_model", "EPYC"}});
   site.add({{"program_file", "/opt/train"}, {"program_hash", "ffee"}}); // not in Python
   const auto id = site.take_in();
   const auto runs = compared_runs(site.database, runs_of_study(site.database, id), "");

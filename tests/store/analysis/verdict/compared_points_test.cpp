@@ -164,12 +164,10 @@ PricedPoint priced(const std::string& name, double throughput, double time_s, do
           .runs = 3,
           .reached = 3,
           .with_target = time_s > 0 ? std::size_t{3} : 0,
-          .throughput = throughput,
-          .time_to_target_s = time_s,
-          .node_hours = hours};
+          .figures = {{Metric::throughput, throughput}, {Metric::time_to_target, time_s}, {Metric::node_hours, hours}}};
 }
 
-std::string order(const std::vector<PricedPoint>& all, Criterion criterion)
+std::string order(const std::vector<PricedPoint>& all, Metric criterion)
 {
   std::string text;
   for (const auto& point : best_points(all, criterion))
@@ -183,23 +181,23 @@ TEST_CASE("the best points come first, and those that nothing dominates are mark
 {
   const std::vector<PricedPoint> all{priced("cheap", 100, 9, 1), priced("bad", 90, 10, 3), priced("fast", 300, 4, 4),
                                      priced("mid", 200, 5, 2)};
-  CHECK(order(all, Criterion::throughput) == "fast* mid* cheap* bad");
-  CHECK(order(all, Criterion::time_to_target) == "fast* mid* cheap* bad");
-  CHECK(order(all, Criterion::node_hours) == "cheap* mid* fast* bad");
+  CHECK(order(all, Metric::throughput) == "fast* mid* cheap* bad");
+  CHECK(order(all, Metric::time_to_target) == "fast* mid* cheap* bad");
+  CHECK(order(all, Metric::node_hours) == "cheap* mid* fast* bad");
 }
 
 TEST_CASE("node-hours are weighed against the throughput if no run has a target")
 {
   const std::vector<PricedPoint> all{priced("slow", 100, not_measured, 2), priced("fast", 200, not_measured, 2)};
-  CHECK(partner_of(Criterion::node_hours, all) == Criterion::throughput);
-  CHECK(order(all, Criterion::node_hours) == "fast* slow");
+  CHECK(partner_of(Metric::node_hours, all) == Metric::throughput);
+  CHECK(order(all, Metric::node_hours) == "fast* slow");
 }
 
 TEST_CASE("a point at which most runs missed the target is in no Pareto set and comes last")
 {
   const std::vector<PricedPoint> all{priced("missed", 500, std::numeric_limits<double>::infinity(), 1),
                                      priced("reached", 100, 9, 5)};
-  CHECK(order(all, Criterion::time_to_target) == "reached* missed");
+  CHECK(order(all, Metric::time_to_target) == "reached* missed");
 }
 
 TEST_CASE("figures of a point are geometric means of its runs, and medians with misses as infinite where a run missed the target")
@@ -210,11 +208,12 @@ TEST_CASE("figures of a point are geometric means of its runs, and medians with 
     runs[i].nodes = 2;
     runs[i].target_accuracy = 0.9;
     if (i > 0) runs[i].time_to_accuracy_s = static_cast<double>(i);
+    if (i > 0) runs[i].samples_to_accuracy = 640 * static_cast<double>(i);
   }
-  const auto point = priced_points(points(runs), {{"1", 640}, {"2", 1280}}).at(0);
-  CHECK(point.node_hours == 2);
-  CHECK(point.time_to_target_s == 2);
-  CHECK(point.samples_to_target == 1280);
+  const auto point = priced_points(points(runs)).at(0);
+  CHECK(point.figure(Metric::node_hours) == 2);
+  CHECK(point.figure(Metric::time_to_target) == 2);
+  CHECK(point.figure(Metric::samples) == 1280);
   CHECK(point.reached == 2);
   CHECK(point.with_target == 3);
 }
