@@ -2,10 +2,10 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace dt {
 namespace {
@@ -51,9 +51,7 @@ std::vector<ControlGroup> control_groups(std::string_view controller, const fs::
 std::optional<std::int64_t> number_in(std::string_view text)
 {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::int64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
+  return leading_number<std::int64_t>(text);
 }
 
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view name)

@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name is that of earlier versions, so that they do not change the home at the same time.
 fs::path lock_of(const Home& home) { return home.root() / "submit.lock"; }
 
 std::string holder_of(const fs::path& lock)

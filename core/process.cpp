@@ -3,6 +3,7 @@
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -280,11 +281,9 @@ std::vector<pid_t> processes_of_session(pid_t session)
 {
   std::vector<pid_t> found;
   for (const auto& name : names_in("/proc")) {
-    pid_t pid = 0;
-    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad != std::errc() || end != name.data() + name.size()) continue;
-    const auto stat = read_stat(pid);
-    if (stat && stat->session == session && stat->state != 'Z' && stat->state != 'X') found.push_back(pid);
+    const auto pid = number_of<pid_t>(name);
+    const auto stat = pid ? read_stat(*pid) : std::nullopt;
+    if (stat && stat->session == session && stat->state != 'Z' && stat->state != 'X') found.push_back(*pid);
   }
   return found;
 }

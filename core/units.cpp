@@ -1,6 +1,7 @@
 #include "core/units.hpp"
 
 #include "core/counted.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <array>
@@ -19,10 +20,7 @@ namespace {
 std::optional<std::int64_t> parse_whole(std::string_view text)
 {
   if (text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt; // from_chars would accept "-0"
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  return value;
+  return number_of<std::int64_t>(text);
 }
 
 constexpr std::int64_t longest_s = std::int64_t{1} << 40; // much longer than any job, and safe from overflow

@@ -5,6 +5,7 @@
 #include "cli/planning/run_files.hpp"
 #include "core/counted.hpp"
 #include "core/memory.hpp"
+#include "core/number.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
@@ -14,7 +15,6 @@
 #include "jobs/registry/schedulers.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <set>
@@ -34,8 +34,7 @@ std::optional<std::size_t> layer_of(std::string_view message)
 {
   constexpr std::string_view before = "model.layers, layer ";
   if (!message.starts_with(before)) return std::nullopt;
-  std::size_t number = 0;
-  std::from_chars(message.data() + before.size(), message.data() + message.size(), number);
+  const auto number = leading_number<std::size_t>(message.substr(before.size())).value_or(0);
   return number > 0 ? std::optional(number - 1) : std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 #include "cli/command/validators.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <system_error>
 
@@ -12,9 +12,8 @@ namespace {
 Validator number_that(bool (*is_good)(double), const char* what)
 {
   return [is_good, what](std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && is_good(value)) return std::string();
+    const auto value = number_of<double>(std::string_view(text).substr(text.starts_with('+') ? 1 : 0));
+    if (value && std::isfinite(*value) && is_good(*value)) return std::string();
     return "it takes " + std::string(what) + ", not " + printable(text);
   };
 }

@@ -1,12 +1,12 @@
 #include "cli/data/engine_call.hpp"
 
 #include "cli/output/count_view.hpp"
+#include "core/number.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
-#include <charconv>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -30,11 +30,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> counted_images(std::string_
 {
   const auto words = split(line, ' ');
   if (words.size() != 3 || words[0] != "images") return std::nullopt;
-  const auto number = [](const std::string& word) {
-    std::int64_t value = 0;
-    std::from_chars(word.data(), word.data() + word.size(), value);
-    return value;
-  };
+  const auto number = [](const std::string& word) { return leading_number<std::int64_t>(word).value_or(0); };
   return std::pair(number(words[1]), number(words[2]));
 }
 

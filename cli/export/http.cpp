@@ -1,13 +1,13 @@
 #include "cli/export/http.hpp"
 
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -143,7 +143,7 @@ Answer HttpClient::send(const Request& request) const
                     "right?",
                     request.method, url_, printable(request.path), largest_answer_bytes / 1024 / 1024));
   Answer answer;
-  std::from_chars(result.out.data(), result.out.data() + result.out.size(), answer.status);
+  answer.status = leading_number<int>(result.out).value_or(0);
   if (!result.ok() || answer.status == 0)
     throw Error(ErrorKind::environment,
                 fmt::format("{} {}{}: {}. Is the server running, and is its URL right? Export again when it answers.",

@@ -12,13 +12,13 @@
 #include "cli/export/mlflow_server.hpp"
 #include "cli/output/store_tables.hpp"
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/record/fields.hpp"
 #include "core/record/run_state.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -120,10 +120,8 @@ Batch result_of(const FlatRows& rows, std::size_t row)
 
 std::int64_t number_in(const TextMap& tags, const char* name)
 {
-  std::int64_t number = -1;
-  if (const auto found = tags.find(name); found != tags.end())
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-  return number;
+  const auto found = tags.find(name);
+  return found == tags.end() ? -1 : leading_number<std::int64_t>(found->second).value_or(-1);
 }
 
 // A run on the server that has no step yet may be of any training.

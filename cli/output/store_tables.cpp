@@ -1,10 +1,10 @@
 #include "cli/output/store_tables.hpp"
 
+#include "core/number.hpp"
 #include "core/record/field.hpp"
 #include "core/text.hpp"
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -24,9 +24,7 @@ bool is_number_column(const store::Table& table, std::size_t column)
 bool is_number(std::string_view text)
 {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  return number_of<double>(text).has_value();
 }
 
 // Spreadsheets take a text that begins with one of these characters for a formula and execute it. They do not execute it behind

@@ -1,6 +1,7 @@
 #include "cli/output/terminal.hpp"
 
-#include <charconv>
+#include "core/number.hpp"
+
 #include <cstdlib>
 #include <string_view>
 
@@ -16,13 +17,7 @@ std::string_view variable(const char* name)
   return value == nullptr ? "" : value;
 }
 
-std::size_t columns_from_environment()
-{
-  const auto text = variable("COLUMNS");
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  return error == std::errc() && end == text.data() + text.size() ? columns : 0;
-}
+std::size_t columns_from_environment() { return number_of<std::size_t>(variable("COLUMNS")).value_or(0); }
 
 } // namespace
 

@@ -3,13 +3,13 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/lookup.hpp"
+#include "core/number.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/names.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <set>
 
@@ -26,9 +26,8 @@ constexpr std::int64_t largest_batch = 65536;
 std::int64_t parse_size(const std::string& word)
 {
   constexpr std::int64_t most = 1'000'000;
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-  if (error != std::errc() || end != word.data() + word.size() || size < 1 || size > most)
+  const auto size = number_of<std::int64_t>(word).value_or(0);
+  if (size < 1 || size > most)
     refuse(fmt::format("\"{}\" is not a whole number from 1 to {}; write sizes such as 1,2,4", printable(word), most));
   return size;
 }

@@ -36,16 +36,6 @@ class ExportedRow {
     if (!value.is_null() && !value.is_number()) refuse(place_ + ": \"" + member + "\" is not a number");
     return value.is_null() ? not_measured : value.get<double>();
   }
-  // A column that earlier versions did not export.
-  double later(const std::string& member, double otherwise = not_measured) const
-  {
-    return row_.contains(member) ? real(member) : otherwise;
-  }
-  std::string later_text(const std::string& member) const
-  {
-    return row_.contains(member) && !row_[member].is_null() ? text(member) : std::string();
-  }
-  std::int64_t later_count(const std::string& member) const { return row_.contains(member) ? count(member) : 0; }
   std::int64_t count(const std::string& member) const
   {
     const double value = real(member);
@@ -65,18 +55,18 @@ class ExportedRow {
 
 store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
 {
-  const double target = row.real("train_target_accuracy"), rate = row.later("train_modelled_rate");
+  const double target = row.real("train_target_accuracy"), rate = row.real("train_modelled_rate");
   return {.key = row.text("key"),
           .series = row.text("series"),
           .value = column.empty() ? "" : row.text(column),
           .nodes = row.count("nodes"),
           .ranks = row.count("ranks"),
-          .repeat = row.later_count("repeat"),
-          .seed = row.later_count("seed"),
+          .repeat = row.count("repeat"),
+          .seed = row.count("seed"),
           .is_control = row.count("control") != 0,
           .succeeded = row.text("state") == name_of(RunState::succeeded),
-          .has_diverged = std::isfinite(row.later("diverged_step")),
-          .knows_target = std::isfinite(row.real("time_to_accuracy_s")) || row.later("samples_to_accuracy", 0) == 0,
+          .has_diverged = std::isfinite(row.real("diverged_step")),
+          .knows_target = std::isfinite(row.real("time_to_accuracy_s")) || row.real("samples_to_accuracy") == 0,
           .block = {},
           .model = row.text("model"),
           .data_id = row.text("data_id"),
@@ -84,7 +74,7 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .global_batch = row.count("global_batch"),
           .target_accuracy = target > 0 ? target : 0,
           .modelled_rate = rate > 0 ? rate : 0,
-          .platform = row.later_text("resources_platform"),
+          .platform = row.text("resources_platform"),
           .throughput = row.real("throughput"),
           .step_s = row.real("step_p50_s"),
           .accuracy = row.real("accuracy"),
@@ -96,11 +86,11 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
 store::Measured measured_of(const ExportedRow& row)
 {
   store::Measured run{.run = row.text("key"),
-                      .study = row.later_text("study_key"),
-                      .begin_unix_s = row.later("begin_unix_s"),
-                      .end_unix_s = row.later("end_unix_s"),
+                      .study = row.text("study_key"),
+                      .begin_unix_s = row.real("begin_unix_s"),
+                      .end_unix_s = row.real("end_unix_s"),
                       .hosts = {}};
-  if (const auto host = row.later_text("host"); !host.empty()) run.hosts.insert(host);
+  if (const auto host = row.text("host"); !host.empty()) run.hosts.insert(host);
   return run;
 }
 

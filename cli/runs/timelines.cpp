@@ -1,9 +1,9 @@
 #include "cli/runs/timelines.hpp"
 
 #include "core/file.hpp"
+#include "core/number.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace dt::cli {
 namespace {
@@ -13,10 +13,7 @@ constexpr std::string_view prefix = "rank-";
 // The rank in the name of a file, "rank-3"; nothing for other files.
 std::optional<int> rank_of(const std::string& name)
 {
-  if (!name.starts_with(prefix)) return std::nullopt;
-  int rank = 0;
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), rank);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(rank) : std::nullopt;
+  return name.starts_with(prefix) ? number_of<int>(std::string_view(name).substr(prefix.size())) : std::nullopt;
 }
 
 } // namespace

@@ -118,7 +118,7 @@ void keep_results(ResultsStore& results, const Resolved& resolved, const std::ve
     results.take_in(resolved.study, done);
 }
 
-// New files are readable by the user only, whatever the mode of the home. Files of earlier dtctl versions were not.
+// New files are readable by the user only, whatever the mode of the home.
 void warn_of_open_home(Context& context, const Home& home, const Resolved& resolved)
 {
   const bool has_variables = std::any_of(resolved.runs.begin(), resolved.runs.end(),

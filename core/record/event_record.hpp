@@ -1,7 +1,6 @@
 // events.log: the steps and evaluations of an attempt, a line each. Rank 0 appends them.
 //
-// "-" stands for a figure that was not reported. "NaN", "inf" and "-inf" are values. Before these words, "nan" stood for both; it
-// is read as not reported.
+// "-" stands for a figure that was not reported. "NaN", "inf" and "-inf" are values.
 #pragma once
 
 #include "core/record/field.hpp"

@@ -27,9 +27,8 @@ template<class Number> bool take(std::string_view& text, Number& value)
   return true;
 }
 
-// What stands in a line for a figure that was not reported. Older versions wrote "nan", or "-nan", for that and for NaN.
+// What stands in a line for a figure that was not reported.
 inline constexpr std::string_view not_reported = "-";
-inline bool is_not_reported(std::string_view word) { return word == not_reported || word == "nan" || word == "-nan"; }
 
 // Reads a blank and a figure, or the word for one that was not reported.
 inline bool take(std::string_view& text, Reported& figure)
@@ -38,7 +37,7 @@ inline bool take(std::string_view& text, Reported& figure)
   const auto word = text.substr(1, text.find(' ', 1) - 1);
   double value = 0;
   figure = std::nullopt;
-  if (is_not_reported(word)) {
+  if (word == not_reported) {
     text.remove_prefix(1 + word.size());
     return true;
   }

@@ -1,10 +1,10 @@
 #include "core/spec/input_shape.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace dt {
 namespace {
@@ -63,9 +63,8 @@ std::optional<InputShape> parse_image(std::string_view text)
   InputShape shape;
   const std::array numbers{&shape.channels, &shape.height, &shape.width};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto* end = parts[i].data() + parts[i].size();
-    const auto [read, error] = std::from_chars(parts[i].data(), end, *numbers[i]);
-    if (error != std::errc() || read != end || *numbers[i] < 1) return std::nullopt;
+    *numbers[i] = number_of<std::int64_t>(parts[i]).value_or(0);
+    if (*numbers[i] < 1) return std::nullopt;
   }
   return shape;
 }

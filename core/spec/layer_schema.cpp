@@ -1,8 +1,8 @@
 #include "core/spec/layer_schema.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
-#include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
 #include "jobs/launch/rank_failure.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 
@@ -15,12 +15,7 @@ namespace {
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
 // A number that a pattern has found; 0 if it is too large.
-int number(std::string_view digits)
-{
-  int value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
+int number(std::string_view digits) { return number_of<int>(digits).value_or(0); }
 
 // The number of the signal that the C library calls "Segmentation fault"; 0 if there is none.
 int signal_of(std::string_view description)
@@ -119,12 +114,7 @@ std::optional<RankFailure> read_hydra(std::string_view text)
 
 } // namespace
 
-std::optional<int> RankFailure::first_rank() const
-{
-  int rank = 0;
-  const auto [end, error] = std::from_chars(ranks.data(), ranks.data() + ranks.size(), rank);
-  return error == std::errc() ? std::optional(rank) : std::nullopt;
-}
+std::optional<int> RankFailure::first_rank() const { return leading_number<int>(ranks); }
 
 std::optional<RankFailure> rank_failure(std::string_view text)
 {

@@ -4,6 +4,7 @@
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/study_record.hpp"
@@ -18,7 +19,6 @@
 #include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -64,11 +64,7 @@ std::int64_t cores_of(const JobRequest& request, std::size_t allowed)
 std::optional<std::int64_t> number_of_job(std::string_view id)
 {
   constexpr std::string_view prefix = "local-";
-  std::int64_t number = 0;
-  if (!id.starts_with(prefix)) return std::nullopt;
-  id.remove_prefix(prefix.size());
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-  return error == std::errc() && end == id.data() + id.size() ? std::optional(number) : std::nullopt;
+  return id.starts_with(prefix) ? number_of<std::int64_t>(id.substr(prefix.size())) : std::nullopt;
 }
 
 Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, const Ticket& common)

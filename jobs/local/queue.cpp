@@ -1,12 +1,12 @@
 #include "jobs/local/queue.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/quick_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,21 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::optional<std::int64_t> number_of(std::string_view text)
-{
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // Parses "0000000017-2-<token>.json".
 std::optional<QueueEntry> entry_of(const fs::path& path, const std::string& host)
 {
   if (path.extension() != ".json") return std::nullopt;
   const auto parts = split(path.stem().string(), '-');
   if (parts.size() != 3) return std::nullopt;
-  const auto number = number_of(parts[0]), cores = number_of(parts[1]);
+  const auto number = number_of<std::int64_t>(parts[0]), cores = number_of<std::int64_t>(parts[1]);
   if (!number || !cores) return std::nullopt;
   return QueueEntry{*number, *cores, parts[2], host, path};
 }
@@ -89,11 +81,10 @@ Ticket ticket_of(const Json& json)
   ticket.cores = json.at("cores");
   ticket.allowed_cores = json.at("allowed_cores").get<std::vector<int>>();
   ticket.time_limit_s = json.at("time_limit_s");
-  // Jobs queued by an older dtctl lack the next four keys.
-  ticket.signal_ahead_s = json.value("signal_ahead_s", std::int64_t{0});
-  ticket.group = json.value("group", std::string());
-  ticket.max_running = json.value("max_running", std::int64_t{0});
-  ticket.after = json.value("after", std::vector<std::int64_t>());
+  ticket.signal_ahead_s = json.at("signal_ahead_s");
+  ticket.group = json.at("group");
+  ticket.max_running = json.at("max_running");
+  ticket.after = json.at("after").get<std::vector<std::int64_t>>();
   ticket.working_folder = bytes_of_text(json.at("working_folder"));
   for (const auto& [name, value] : json.at("environment").items()) ticket.environment[name] = bytes_of_text(value);
   return ticket;
@@ -121,7 +112,7 @@ void Queue::make() { make_folders(folder_ / "queue"); }
 std::int64_t Queue::reserve_numbers(std::size_t count)
 {
   // After a power cut the counter may be too small, so the numbers in the queue are checked too.
-  std::int64_t last = number_of(trim(read_file_if_exists(root_ / "last_id").value_or("0"))).value_or(0);
+  std::int64_t last = number_of<std::int64_t>(trim(read_file_if_exists(root_ / "last_id").value_or("0"))).value_or(0);
   if (const auto entries = list_all_hosts(); !entries.empty()) last = std::max(last, entries.back().number);
   write_file_quick(root_ / "last_id", std::to_string(last + static_cast<std::int64_t>(count)) + "\n");
   return last + 1;

@@ -48,7 +48,7 @@ class Words {
   Reported figure()
   {
     const auto word = rest_.substr(0, rest_.find(' '));
-    if (word == "-" || word == "nan") return this->word(), std::nullopt; // "nan" is of an older module
+    if (word == "-") return this->word(), std::nullopt;
     return number<double>();
   }
 

@@ -15,7 +15,7 @@
 //
 // dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
-// "inf" or "-inf". Modules of older versions write "nan" for both; it is read as not reported. clock: seconds of a monotonic
+// "inf" or "-inf". clock: seconds of a monotonic
 // clock, whose zero has no meaning. step_s: seconds since the last begin, step or evaluation.
 #pragma once
 

@@ -1,8 +1,8 @@
 #include "jobs/scheduler/batch.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,12 +12,10 @@ namespace {
 
 constexpr std::int64_t ladder_margin_a_run_s = 60;
 
-std::optional<std::int64_t> number_of(std::string_view text)
+std::optional<std::int64_t> count_in(std::string_view text)
 {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = number_of<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::string in_one_line(const std::string& path)
@@ -77,7 +75,7 @@ std::vector<BatchTask> parse_tasks(std::string_view text)
       rest.remove_prefix(blank + 1);
     }
     if (words.size() < 4) continue;
-    const auto index = number_of(words[0]), nodes = number_of(words[2]), limit = number_of(words[3]);
+    const auto index = count_in(words[0]), nodes = count_in(words[2]), limit = count_in(words[3]);
     if (index && nodes && limit && !rest.empty())
       tasks.push_back({static_cast<std::uint32_t>(*index), std::string(words[1]), *nodes, *limit, from_one_line(rest)});
   }

@@ -1,7 +1,8 @@
 #include "jobs/slurm/array_tasks.hpp"
 
+#include "core/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace dt::jobs::slurm {
@@ -9,23 +10,21 @@ namespace {
 
 constexpr std::uint32_t most_tasks = 4'000'001; // Slurm's own limit for MaxArraySize
 
-std::optional<std::uint32_t> number_of(std::string_view text)
+std::optional<std::uint32_t> index_of(std::string_view text)
 {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value >= most_tasks) return std::nullopt;
-  return value;
+  const auto value = number_of<std::uint32_t>(text);
+  return value && *value < most_tasks ? value : std::nullopt;
 }
 
 // Reads "4-6", "0-20:5" or "3".
 void add_range(std::string_view text, std::vector<std::uint32_t>& tasks)
 {
   const auto colon = text.find(':');
-  const auto step = colon == std::string_view::npos ? std::optional<std::uint32_t>(1) : number_of(text.substr(colon + 1));
+  const auto step = colon == std::string_view::npos ? std::optional<std::uint32_t>(1) : index_of(text.substr(colon + 1));
   const auto range = text.substr(0, colon);
   const auto dash = range.find('-');
-  const auto first = number_of(range.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
+  const auto first = index_of(range.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : index_of(range.substr(dash + 1));
   if (!first || !last || !step || *step == 0) return;
   for (auto task = *first; task <= *last; task += *step) tasks.push_back(task);
 }

@@ -26,7 +26,7 @@ std::string_view batch_of_comment(std::string_view comment);
 // Slurm's accounting keeps of a name; the repeat stays. Characters that squeue's columns, the accounting or a shell could misread
 // become "_". Without a title, the name is made of `key`.
 std::string job_name_of(std::span<const std::string> titles, std::string_view key);
-// The name of the batch's job, as its submission recorded it in <batch>/name. Jobs of earlier versions of dtctl had other names.
+// The name of the batch's job, as its submission recorded it in <batch>/name. Without that file the name is made of the key.
 std::string recorded_job_name(const std::filesystem::path& batch_folder, const BatchToken& token, std::string_view key);
 // Returns "123", or "123_4" for a task of an array.
 std::string format_job_id(BatchKind kind, std::uint32_t id, std::uint32_t index);

@@ -1,12 +1,12 @@
 #include "jobs/slurm/scheduler_args.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <functional>
@@ -27,10 +27,8 @@ Error bad_value(const std::string& option, const std::string& value, const std::
 
 std::int64_t whole_number(const std::string& text, const std::string& option)
 {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) throw bad_value(option, text, "a whole number");
-  return value;
+  if (const auto value = number_of<std::int64_t>(text)) return *value;
+  throw bad_value(option, text, "a whole number");
 }
 
 // Reads "now+2hours", "16:00", "2026-11-22T08:00[:00]" or "2026-11-22".
@@ -397,10 +395,9 @@ Word read_word(const std::string& word)
 // "; 2.5G is 2560M" for a size with a decimal point, which is the only mistake that needs arithmetic.
 std::string in_whole_mib(const std::string& number, std::int64_t unit_mib)
 {
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  const double value = number_of<double>(number).value_or(0);
   constexpr double most = 1e9;
-  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < most)) return {};
+  if (!(value > 0 && value < most)) return {};
   return fmt::format("{}M", static_cast<std::int64_t>(std::ceil(value * static_cast<double>(unit_mib))));
 }
 

@@ -1,8 +1,8 @@
 #include "recipes/expansion/ranges.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -19,10 +19,8 @@ constexpr double largest_end = 1e15; // whole numbers up to here are exact
 
 std::optional<double> number_in(std::string_view text)
 {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::abs(value) <= largest_end;
-  return is_number ? std::optional(value) : std::nullopt;
+  const auto value = number_of<double>(text);
+  return value && std::abs(*value) <= largest_end ? value : std::nullopt;
 }
 
 struct Range {

@@ -1,12 +1,12 @@
 #include "recipes/reading/values.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/odd_characters.hpp"
 #include "core/program/pattern.hpp"
 #include "core/program/program_words.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "core/whole_number.hpp"
 #include "recipes/reading/layers.hpp"
 
 #include <algorithm>

@@ -127,7 +127,6 @@ std::string words_of(const PackPlan& plan, const PackOptions& options, const Sou
   std::vector<std::string> words{plan.encoding == PackedEncoding::jpeg ? "--encoding jpeg" : "--encoding pixels"};
   if (plan.resizes) words.push_back(fmt::format("--size {}x{}", plan.height, plan.width));
   if (options.channels != 0) words.push_back(fmt::format("--channels {}", options.channels));
-  // always, because earlier versions dropped transparency: a set of theirs is not equal
   if (has_other_than_jpeg(listing))
     words.push_back(fmt::format("--background '#{:02x}'", fmt::join(plan.colours.background, "")));
   if (options.range) words.push_back(fmt::format("--range {}..{}", plan.colours.black, plan.colours.white));

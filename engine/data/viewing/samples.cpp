@@ -1,12 +1,12 @@
 #include "engine/data/viewing/samples.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
 #include "engine/data/images/decoder.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,9 +20,7 @@ std::uint32_t label_of(const PackedFile& file, const std::string& name)
   const auto& classes = file.description().classes;
   const auto found = std::ranges::find(classes, name);
   if (found != classes.end()) return static_cast<std::uint32_t>(found - classes.begin());
-  std::uint32_t label = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
-  if (error == std::errc() && end == name.data() + name.size() && label < classes.size()) return label;
+  if (const auto label = number_of<std::uint32_t>(name); label && *label < classes.size()) return *label;
   const auto similar = nearest(name, classes);
   throw Error(ErrorKind::usage,
               fmt::format("{} has no class {}{}. It has {} classes: give a name or a number from 0 to {}.", file.path().string(),

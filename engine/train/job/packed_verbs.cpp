@@ -2,6 +2,7 @@
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "engine/data/images/png.hpp"
 #include "engine/data/packing/check.hpp"
@@ -78,9 +79,8 @@ std::pair<std::int64_t, std::int64_t> parse_size(const std::string& text)
   constexpr std::int64_t longest = 65535;
   const auto words = split(text, 'x');
   const auto number = [&](const std::string& word) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > longest || words.size() > 2)
+    const auto value = number_of<std::int64_t>(word).value_or(0);
+    if (value < 1 || value > longest || words.size() > 2)
       throw Error(ErrorKind::usage,
                   fmt::format("--size {}: give a side such as 224, or height x width such as 240x320.", printable(text)));
     return value;

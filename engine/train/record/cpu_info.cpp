@@ -1,10 +1,9 @@
 #include "engine/train/record/cpu_info.hpp"
 
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
-
-#include <charconv>
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -12,12 +11,7 @@
 namespace dt::train {
 namespace {
 
-double number_in(std::string_view text)
-{
-  double value = not_measured;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+double number_in(std::string_view text) { return leading_number<double>(text).value_or(not_measured); }
 
 } // namespace
 

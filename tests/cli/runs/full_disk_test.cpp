@@ -133,7 +133,7 @@ TEST_CASE("a removal for which the database found no space is ended by the next 
 {
   const Disk home;
   if (!home.disk.is_mounted()) return;
-  fs::remove(home.dtctl.home() / "reserve"); // as in a home of an earlier dtctl
+  fs::remove(home.dtctl.home() / "reserve");
   home.fill();
   const auto removed = home.dtctl.run({"remove", "first", "--yes"});
   INFO(removed.out << removed.err);

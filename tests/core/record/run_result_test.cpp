@@ -104,18 +104,6 @@ TEST_CASE("a count that was not reported is `-` in a line, but a step has its nu
   CHECK(is_foreign("eval 1 1 2 3 0.5 -x 1"));
 }
 
-TEST_CASE("the nan of an event log of an older version was not reported")
-{
-  const auto step = std::get<StepEvent>(parse_event("step 1 0.5 1.000000000 nan 0.1 1.000000000 -nan nan nan nan nan"));
-  CHECK_FALSE(step.loss);
-  CHECK(step.learning_rate == 0.1);
-  CHECK(std::isnan(step.phase_s[0]));
-  const auto eval = std::get<EvalEvent>(parse_event("eval 1 nan 1.000000000 nan 0.5 -9223372036854775808 nan"));
-  CHECK_FALSE(eval.loss);
-  CHECK(eval.accuracy == 0.5);
-  CHECK(eval.samples == not_counted);
-}
-
 TEST_CASE("appending adds to what is there")
 {
   std::string text = "before\n";

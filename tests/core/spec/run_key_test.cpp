@@ -110,7 +110,7 @@ TEST_CASE("the canonical text is frozen: a change of it would run everything aga
   CHECK(canonical_text(RunSpec{}) == "repeat=0\n");
 }
 
-TEST_CASE("the key of a spec is frozen: results of older versions are found under it")
+TEST_CASE("the key of a spec is frozen: results are found under it by later versions")
 {
   CHECK(key_of(lenet_spec()) == "457af1f3834d7bc5c0f53280da9b04b2");
 }

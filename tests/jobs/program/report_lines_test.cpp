@@ -49,14 +49,6 @@ TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is no
   CHECK(std::isnan(evaluation.samples));
 }
 
-TEST_CASE("the nan of a module of an older version was not reported")
-{
-  const auto step = std::get<StepLine>(parse_report_line("step 7 10.5 nan nan nan nan nan nan 0.1 0.2 nan 0"));
-  CHECK_FALSE(step.loss);
-  CHECK(std::isnan(step.samples));
-  CHECK_FALSE(std::get<EvaluationLine>(parse_report_line("eval 7 10.5 0.25 0.5 nan nan")).loss);
-}
-
 TEST_CASE("a damaged line of a report is none")
 {
   for (const auto* text : {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan",

@@ -273,7 +273,7 @@ TEST_CASE("a comment names the batch and the keys of its runs, as many as Slurm 
   CHECK(comment.starts_with("dtctl:a0123456789abcdef 0123456789 0123456789 "));
   CHECK(comment.ends_with(" 0123456789 ..."));
   CHECK(batch_of_comment(comment) == "a0123456789abcdef");
-  CHECK(batch_of_comment("dtctl:j0123456789abcdef") == "j0123456789abcdef"); // of earlier versions
+  CHECK(batch_of_comment("dtctl:j0123456789abcdef") == "j0123456789abcdef");
   CHECK(batch_of_comment("somebody's").empty());
 }
 

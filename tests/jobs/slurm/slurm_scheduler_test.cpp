@@ -495,7 +495,7 @@ TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in
   CHECK(stage.slurm->queries[0].names.empty());
 }
 
-TEST_CASE("the job of an earlier version, known by its key's name, is found in queue and accounting")
+TEST_CASE("a job whose recorded name is lost is looked for by its key in queue and accounting")
 {
   Stage stage;
   stage.slurm->keeps_accounts = true;

@@ -1,28 +1,16 @@
 #include "engine/data/packing/readers/labels.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/source_files.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 namespace dt::data {
-namespace {
-
-std::optional<std::int64_t> number_in(const std::string& text)
-{
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-} // namespace
-
 std::vector<std::string> label_items(std::vector<SourceItem>& items, std::span<const std::int64_t> numbers)
 {
   std::int64_t largest = -1;
@@ -41,7 +29,7 @@ std::vector<std::string> label_items(std::vector<SourceItem>& items, const std::
 {
   std::vector<std::int64_t> numbers;
   for (const auto& text : texts)
-    if (const auto number = number_in(text)) numbers.push_back(*number);
+    if (const auto number = number_of<std::int64_t>(text)) numbers.push_back(*number);
   if (numbers.size() == texts.size()) return label_items(items, numbers);
   auto classes = texts;
   std::ranges::sort(classes);
