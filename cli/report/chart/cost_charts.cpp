@@ -53,9 +53,11 @@ std::vector<TargetBar> target_bars(const std::vector<store::ComparedPoint>& poin
 {
   std::vector<TargetBar> bars;
   for (std::size_t i = 0; i < points.size(); ++i)
-    if (std::isfinite(priced[i].time_to_target_s)) bars.push_back({&points[i], times_to_target(points[i]), priced[i]});
-  std::stable_sort(bars.begin(), bars.end(),
-                   [](const auto& a, const auto& b) { return a.priced.time_to_target_s < b.priced.time_to_target_s; });
+    if (std::isfinite(priced[i].figure(store::Metric::time_to_target)))
+      bars.push_back({&points[i], times_to_target(points[i]), priced[i]});
+  std::stable_sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) {
+    return a.priced.figure(store::Metric::time_to_target) < b.priced.figure(store::Metric::time_to_target);
+  });
   return bars;
 }
 
@@ -64,7 +66,7 @@ std::string missed_note(const std::vector<store::ComparedPoint>& points, const s
 {
   std::vector<std::string> missed;
   for (std::size_t i = 0; i < points.size(); ++i)
-    if (priced[i].with_target > 0 && !std::isfinite(priced[i].time_to_target_s))
+    if (priced[i].with_target > 0 && !std::isfinite(priced[i].figure(store::Metric::time_to_target)))
       missed.push_back(fmt::format("{} ({} of {})", store::title_of(points[i]), priced[i].reached, priced[i].with_target));
   return missed.empty() ? "" : " Not drawn, because most of their runs missed the target: " + join(missed, ", ") + ".";
 }
@@ -72,7 +74,7 @@ std::string missed_note(const std::vector<store::ComparedPoint>& points, const s
 void add(Chart& chart, const TargetBar& bar, int colour)
 {
   ChartPoint point{.x = static_cast<double>(chart.x.categories.size()),
-                   .y = bar.priced.time_to_target_s,
+                   .y = bar.priced.figure(store::Metric::time_to_target),
                    .note = fmt::format("{} of {} runs reached the target", bar.priced.reached, bar.priced.with_target)};
   if (bar.times.size() > 1) point.low = bar.times.front(), point.high = bar.times.back();
   chart.x.categories.push_back(store::title_of(*bar.point));
@@ -93,7 +95,7 @@ struct Time {
   bool to_target = false;
   double of(const store::PricedPoint& priced, const store::ComparedPoint& point) const
   {
-    if (to_target) return priced.time_to_target_s;
+    if (to_target) return priced.figure(store::Metric::time_to_target);
     store::Candidate times;
     for (const auto& run : point.runs)
       if (run.succeeded && !run.is_control && run.wall_s > 0) times.values.push_back(run.wall_s);
@@ -108,9 +110,11 @@ Series pareto_series(const ChartSource& source, const std::string& label, int co
   Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour, .label = label};
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double y = time.of(priced[i], points[i]);
-    if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].node_hours)) continue;
+    if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].figure(store::Metric::node_hours)))
+      continue;
     series.origin = origin_of(points[i]);
-    series.points.push_back({priced[i].node_hours, y, not_measured, not_measured, store::title_of(points[i])});
+    series.points.push_back(
+        {priced[i].figure(store::Metric::node_hours), y, not_measured, not_measured, store::title_of(points[i])});
   }
   return series;
 }
@@ -138,7 +142,7 @@ Series best_line(const std::vector<Series>& all)
 Charts target_chart(const ChartSource& source)
 {
   const auto points = drawn_points(source);
-  const auto priced = store::priced_points(points, {});
+  const auto priced = store::priced_points(points);
   const auto bars = target_bars(points, priced);
   if (bars.empty())
     return {{},
@@ -160,8 +164,9 @@ Charts target_chart(const ChartSource& source)
 Charts pareto_chart(const ChartSource& source)
 {
   const auto points = drawn_points(source);
-  const auto priced = store::priced_points(points, {});
-  const Time time{std::any_of(priced.begin(), priced.end(), [](const auto& p) { return std::isfinite(p.time_to_target_s); })};
+  const auto priced = store::priced_points(points);
+  const Time time{std::any_of(priced.begin(), priced.end(),
+                              [](const auto& p) { return std::isfinite(p.figure(store::Metric::time_to_target)); })};
   Chart chart{.id = "pareto",
               .title = "Time against node-hours",
               .caption =

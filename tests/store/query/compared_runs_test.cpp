@@ -2,6 +2,7 @@
 #include "tests/store/fixture.hpp"
 
 #include <cmath>
+#include <limits>
 
 using namespace dt;
 using namespace dt::store;
@@ -95,15 +96,16 @@ TEST_CASE("blocks of a ladder need no job id, and two ladders with the same id h
   CHECK(runs[2].block == "lfedcba9876543210 2");
 }
 
-TEST_CASE("samples to the target are those that the run recorded, and a run that missed its target has none")
+TEST_CASE("samples to the target are those that the run recorded, and infinite for a run that missed its target")
 {
   Runs site;
-  const auto early = site.add(0, 0.9, 2.5, "local", "token"), late = site.add(1, 0.95, 3, "local", "token");
-  const auto missed = site.add(2, 0.99, miss_time, "local", "token"), none = site.add(3, 0, miss_time, "local", "token");
-  const auto samples = samples_to_target(site.rows());
-  CHECK(samples.size() == 2);
-  CHECK(samples.at(early.key) == 10 * 64);
-  CHECK(samples.at(late.key) == 20 * 64);
+  site.add(0, 0.9, 2.5, "local", "token");
+  site.add(1, 0.95, 3, "local", "token");
+  site.add(2, 0.99, miss_time, "local", "token");
+  site.add(3, 0, miss_time, "local", "token");
+  const auto sample = sample_of("", compared_runs(site.database, site.rows(), ""), Metric::samples);
+  CHECK(sample.candidate.values ==
+        std::vector<double>{10 * 64, 20 * 64, std::numeric_limits<double>::infinity()}); // the fourth run has no target
 }
 
 TEST_CASE("a key to compare by is a column, its recipe key or its short name, and an unknown one is refused")
