@@ -14,7 +14,7 @@ inline constexpr std::array history_files{AttemptFile::submission,  AttemptFile:
                                           AttemptFile::stop_reason, AttemptFile::end,    AttemptFile::requeue};
 
 // Returns for example "continued from step 40; launched 2 times (exit codes 1, 0); stopped on SIGUSR1 at step 120 of 400,
-// checkpoint step-120.h5; attempt 3 replaced it". Empty if there is nothing to report yet.
+// checkpoint step-120.safetensors; attempt 3 replaced it". Empty if there is nothing to report yet.
 std::string history_of(const AttemptRecord& attempt);
 
 } // namespace dt::cli

@@ -1,4 +1,4 @@
-// dtctl export-weights: writes a checkpoint's tensors as a NumPy .npz file by calling dtengine.
+// dtctl export-weights: writes a checkpoint's tensors as a .safetensors or .npz file by calling dtengine.
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -19,10 +19,10 @@ struct WeightsOptions {
   bool force = false, list = false;
 };
 
-// A name that ends in .h5 is a file. Anything else selects a run, of which the checkpoint with the largest step is used.
+// A name that ends in .safetensors is a file. Anything else selects a run, of which the checkpoint with the largest step is used.
 fs::path checkpoint_of(Context& context, const std::string& source)
 {
-  if (source.ends_with(".h5")) {
+  if (source.ends_with(".safetensors")) {
     if (!fs::exists(source)) throw Error(ErrorKind::usage, "there is no file " + printable(source));
     return fs::absolute(source);
   }
@@ -70,7 +70,8 @@ Table tensor_table(const std::string& lines)
 ExitCode export_weights(Context& context, const WeightsOptions& options)
 {
   if (!options.list && options.output.empty())
-    throw Error(ErrorKind::usage, "give --output, the .npz file to write, or --list to see what it would contain");
+    throw Error(ErrorKind::usage,
+                "give --output, the .safetensors or .npz file to write, or --list to see what it would contain");
   const auto checkpoint = checkpoint_of(context, options.source);
   const auto said = run_engine(options, checkpoint);
   context.out.field("checkpoint", "checkpoint", text_cell(checkpoint.string()));
@@ -89,13 +90,14 @@ void add_export_weights(Commands& commands)
 {
   auto options = std::make_shared<WeightsOptions>();
   auto& verb = commands.add(
-      {"export-weights", keep_verbs, "Export the weights of a run as a NumPy .npz file.",
+      {"export-weights", keep_verbs, "Export the weights of a run as a .safetensors or NumPy .npz file.",
        "The weights come from the last checkpoint of the run, or from a checkpoint file. If the strategy lets ranks\n"
-       "differ, they are its centre or the mean of the workers. numpy.load and train.start_from read the file.\n\n"
-       "Example:\n  dtctl export-weights 3f2a -o weights.npz"},
+       "differ, they are its centre or the mean of the workers. The ending of --output chooses the format: .safetensors for\n"
+       "Python's package of that name, .npz for numpy.load. train.start_from reads both.\n\n"
+       "Example:\n  dtctl export-weights 3f2a -o weights.safetensors"},
       [options](Context& context) { return export_weights(context, *options); });
-  verb.add_option("RUN|FILE.h5", options->source, "a run (default: last), or the path of a checkpoint")->type_name("");
-  verb.add_option("-o,--output", options->output, "the .npz file to write")->type_name("FILE");
+  verb.add_option("RUN|FILE.safetensors", options->source, "a run (default: last), or the path of a checkpoint")->type_name("");
+  verb.add_option("-o,--output", options->output, "the .safetensors or .npz file to write")->type_name("FILE");
   verb.add_option("--what", options->what, "weights, or the buffers of the optimizer or the strategy (weights)")
       ->type_name("weights|optimizer|strategy")
       ->one_of({"weights", "optimizer", "strategy"});

@@ -63,8 +63,8 @@ Rows make_rows()
        "rank 0, before the result; of an own program dtjob"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
        "rank 0; dtjob, if the ranks ended before they could write it"},
-      {checkpoints, "checkpoints", "step-STEP.h5",
-       "HDF5 behind a hash of all its bytes, whole or absent, the last two (engine/train/weights/checkpoint.hpp)", rank_0},
+      {checkpoints, "checkpoints", "step-STEP.safetensors",
+       "safetensors with a hash of all its bytes, whole or absent, the last two (engine/train/weights/checkpoint.hpp)", rank_0},
       {trace, "trace", "rank-RANK",
        "text: the rank's spans and its clock's offset to rank 0's (core/record/trace_record.hpp), if train.trace is on",
        "every rank, at the end"},
@@ -128,7 +128,7 @@ AttemptFolder::AttemptFolder(const std::filesystem::path& attempt_folder)
 
 std::optional<std::int64_t> checkpoint_step(std::string_view file_name)
 {
-  constexpr std::string_view before = "step-", after = ".h5";
+  constexpr std::string_view before = "step-", after = ".safetensors";
   if (!file_name.starts_with(before) || !file_name.ends_with(after)) return std::nullopt;
   file_name.remove_prefix(before.size());
   file_name.remove_suffix(after.size());

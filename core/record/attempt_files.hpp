@@ -107,7 +107,7 @@ class AttemptFolder {
   int number_;
 };
 
-// The step in the name of a checkpoint's file, 120 for "step-120.h5". Nothing for any other name.
+// The step in the name of a checkpoint's file, 120 for "step-120.safetensors". Nothing for any other name.
 std::optional<std::int64_t> checkpoint_step(std::string_view file_name);
 
 // Numbers of the attempts in a run folder, ascending.

@@ -235,17 +235,18 @@ std::string simulation_input(const RunSpec& run)
 
 std::string start_id(const std::filesystem::path& file)
 {
-  constexpr std::size_t digits = 32;
   const auto refuse = [&](const std::string& why) { throw Error(ErrorKind::recipe, "train.start_from: " + file.string() + why); };
   if (file.empty()) return {};
   if (!is_there(file) || !std::filesystem::is_regular_file(file))
-    refuse(": there is no such file. Give a run's key, `last`, or the path of a run's folder, a checkpoint or an archive (.npz)");
-  if (file.extension() == ".npz") return hash_hex(read_file(file));
-  std::string header(checkpoint_magic.size() + digits, '\0');
+    refuse(": there is no such file. Give a run's key, `last`, or the path of a run's folder, a checkpoint or a file of weights "
+           "(.safetensors, .npz)");
+  if (file.extension() != ".safetensors" && file.extension() != ".npz")
+    refuse(" is not a file of weights: checkpoints and other files of weights end in .safetensors or .npz");
+  std::string begin(checkpoint_hash_begin + checkpoint_hash_digits, '\0');
   std::ifstream stream(file, std::ios::binary);
-  if (!stream.read(header.data(), static_cast<std::streamsize>(header.size())) || !header.starts_with(checkpoint_magic))
-    refuse(" is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights");
-  return header.substr(checkpoint_magic.size());
+  const bool is_long_enough = static_cast<bool>(stream.read(begin.data(), static_cast<std::streamsize>(begin.size())));
+  const bool is_checkpoint = is_long_enough && begin.substr(0, checkpoint_hash_begin).ends_with(checkpoint_magic);
+  return is_checkpoint ? begin.substr(checkpoint_hash_begin) : hash_hex(read_file(file));
 }
 
 } // namespace dt

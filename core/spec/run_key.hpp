@@ -48,12 +48,14 @@ std::string how_to_get(const DataSpec& data, const std::filesystem::path& place)
 // checked. The id of synthetic data is "synthetic". If there is no data, throws an error that says how to get it.
 std::string data_id(const DataSpec& data, const std::filesystem::path& place);
 
-// The beginning of a checkpoint's 512-byte header. After it follow the 32 digits of a hash over everything behind the header
-// (engine/train/weights/checkpoint.hpp).
-inline constexpr std::string_view checkpoint_magic = "dtctl checkpoint 1\nxxh3-128 ";
+// What the header of a checkpoint begins with, behind its length of 8 bytes. After it follow the 32 digits of a hash over the
+// whole file (engine/train/weights/checkpoint.hpp), so that the hash is found without a look at the tensors.
+inline constexpr std::string_view checkpoint_magic = R"({"__metadata__":{"format":"dtctl checkpoint 1","xxh3-128":")";
+inline constexpr std::size_t checkpoint_hash_begin = 8 + checkpoint_magic.size(), checkpoint_hash_digits = 32;
 
-// Identifies the content of the file in train.start_from: the hash in a checkpoint's header, or a hash over the bytes of an .npz
-// file. Returns an empty text for an empty path. Throws a recipe error if the file does not exist or is neither of the two.
+// Identifies the content of the file in train.start_from: the hash in a checkpoint's header, or a hash over the bytes of another
+// .safetensors or .npz file. Returns an empty text for an empty path. Throws a recipe error if the file does not exist or has
+// another ending.
 std::string start_id(const std::filesystem::path& file);
 
 // The data_id of a simulated run, which reads no data set: the id of its compute profile's content, or

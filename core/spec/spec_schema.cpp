@@ -192,8 +192,10 @@ std::vector<Key> train_keys()
       {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing),
        "Share of the target that is distributed evenly over all classes."},
       {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from),
-       "Initial weights: the path of a checkpoint (.h5) or an archive (.npz), relative to the file that contains this key; the "
-       "folder or the key of a run; or `last`, the only run of the newest study that has a checkpoint. The run begins at step 0. "
+       "Initial weights: the path of a checkpoint or of other weights (.safetensors, .npz), relative to the file that contains "
+       "this "
+       "key; the folder or the key of a run; or `last`, the only run of the newest study that has a checkpoint. The run begins "
+       "at step 0. "
        "Default: weights drawn from train.seed. A run is identified by the content of the file, not by its path."},
       {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint),
        "Whether a checkpoint is written after the last step, and kept."},

@@ -59,7 +59,7 @@ bool is_crash(int code)
   return std::any_of(crashes.begin(), crashes.end(), [&](int signal) { return code == 128 + signal; });
 }
 
-// File name of the checkpoint of the highest step, "step-100.h5"; empty if there is none.
+// File name of the checkpoint of the highest step, "step-100.safetensors"; empty if there is none.
 std::string latest_checkpoint(const AttemptFolder& attempt)
 {
   std::string latest;

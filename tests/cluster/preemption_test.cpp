@@ -76,7 +76,7 @@ void check_goes_on(const SlowUser& user, const AttemptFolder& attempt)
   const auto preempted = read_preemption(attempt);
   REQUIRE(preempted);
   CHECK(preempted->step > 0);
-  CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".h5");
+  CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".safetensors");
   const auto next = newest_attempt(run).events();
   const auto first = "step " + std::to_string(preempted->step + 1) + " ";
   CHECK(eventually([&] { return read_file_if_exists(next).value_or("").starts_with(first); }));

@@ -24,6 +24,15 @@ std::string recipe(const std::string& name, const std::string& train)
 
 std::string key_of_last(const Dtctl& dtctl) { return dtctl.json({"status"}).at("runs")[0].at("key"); }
 
+// A file that begins like a checkpoint, with a hash that fits and a header that ends behind it.
+std::string crafted()
+{
+  auto bytes =
+      '\x60' + std::string(7, '\0') + std::string(dt::checkpoint_magic) + std::string(dt::checkpoint_hash_digits, '0') + "\"";
+  bytes.resize(8 + 0x60, ' ');
+  return bytes.replace(dt::checkpoint_hash_begin, dt::checkpoint_hash_digits, dt::hash_hex(bytes));
+}
+
 // A run that has ended with a checkpoint.
 struct First {
   First()
@@ -33,7 +42,7 @@ struct First {
     INFO(end.out << end.err);
     REQUIRE(end.ok());
     key = key_of_last(dtctl);
-    checkpoint = dtctl.home() / "runs" / key / "attempts" / "1" / "checkpoints" / "step-6.h5";
+    checkpoint = dtctl.home() / "runs" / key / "attempts" / "1" / "checkpoints" / "step-6.safetensors";
   }
   // The key of a run of these keys, done to its end.
   std::string run(const std::string& name, const std::string& train) const
@@ -63,8 +72,8 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
   CHECK(by_last == by_key);
   CHECK(by_key != first.key);
   CHECK(first.run("third", "start_from: home/runs/" + first.key) == by_key);
-  fs::copy_file(first.checkpoint, first.dtctl.folder() / "moved.h5");
-  CHECK(first.run("fourth", "start_from: moved.h5") == by_key);
+  fs::copy_file(first.checkpoint, first.dtctl.folder() / "moved.safetensors");
+  CHECK(first.run("fourth", "start_from: moved.safetensors") == by_key);
   first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: last"));
   const auto refused = first.dtctl.run({"plan", "fifth.yaml"});
   CHECK(refused.exit_code == 2);
@@ -79,16 +88,17 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
 TEST_CASE("a start that is not there, or is no checkpoint, is refused before anything is submitted")
 {
   const Dtctl dtctl;
-  dtctl.write("missing.yaml", recipe("missing", "start_from: nowhere/step-9.h5"));
+  dtctl.write("missing.yaml", recipe("missing", "start_from: nowhere/step-9.safetensors"));
   const auto missing = dtctl.run({"submit", "missing.yaml"});
   CHECK(missing.exit_code == 2);
-  CHECK_THAT(missing.err,
-             Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.h5").string() + ": there is no such file"));
-  dtctl.write("notes.h5", "notes");
-  dtctl.write("wrong.yaml", recipe("wrong", "start_from: notes.h5"));
+  CHECK_THAT(missing.err, Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.safetensors").string() +
+                                   ": there is no such file"));
+  dtctl.write("notes.txt", "notes");
+  dtctl.write("wrong.yaml", recipe("wrong", "start_from: notes.txt"));
   const auto wrong = dtctl.run({"submit", "wrong.yaml"});
   CHECK(wrong.exit_code == 2);
-  CHECK_THAT(wrong.err, Contains("notes.h5 is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights"));
+  CHECK_THAT(wrong.err,
+             Contains("notes.txt is not a file of weights: checkpoints and other files of weights end in .safetensors or .npz"));
   CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
 }
 
@@ -113,8 +123,10 @@ TEST_CASE(
   refused("archive", "w.npz", (dtctl.folder() / "w.npz").string() + other_shape);
   refused("of-run", first.key, first.checkpoint.string() + other_shape);
   dtctl.write("notes.npz", "these are no weights");
-  refused("notes", "notes.npz", "notes.npz: this is not a zip archive, or it is cut short: the record at its end is missing.");
-  refused("nowhere", "nowhere.h5", "there is no such file");
+  refused("notes", "notes.npz", "notes.npz: the zip archive cannot be read: Unrecognized archive format.");
+  dtctl.write("notes.safetensors", "these are no weights");
+  refused("plain", "notes.safetensors", "notes.safetensors: this is not a safetensors file, or it is cut short: its header has ");
+  refused("nowhere", "nowhere.npz", "there is no such file");
   CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
 }
 
@@ -133,9 +145,12 @@ TEST_CASE("weights are listed and exported by run and by file, and what is there
   CHECK(dtctl.run({"export-weights", first.checkpoint.string(), "-o", "w.npz", "--force"}).ok());
   CHECK(dt::read_file(dtctl.folder() / "w.npz") == bytes);
   CHECK(dtctl.run({"export-weights", "last"}).exit_code == 2);
-  CHECK(dtctl.run({"export-weights", "none.h5", "--list"}).exit_code == 2);
+  CHECK(dtctl.run({"export-weights", "none.safetensors", "--list"}).exit_code == 2);
   const auto from_archive = first.run("fifth", "start_from: w.npz");
   CHECK(from_archive != first.key);
+  CHECK(dtctl.run({"export-weights", first.key, "-o", "w.pt"}).exit_code == 2);
+  REQUIRE(dtctl.run({"export-weights", first.key, "-o", "w.safetensors"}).ok());
+  CHECK(first.run("sixth", "start_from: w.safetensors") != from_archive);
 }
 
 TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with exit code 2, the file's name and what is wrong")
@@ -143,14 +158,13 @@ TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with
   const First first;
   const auto& dtctl = first.dtctl;
   const auto whole = dt::read_file(first.checkpoint);
-  dtctl.write("torn.h5", whole.substr(0, whole.size() / 2));
-  dtctl.write("notes.h5", "notes");
-  dtctl.write("crafted.h5", std::string(dt::checkpoint_magic) + dt::hash_hex("no HDF5") + "\n" +
-                                std::string(512 - dt::checkpoint_magic.size() - 33, '\0') + "no HDF5");
+  dtctl.write("torn.safetensors", whole.substr(0, whole.size() / 2));
+  dtctl.write("notes.safetensors", "notes");
+  dtctl.write("crafted.safetensors", crafted());
   const std::string altered = "the file is torn or was altered: its content does not have the hash in its header.";
-  for (const auto& [name, why] : {std::pair{"torn.h5", altered},
-                                  {"notes.h5", altered},
-                                  {"crafted.h5", std::string("HDF5's superblock: a part of it lies beyond the file's end.")}}) {
+  for (const auto& [name, why] : {std::pair{"torn.safetensors", altered},
+                                  {"notes.safetensors", altered},
+                                  {"crafted.safetensors", std::string("its header is not JSON: ")}}) {
     const auto end = dtctl.run({"export-weights", name, "-o", "w.npz"});
     CHECK(end.exit_code == 2);
     CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));

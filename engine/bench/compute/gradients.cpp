@@ -32,9 +32,14 @@ Input read_input(const std::string& path)
     return static_cast<std::size_t>(found - tensors.begin());
   };
   const auto images = place("images", 4), labels = place("labels", 1);
+  const auto read = [&](std::size_t index) {
+    std::vector<float> values(train::element_count(tensors[index].dims));
+    archive.read(index, values);
+    return values;
+  };
   const auto& dims = tensors[images].dims;
-  Input input{dims[0], {dims[1], dims[2], dims[3]}, archive.read(images), {}};
-  for (const float label : archive.read(labels)) input.labels.push_back(static_cast<std::int32_t>(label));
+  Input input{dims[0], {dims[1], dims[2], dims[3]}, read(images), {}};
+  for (const float label : read(labels)) input.labels.push_back(static_cast<std::int32_t>(label));
   if (static_cast<std::int64_t>(input.labels.size()) != input.batch)
     throw Error(ErrorKind::usage, fmt::format("{} holds {} images and {} labels.", path, input.batch, input.labels.size()));
   return input;

@@ -1,13 +1,19 @@
 #include "engine/data/archives/npy_header.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/format.h>
 
 namespace dt::data {
+namespace {
 
-std::string_view npy_value(std::string_view words, std::string_view key)
+static_assert(std::endian::native == std::endian::little, "the length is read as it lies in memory");
+
+// The text behind 'key': in the dictionary; empty if the key is missing.
+std::string_view value_of(std::string_view words, std::string_view key)
 {
   const auto at = words.find(fmt::format("'{}':", key));
   if (at == words.npos) return {};
@@ -16,7 +22,9 @@ std::string_view npy_value(std::string_view words, std::string_view key)
   return words;
 }
 
-bool read_npy_shape(std::string_view words, std::vector<std::int64_t>& dims)
+// Reads the numbers of "(6, 1, 5, 5)". Returns false for any other text, for negative numbers, and for more than NumPy's 32
+// dimensions.
+bool read_shape(std::string_view words, std::vector<std::int64_t>& dims)
 {
   constexpr std::size_t most_dims = 32;
   if (!words.starts_with('(')) return false;
@@ -30,6 +38,38 @@ bool read_npy_shape(std::string_view words, std::vector<std::int64_t>& dims)
     dims.push_back(dim);
     words.remove_prefix(static_cast<std::size_t>(end - words.data()));
   }
+}
+
+// "<f4" for "'<f4', …".
+std::string type_in(std::string_view words)
+{
+  if (!words.starts_with('\'')) return std::string(words.substr(0, words.find(']') + 1));
+  return std::string(words.substr(1, words.find('\'', 1) - 1));
+}
+
+} // namespace
+
+NpyHeader read_npy_header(ArchiveFile& archive)
+{
+  constexpr std::string_view magic = "\x93NUMPY";
+  constexpr std::uint32_t longest = 1 << 20;
+  std::string prefix, length, words;
+  if (archive.size() < 10) throw archive.refusal("is not an array of NumPy.");
+  archive.read(8, prefix);
+  const char version = prefix[magic.size()];
+  if (!prefix.starts_with(magic) || version < 1 || version > 3) throw archive.refusal("is not an array of NumPy.");
+  archive.read(version == 1 ? 2 : 4, length);
+  std::uint32_t words_bytes = 0;
+  std::memcpy(&words_bytes, length.data(), length.size());
+  if (words_bytes > longest || words_bytes > archive.size() - archive.position())
+    throw archive.refusal("has a header that is too long.");
+  archive.read(words_bytes, words);
+  NpyHeader header{type_in(value_of(words, "descr")), false, {}};
+  const auto order = value_of(words, "fortran_order");
+  header.is_fortran = order.starts_with("True");
+  if (!header.is_fortran && !order.starts_with("False")) throw archive.refusal("does not say whether it is in Fortran's order.");
+  if (!read_shape(value_of(words, "shape"), header.shape)) throw archive.refusal("has a header without a shape.");
+  return header;
 }
 
 } // namespace dt::data

@@ -57,7 +57,7 @@ void JobOverseer::write(const TrainingProgress& progress, const Snapshot& snapsh
   std::unique_ptr<CheckpointWriter> writer;
   std::exception_ptr refused;
   try {
-    writer = std::make_unique<CheckpointWriter>(options_.attempt.checkpoints(), options_.owner, progress);
+    writer = std::make_unique<CheckpointWriter>(options_.attempt.checkpoints(), options_.owner, progress, snapshot.tensors());
   } catch (const Error&) {
     refused = std::current_exception(); // the other ranks still send their tensors
   }

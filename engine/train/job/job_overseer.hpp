@@ -21,8 +21,8 @@ class JobOverseer : public Overseer {
   Request request() override;
   // On rank 0: whether cancel() was called or the file `cancel` exists. False on the other ranks.
   bool is_cancelled() override;
-  // Writes checkpoints/step-<n>.h5, keeps the last two, and reports it on stdout. A failed write is reported on stderr (for
-  // periodic checkpoints only once) and loses only this checkpoint.
+  // Writes checkpoints/step-<n>.safetensors, keeps the last two, and reports it on stdout. A failed write is reported on stderr
+  // (for periodic checkpoints only once) and loses only this checkpoint.
   void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request& agreed) override;
 
   // Path of the latest checkpoint of this attempt or an earlier one.

@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <clocale>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -57,15 +58,15 @@ void add_model(CLI::App& app, ModelReportOptions& options)
 
 void add_start(CLI::App& app, StartReportOptions& options)
 {
-  auto* start =
-      add_network(app, "start", "Check that a model can begin with the weights of a checkpoint or an archive", options.model);
-  start->add_option("--file", options.file, "The checkpoint (.h5) or archive (.npz)")->required();
+  auto* start = add_network(app, "start", "Check that a model can begin with the weights of a file", options.model);
+  start->add_option("--file", options.file, "The checkpoint or other weights (.safetensors, .npz)")->required();
 }
 
 void add_predict(CLI::App& app, PredictOptions& options)
 {
   auto* verb = add_network(app, "predict", "Write a model's outputs for a data set's test images as a NumPy .npz", options.model);
-  verb->add_option("--weights", options.weights, "The model's weights: a checkpoint (.h5) or an archive (.npz)")->required();
+  verb->add_option("--weights", options.weights, "The model's weights: a checkpoint or other weights (.safetensors, .npz)")
+      ->required();
   verb->add_option("--data", options.data.name, "The data set, as data.name in a recipe; synthetic needs no folder")->required();
   verb->add_option("--folder", options.data.path, "Its folder; the file of a packed set");
   verb->add_option("--image-size", options.data.image_size, "Side of the images that the network gets; 0: as the set has them");
@@ -78,10 +79,10 @@ void add_predict(CLI::App& app, PredictOptions& options)
 
 void add_export(CLI::App& app, WeightsExport& options)
 {
-  auto* verb = app.add_subcommand("export-weights", "Write a checkpoint's tensors as a NumPy .npz");
+  auto* verb = app.add_subcommand("export-weights", "Write a checkpoint's tensors as .safetensors or as a NumPy .npz");
   verb->add_option("checkpoint", options.checkpoint, "The checkpoint")->required();
   auto* list = verb->add_flag("--list", options.list, "Print names and shapes, and write nothing");
-  verb->add_option("-o,--output", options.output, "The .npz")->excludes(list);
+  verb->add_option("-o,--output", options.output, "The file, whose name ends in .safetensors or .npz")->excludes(list);
   verb->add_option("--what", options.what, "Of weights, optimizer and strategy")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(exported_parts), std::end(exported_parts))));
@@ -129,5 +130,6 @@ int dispatch(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+  std::setlocale(LC_CTYPE, "C.UTF-8"); // libarchive gives names of zip members in the locale's encoding
   return dt::run_program("dtengine", [&] { return dispatch(argc, argv); });
 }

@@ -92,7 +92,7 @@ int predict(const PredictOptions& options)
   writer.add({"logits", {samples, of_network.classes}}, outputs.logits);
   writer.add({"labels", {samples}}, outputs.labels);
   if (options.with_images) writer.add({"images", {samples, image.channels, image.height, image.width}}, outputs.images);
-  write_archive(options.output, writer.finish(), options.force);
+  write_new_file(options.output, writer.finish(), options.force);
   fmt::print("{}: {} images of {}, {} of them right\n", options.output.string(), samples, to_text(image),
              count_right(outputs, of_network.classes));
   return 0;

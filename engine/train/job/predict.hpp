@@ -10,7 +10,7 @@ namespace dt::train {
 
 struct PredictOptions {
   ModelReportOptions model;      // image and classes are the data set's, except with synthetic data
-  std::filesystem::path weights; // as train.start_from: a checkpoint (.h5) or an archive (.npz)
+  std::filesystem::path weights; // as train.start_from: a checkpoint or other weights (.safetensors, .npz)
   DataSpec data{};               // `path`: the set's place; test_samples: how many images
   bool with_images = false;
   std::filesystem::path output; // .npz

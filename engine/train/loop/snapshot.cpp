@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 
 #include <fmt/format.h>
 
 namespace dt::train {
 namespace {
-
-std::size_t elements(const std::vector<std::int64_t>& dims)
-{
-  return static_cast<std::size_t>(std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>()));
-}
 
 std::string group_of(int rank, const std::string& buffer) { return fmt::format("ranks/{}/{}", rank, buffer); }
 
@@ -53,6 +47,21 @@ bool Snapshot::has_model_of_its_own() const
   if (parts_.strategy.replicated() || parts_.consensus == nullptr) return false;
   return std::ranges::none_of(parts_.strategy.state(),
                               [](const auto& state) { return state.name == "centre" && !state.per_rank; });
+}
+
+std::vector<TensorName> Snapshot::tensors() const
+{
+  std::vector<TensorName> all;
+  const auto add = [&](const std::string& group, const Buffer& buffer) {
+    for (const auto& parameter : parts_.network.parameters())
+      all.push_back({group + "/" + parameter.name, dims_of(parameter, buffer)});
+  };
+  for (const auto& buffer : buffers()) {
+    if (!buffer.per_rank) add(buffer.name, buffer);
+    for (int rank = 0; buffer.per_rank && rank < parts_.comm.size(); ++rank) add(group_of(rank, buffer.name), buffer);
+  }
+  if (has_model_of_its_own()) add("model", {"model", parts_.network.weights(), false});
+  return all;
 }
 
 void Snapshot::save(CheckpointWriter* writer) const
@@ -122,8 +131,8 @@ void Snapshot::write(CheckpointWriter& writer, const std::string& group, const B
 {
   for (const auto& parameter : parts_.network.parameters()) {
     const auto dims = dims_of(parameter, buffer);
-    writer.write(group + "/" + parameter.name, dims, plain.first(elements(dims)));
-    plain = plain.subspan(elements(dims));
+    writer.write(group + "/" + parameter.name, plain.first(element_count(dims)));
+    plain = plain.subspan(element_count(dims));
   }
 }
 
@@ -131,8 +140,8 @@ void Snapshot::read(const CheckpointReader& reader, const std::string& group, co
 {
   for (const auto& parameter : parts_.network.parameters()) {
     const auto dims = dims_of(parameter, buffer);
-    reader.read(group + "/" + parameter.name, dims, plain.first(elements(dims)));
-    plain = plain.subspan(elements(dims));
+    reader.read(group + "/" + parameter.name, dims, plain.first(element_count(dims)));
+    plain = plain.subspan(element_count(dims));
   }
 }
 

@@ -29,8 +29,10 @@ class Snapshot {
   };
   explicit Snapshot(const Parts& parts) : parts_(parts) {}
 
-  // Rank 0 passes the writer; the other ranks pass null and send their tensors. Collective if the ranks differ. Errors of the
-  // file are thrown on rank 0 after every rank has done its part.
+  // The tensors that save() writes, in its order. They are known without communication.
+  std::vector<TensorName> tensors() const;
+  // Rank 0 passes a writer of tensors(); the other ranks pass null and send their tensors. Collective if the ranks differ. Errors
+  // of the file are thrown on rank 0 after every rank has done its part.
   void save(CheckpointWriter* writer) const;
   // Rank 0 passes the reader; the other ranks pass null. Every rank gets back its own state. Collective.
   void load(const CheckpointReader* reader) const;

@@ -2,24 +2,23 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/hash.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
-#include "engine/train/weights/hdf5_content.hpp"
-#include "engine/train/weights/input_file.hpp"
+#include "engine/train/weights/safetensors.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
-#include <cstring>
+#include <charconv>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 namespace dt::train {
@@ -27,84 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t header_bytes = 512;
-
-// ---- HDF5 handles and errors ----
-
-// The deepest entry of HDF5's error stack: the text of the system error, if there was one.
-std::string hdf5_words()
-{
-  std::string words;
-  const auto keep = [](unsigned depth, const H5E_error2_t* entry, void* text) -> herr_t {
-    if (depth == 0 && entry->desc != nullptr) *static_cast<std::string*>(text) = entry->desc;
-    return 0;
-  };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep, &words);
-  const std::string mark = "error message = '";
-  const auto begin = words.find(mark);
-  if (begin == std::string::npos) return words;
-  words.erase(0, begin + mark.size());
-  return words.substr(0, words.find('\''));
-}
-
-Error hdf5_error(const std::string& verb, const fs::path& path)
-{
-  return {ErrorKind::environment, fmt::format("{} {}: {}", verb, path.string(), hdf5_words())};
-}
-
-// An HDF5 identifier. Closing may write data, so writers call close(), which reports errors.
-class Handle {
- public:
-  using Close = herr_t (*)(hid_t);
-  Handle(hid_t id, Close closer, const std::string& verb, const fs::path& path) : id_(id), close_(closer)
-  {
-    if (id_ < 0) throw hdf5_error(verb, path);
-  }
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle()
-  {
-    if (id_ >= 0) close_(id_);
-  }
-  hid_t id() const { return id_; }
-  void close(const std::string& verb, const fs::path& path)
-  {
-    if (close_(std::exchange(id_, -1)) < 0) throw hdf5_error(verb, path);
-  }
-
- private:
-  hid_t id_;
-  Close close_;
-};
-
-// Stops HDF5 from printing errors to stderr, and from retrying failed writes at the program's end, for example on a full disk.
-void quieten_hdf5()
-{
-  H5dont_atexit();
-  H5open();
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-// Access properties for files: closing a file closes all objects in it, and files are not locked, because some parallel file
-// systems refuse locks.
-Handle access_rules(const fs::path& path)
-{
-  Handle rules(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "open", path);
-  H5Pset_fclose_degree(rules.id(), H5F_CLOSE_STRONG);
-  H5Pset_file_locking(rules.id(), 0, 1);
-  return rules;
-}
-
-std::vector<hsize_t> extents_of(std::span<const std::int64_t> dims) { return {dims.begin(), dims.end()}; }
-
-std::size_t element_count(std::span<const std::int64_t> dims)
-{
-  std::size_t count = 1;
-  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
-// ---- attributes: the same tables serve writing and reading ----
+// ---- metadata: the same tables serve writing and reading ----
 
 struct TextField {
   const char* name;
@@ -123,9 +45,6 @@ struct CountField {
 constexpr std::array progress_counts{
     CountField{"step", &TrainingProgress::step},
     CountField{"seed", &TrainingProgress::seed},
-};
-// Fields that files of earlier versions do not have.
-constexpr std::array later_counts{
     CountField{"measured_samples", &TrainingProgress::measured_samples},
     CountField{"steps_to_accuracy", &TrainingProgress::steps_to_accuracy},
 };
@@ -146,8 +65,6 @@ constexpr std::array progress_numbers{
     NumberField{"accuracy", number<&TrainingProgress::accuracy>},
     NumberField{"best_accuracy", number<&TrainingProgress::best_accuracy>},
     NumberField{"time_to_accuracy_s", number<&TrainingProgress::time_to_accuracy_s>},
-};
-constexpr std::array later_numbers{
     NumberField{"measured_s", number<&TrainingProgress::measured_s>},
     NumberField{"communication_s", number<&TrainingProgress::communication_s>},
     NumberField{"useful_s", number<&TrainingProgress::work, &WorkSums::useful_s>},
@@ -158,80 +75,48 @@ constexpr std::array later_numbers{
     NumberField{"useful_step_fast_s", number<&TrainingProgress::work, &WorkSums::useful_step_fast_s>},
 };
 
-// The attributes of one group.
-class Attributes {
- public:
-  Attributes(hid_t group, const fs::path& path) : group_(group), path_(path) {}
-  void put(const char* name, std::int64_t value) const { put_scalar(name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value); }
-  void put(const char* name, double value) const { put_scalar(name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value); }
-  void put(const char* name, const std::string& value) const
-  {
-    const auto type = text_type(value.size() + 1); // includes the terminating zero
-    put_scalar(name, type.id(), type.id(), value.c_str());
-  }
+using Metadata = std::vector<std::pair<std::string, std::string>>;
 
- private:
-  Handle text_type(std::size_t bytes) const
-  {
-    Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "write", path_);
-    if (H5Tset_size(type.id(), bytes) < 0) throw hdf5_error("write", path_);
-    return type;
-  }
-  void put_scalar(const char* name, hid_t stored, hid_t native, const void* value) const
-  {
-    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "write", path_);
-    Handle attribute(H5Acreate2(group_, name, stored, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "write", path_);
-    if (H5Awrite(attribute.id(), native, value) < 0) throw hdf5_error("write", path_);
-    attribute.close("write", path_);
-  }
-
-  hid_t group_;
-  const fs::path& path_;
-};
-
-// ---- header and hash ----
-
-std::string header_with(const std::string& hash)
+// With zeros for the hash. The first two are checkpoint_magic.
+Metadata metadata_of(const CheckpointOwner& owner, const TrainingProgress& progress)
 {
-  auto header = fmt::format("{}{}\n", checkpoint_magic, hash);
-  header.resize(header_bytes, '\0');
-  return header;
+  Metadata all{{"format", "dtctl checkpoint 1"}, {"xxh3-128", std::string(checkpoint_hash_digits, '0')}};
+  for (const auto& [name, member] : owner_texts) all.emplace_back(name, owner.*member);
+  all.emplace_back("ranks", std::to_string(owner.ranks));
+  for (const auto& [name, member] : progress_counts) all.emplace_back(name, std::to_string(progress.*member));
+  auto copy = progress; // the table's functions return references that could be written to
+  for (const auto& [name, member] : progress_numbers) all.emplace_back(name, fmt::format("{}", member(copy)));
+  return all;
 }
 
-// Hash of everything after the header.
-std::string hash_of_rest(const InputFile& file)
+// ---- hash ----
+
+// Hash of the whole file with zeros in place of the hash.
+std::string hash_of(const InputFile& file)
 {
   constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
   Hasher hasher;
-  for (std::uint64_t at = header_bytes; at < file.size(); at += piece_bytes)
-    hasher.update(file.bytes_at(at, std::min(piece_bytes, file.size() - at)));
+  std::string piece;
+  for (std::uint64_t at = 0; at < file.size(); at += piece.size()) {
+    piece.resize(std::min(piece_bytes, file.size() - at));
+    file.read(at, piece);
+    if (at == 0) piece.replace(checkpoint_hash_begin, checkpoint_hash_digits, checkpoint_hash_digits, '0');
+    hasher.update(piece);
+  }
   return hasher.hex();
 }
 
-const InputFile& require_whole(const InputFile& file)
+std::unique_ptr<const InputFile> open_whole(const fs::path& path)
 {
-  if (file.bytes_at(0, std::min<std::uint64_t>(file.size(), header_bytes)) != header_with(hash_of_rest(file)))
-    file.refuse("the file is torn or was altered: its content does not have the hash in its header.");
+  auto file = std::make_unique<const InputFile>(path);
+  if (!is_checkpoint(*file) || file->bytes_at(checkpoint_hash_begin, checkpoint_hash_digits) != hash_of(*file))
+    file->refuse("the file is torn or was altered: its content does not have the hash in its header.");
   return file;
 }
-
-Descriptor open_file(const fs::path& path, int flags)
-{
-  Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
-  return file;
-}
-
-void sync(const Descriptor& file, const fs::path& path)
-{
-  if (::fsync(file.get()) != 0) throw system_error("sync " + path.string(), errno);
-}
-
-void sync_folder(const fs::path& folder) { sync(open_file(folder, O_RDONLY | O_DIRECTORY), folder); }
 
 // ---- names ----
 
-constexpr std::string_view prefix = "step-", suffix = ".h5", unfinished = ".step-";
+constexpr std::string_view prefix = "step-", suffix = ".safetensors", unfinished = ".step-";
 
 fs::path checkpoint_path(const fs::path& folder, std::int64_t step)
 {
@@ -246,9 +131,11 @@ std::int64_t step_of(const fs::path& path) { return checkpoint_step(path.filenam
 // ---- writing ----
 
 struct CheckpointWriter::Impl {
-  Impl(const fs::path& folder, std::int64_t step)
-      : path(checkpoint_path(folder, step)), temporary(folder / ("." + path.filename().string())), file(create())
+  Impl(const fs::path& folder, std::int64_t step, std::vector<TensorName> names)
+      : path(checkpoint_path(folder, step)), temporary(folder / ("." + path.filename().string())), tensors(std::move(names)),
+        file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666))
   {
+    if (!file.is_open()) throw system_error("create " + temporary.string(), errno);
   }
   ~Impl()
   {
@@ -256,173 +143,118 @@ struct CheckpointWriter::Impl {
     fs::remove(temporary, ignored);
   }
 
-  Handle create() const
+  void append(std::string_view more)
   {
-    quieten_hdf5();
-    const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "create", temporary);
-    H5Pset_userblock(creation.id(), header_bytes);
-    return {H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, creation.id(), access_rules(temporary).id()), H5Fclose, "create",
-            temporary};
-  }
-
-  void describe(const CheckpointOwner& owner, const TrainingProgress& progress) const
-  {
-    const Attributes root(file.id(), temporary);
-    for (const auto& [name, member] : owner_texts) root.put(name, owner.*member);
-    root.put("ranks", owner.ranks);
-    Handle group(H5Gcreate2(file.id(), "progress", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "write", temporary);
-    const Attributes attributes(group.id(), temporary);
-    auto copy = progress; // the tables' functions return references that could be written to
-    for (const auto& [name, member] : progress_counts) attributes.put(name, progress.*member);
-    for (const auto& [name, member] : later_counts) attributes.put(name, progress.*member);
-    for (const auto& [name, member] : progress_numbers) attributes.put(name, member(copy));
-    for (const auto& [name, member] : later_numbers) attributes.put(name, member(copy));
-    group.close("write", temporary);
-  }
-
-  // Creates the groups in the tensor's name. They record the order in which their members are created.
-  void make_groups(const std::string& name) const
-  {
-    const Handle rules(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "write", temporary);
-    H5Pset_link_creation_order(rules.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
-      const auto group = name.substr(0, slash);
-      if (H5Lexists(file.id(), group.c_str(), H5P_DEFAULT) > 0) continue;
-      Handle made(H5Gcreate2(file.id(), group.c_str(), H5P_DEFAULT, rules.id(), H5P_DEFAULT), H5Gclose, "write", temporary);
-      made.close("write", temporary);
-    }
-  }
-
-  // Computes the hash from the file as read back, so that it covers what the file system holds, and writes the header.
-  void seal() const
-  {
-    const auto header = header_with(hash_of_rest(InputFile(temporary)));
-    const auto written = open_file(temporary, O_WRONLY);
-    write_all(written.get(), header, temporary);
-    sync(written, temporary);
+    write_all(file.get(), more, temporary);
+    hasher.update(more);
+    bytes += more.size();
   }
 
   fs::path path, temporary;
-  Handle file;
+  std::vector<TensorName> tensors;
+  std::size_t written = 0; // of the tensors
+  Descriptor file;
+  Hasher hasher;
+  std::uint64_t bytes = 0;
 };
 
-CheckpointWriter::CheckpointWriter(const fs::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress)
+CheckpointWriter::CheckpointWriter(const fs::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress,
+                                   std::vector<TensorName> tensors)
 {
   make_folder(folder);
-  impl_ = std::make_unique<Impl>(folder, progress.step);
-  impl_->describe(owner, progress);
+  impl_ = std::make_unique<Impl>(folder, progress.step, std::move(tensors));
+  impl_->append(safetensors_header(impl_->tensors, metadata_of(owner, progress)));
 }
 
 CheckpointWriter::~CheckpointWriter() = default;
 
-void CheckpointWriter::write(const std::string& name, std::span<const std::int64_t> dims, std::span<const float> values)
+void CheckpointWriter::write(const std::string& name, std::span<const float> values)
 {
-  if (values.size() != element_count(dims))
-    throw Error(ErrorKind::internal,
-                fmt::format("Tensor {} of {} floats was given {}.", name, element_count(dims), values.size()));
-  const auto& path = impl_->temporary;
-  const auto extents = extents_of(dims);
-  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, "write", path);
-  impl_->make_groups(name);
-  Handle tensor(H5Dcreate2(impl_->file.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                H5Dclose, "write", path);
-  if (H5Dwrite(tensor.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) throw hdf5_error("write", path);
-  tensor.close("write", path);
+  auto& [path, temporary, tensors, written, file, hasher, bytes] = *impl_;
+  if (written == tensors.size() || tensors[written].name != name || element_count(tensors[written].dims) != values.size())
+    throw Error(ErrorKind::internal, fmt::format("{}: tensor {} of {} values is not the one that the header has in place {}.",
+                                                 temporary.string(), name, values.size(), written));
+  impl_->append({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  ++written;
 }
 
 CheckpointFile CheckpointWriter::commit()
 {
-  const auto& [path, temporary, file] = *impl_;
-  impl_->file.close("write", temporary);
-  impl_->seal();
-  const auto bytes = static_cast<std::int64_t>(fs::file_size(temporary));
+  const auto& [path, temporary, tensors, written, file, hasher, bytes] = *impl_;
+  if (written != tensors.size())
+    throw Error(ErrorKind::internal,
+                fmt::format("{}: {} of {} tensors were written.", temporary.string(), written, tensors.size()));
+  write_at(file.get(), hasher.hex(), checkpoint_hash_begin, temporary);
+  if (::fsync(file.get()) != 0) throw system_error("sync " + temporary.string(), errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_error("rename " + temporary.string(), errno);
   sync_folder(path.parent_path());
-  return {path, bytes};
+  return {path, static_cast<std::int64_t>(bytes)};
 }
 
 // ---- reading ----
 
 namespace {
 
-// The attributes of one group, by name.
-class Values {
+// Reads the owner's and the progress's fields from a file's metadata.
+class Fields {
  public:
-  Values(const InputFile& file, const Hdf5Content& content, const std::string& group) : file_(file), group_(group)
+  explicit Fields(const SafetensorsReader& tensors) : tensors_(tensors) {}
+  void get(const char* name, std::string& value) const { value = text(name); }
+  void get(const char* name, double& value) const { parse(name, "a number", value); }
+  void get(const char* name, std::int64_t& value, std::int64_t least, std::int64_t most) const
   {
-    const auto found = content.attributes.find(group);
-    if (found != content.attributes.end()) values_ = &found->second;
-  }
-  void get(const char* name, std::int64_t& value) const { get_number(name, AttributeKind::integer, "a 64-bit integer", value); }
-  void get(const char* name, double& value) const { get_number(name, AttributeKind::number, "a 64-bit float", value); }
-  // Leaves `value` unchanged if the file lacks the attribute, because the file is older than the field.
-  void get(const char* name, std::string& value) const
-  {
-    if (const auto* stored = find(name)) value = of_kind(name, *stored, AttributeKind::text, "a text").bytes;
-  }
-  bool has(const char* name) const { return find(name) != nullptr; }
-  [[noreturn]] void refuse(const char* name, const std::string& why) const
-  {
-    file_.refuse(fmt::format("attribute {} of /{}: {}", name, group_, why));
+    parse(name, "a whole number", value);
+    if (value < least || value > most) refuse(name, fmt::format("it is {}; {} to {} are expected.", value, least, most));
   }
 
  private:
-  const StoredAttribute* find(const char* name) const
+  [[noreturn]] void refuse(const char* name, const std::string& why) const
   {
-    if (values_ == nullptr || !values_->contains(name)) return nullptr;
-    return &values_->at(name);
+    tensors_.file().refuse(fmt::format("metadata {}: {}", name, why));
   }
-  const StoredAttribute& of_kind(const char* name, const StoredAttribute& stored, AttributeKind kind, const char* what) const
+  const std::string& text(const char* name) const
   {
-    if (stored.kind != kind) refuse(name, fmt::format("{} is expected.", what));
-    return stored;
+    const auto found = tensors_.metadata().find(name);
+    if (found == tensors_.metadata().end()) refuse(name, "it is missing.");
+    return found->second;
   }
-  template<class Number> void get_number(const char* name, AttributeKind kind, const char* what, Number& value) const
+  template<class Number> void parse(const char* name, const char* what, Number& value) const
   {
-    const auto* stored = find(name);
-    if (stored == nullptr) refuse(name, fmt::format("it is missing; {} is expected.", what));
-    static_assert(sizeof value == 8);
-    std::memcpy(&value, of_kind(name, *stored, kind, what).bytes.data(), sizeof value);
+    const auto& words = text(name);
+    const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), value);
+    if (error != std::errc() || end != words.data() + words.size())
+      refuse(name, fmt::format("it is \"{}\"; {} is expected.", printable(words.substr(0, 64)), what));
   }
 
-  const InputFile& file_;
-  const std::string group_;
-  const std::map<std::string, StoredAttribute>* values_ = nullptr;
+  const SafetensorsReader& tensors_;
 };
 
-constexpr std::int64_t most_ranks = 1'000'000, most_steps = std::int64_t{1} << 53;
+constexpr std::int64_t most_ranks = 1'000'000, most_steps = std::int64_t{1} << 53,
+                       most = std::numeric_limits<std::int64_t>::max();
 
 } // namespace
 
+bool is_checkpoint(const InputFile& file)
+{
+  constexpr std::size_t begin = checkpoint_hash_begin - checkpoint_magic.size();
+  return file.size() >= checkpoint_hash_begin + checkpoint_hash_digits &&
+         file.bytes_at(begin, checkpoint_magic.size()) == checkpoint_magic;
+}
+
 struct CheckpointReader::Impl {
-  explicit Impl(const fs::path& path) : file(path), content(read_hdf5(require_whole(file), header_bytes))
+  explicit Impl(const fs::path& path) : file(open_whole(path))
   {
-    const Values root(file, content, ""), attributes(file, content, "progress");
-    for (const auto& [name, member] : owner_texts) root.get(name, owner.*member);
-    root.get("ranks", owner.ranks);
-    if (owner.ranks < 1 || owner.ranks > most_ranks)
-      root.refuse("ranks", fmt::format("it is {}; 1 to {} are expected.", owner.ranks, most_ranks));
-    for (const auto& [name, member] : progress_counts) attributes.get(name, progress.*member);
-    for (const auto& [name, member] : progress_numbers) attributes.get(name, member(progress));
-    for (const auto& [name, member] : later_counts)
-      if (attributes.has(name)) attributes.get(name, progress.*member);
-    for (const auto& [name, member] : later_numbers)
-      if (attributes.has(name)) attributes.get(name, member(progress));
-    if (progress.step < 0 || progress.step > most_steps)
-      attributes.refuse("step", fmt::format("it is {}; 0 to {} are expected.", progress.step, most_steps));
-    for (std::size_t i = 0; i < content.tensors.size(); ++i) places.emplace(content.tensors[i].name, i);
+    const Fields fields(file);
+    for (const auto& [name, member] : owner_texts) fields.get(name, owner.*member);
+    fields.get("ranks", owner.ranks, 1, most_ranks);
+    for (const auto& [name, member] : progress_counts) fields.get(name, progress.*member, -most, most);
+    for (const auto& [name, member] : progress_numbers) fields.get(name, member(progress));
+    fields.get("step", progress.step, 0, most_steps);
+    for (std::size_t i = 0; i < file.tensors().size(); ++i) places.emplace(file.tensors()[i].name, i);
   }
 
-  const StoredTensor& tensor(const std::string& name) const
-  {
-    const auto found = places.find(name);
-    if (found == places.end()) file.refuse(fmt::format("tensor {} is expected, but is not there.", name));
-    return content.tensors[found->second];
-  }
-
-  InputFile file;
-  Hdf5Content content;
-  std::map<std::string, std::size_t> places; // index in content.tensors, by name
+  SafetensorsReader file;
+  std::map<std::string, std::size_t> places; // index in file.tensors(), by name
   CheckpointOwner owner;
   TrainingProgress progress;
 };
@@ -431,14 +263,14 @@ CheckpointReader::CheckpointReader(const fs::path& path) : impl_(std::make_uniqu
 CheckpointReader::~CheckpointReader() = default;
 CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
 CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
-const fs::path& CheckpointReader::path() const { return impl_->file.path(); }
+const fs::path& CheckpointReader::path() const { return impl_->file.file().path(); }
 const CheckpointOwner& CheckpointReader::owner() const { return impl_->owner; }
 const TrainingProgress& CheckpointReader::progress() const { return impl_->progress; }
 
 std::vector<TensorName> CheckpointReader::tensors(const std::string& group) const
 {
   std::vector<TensorName> found;
-  for (const auto& [name, dims, offset] : impl_->content.tensors)
+  for (const auto& [name, dims] : impl_->file.tensors())
     if (name.size() > group.size() && name.starts_with(group) && name[group.size()] == '/')
       found.push_back({name.substr(group.size() + 1), dims});
   return found;
@@ -446,12 +278,14 @@ std::vector<TensorName> CheckpointReader::tensors(const std::string& group) cons
 
 void CheckpointReader::read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const
 {
-  const auto& tensor = impl_->tensor(name);
-  if (!is_same_order(tensor.dims, dims) || values.size() != element_count(dims))
-    impl_->file.refuse(
-        fmt::format("tensor {} is {} in the file; {} is expected.", name, fmt::join(tensor.dims, "x"), fmt::join(dims, "x")));
-  static_assert(std::endian::native == std::endian::little, "values lie in the file as in memory");
-  impl_->file.read(tensor.offset, {reinterpret_cast<char*>(values.data()), values.size_bytes()});
+  const auto& tensors = impl_->file;
+  const auto found = impl_->places.find(name);
+  if (found == impl_->places.end()) tensors.file().refuse(fmt::format("tensor {} is expected, but is not there.", name));
+  const auto& stored = tensors.tensors()[found->second].dims;
+  if (!is_same_order(stored, dims) || values.size() != element_count(dims))
+    tensors.file().refuse(
+        fmt::format("tensor {} is {} in the file; {} is expected.", name, fmt::join(stored, "x"), fmt::join(dims, "x")));
+  tensors.read(found->second, values);
 }
 
 std::string model_group(const CheckpointReader& reader)

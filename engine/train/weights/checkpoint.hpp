@@ -1,20 +1,20 @@
-// Checkpoints: the state of a training between two steps as an HDF5 file. A file that is not intact is refused.
+// Checkpoints: the state of a training between two steps as a safetensors file. A file that is not intact is refused.
 //
-//   file     = header hdf5
-//   header   = "dtctl checkpoint 1" LF "xxh3-128 " hash LF zeros
-//              512 bytes, HDF5's user block; the hash covers everything after it
-//   hdf5     = attributes of "/": run_key engine_build data_id model strategy optimizer ranks
-//              attributes of "/progress": step seed epoch learning_rate wall_s … (TrainingProgress)
-//              "weights/" parameter, "optimizer/" buffer "/" parameter, "strategy/" buffer "/" parameter;
+//   file     = as in safetensors.hpp; its header begins with checkpoint_magic (core/spec/run_key.hpp) and the hash
+//   metadata = "format": "dtctl checkpoint 1", "xxh3-128": hash of the whole file with zeros in place of the hash;
+//              of the owner: run_key engine_build data_id model strategy optimizer ranks;
+//              of the progress: step seed epoch learning_rate wall_s … (TrainingProgress); numbers as the shortest decimal text
+//              that is read as the same number
+//   tensors  = "weights/" parameter, "optimizer/" buffer "/" parameter, "strategy/" buffer "/" parameter;
 //              with the prefix "ranks/" rank "/" if the ranks differ. The trained model is then "strategy/centre/" parameter,
 //              or "model/" parameter if the strategy keeps no such buffer
 //
-// Tensors are 32-bit floats in plain order (outputs, inputs, height, width), so that any HDF5 tool can read them by name. They
-// are written with libhdf5 but read without it (hdf5_content.hpp), because a checkpoint may come from an untrusted source.
+// Tensors are 32-bit floats in plain order (outputs, inputs, height, width).
 #pragma once
 
 #include "core/record/attempt_files.hpp"
 #include "core/record/run_record.hpp"
+#include "engine/train/weights/input_file.hpp"
 #include "engine/train/weights/tensor_name.hpp"
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct TrainingProgress {
   double wall_s = 0;        // since the first step began, over this attempt and those before it
   double evaluation_s = 0;  // the part of wall_s in evaluations
   double checkpoint_s = 0;  // the part of wall_s in writing checkpoints
-  // Totals over the measured steps of this attempt and those before it (see RunResult); 0 in files of earlier versions.
+  // Totals over the measured steps of this attempt and those before it (see RunResult).
   std::int64_t measured_samples = 0;
   double measured_s = 0;      // the slowest rank's time of each attempt
   double communication_s = 0; // exposed communication, mean over workers
@@ -45,8 +45,7 @@ struct TrainingProgress {
   double loss = not_measured;                               // in the last step
   double eval_loss = not_measured, accuracy = not_measured; // in the last evaluation
   double best_accuracy = not_measured, time_to_accuracy_s = not_measured;
-  std::int64_t steps_to_accuracy =
-      0; // at the evaluation that reached the target first; 0: none did, or an earlier version's file
+  std::int64_t steps_to_accuracy = 0; // at the evaluation that reached the target first; 0: none did
 };
 
 // The training that a checkpoint belongs to. No other training can resume from it.
@@ -65,15 +64,19 @@ struct CheckpointFile {
 // that name the file.
 class CheckpointWriter {
  public:
-  // Creates the folder if it is missing. The final file is folder/step-<n>.h5.
-  CheckpointWriter(const std::filesystem::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress);
+  // Creates the folder if it is missing. The final file is folder/step-<n>.safetensors. `tensors`: all tensors that will be
+  // written, because the header precedes the values. Their names may contain slashes.
+  CheckpointWriter(const std::filesystem::path& folder, const CheckpointOwner& owner, const TrainingProgress& progress,
+                   std::vector<TensorName> tensors);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Writes a tensor with these dimensions in plain order. Its name may contain slashes.
-  void write(const std::string& name, std::span<const std::int64_t> dims, std::span<const float> values);
-  // Writes the hash, syncs and renames the file, then syncs the folder. Afterwards the complete file survives a power failure.
+  // Writes the values of the next tensor in plain order. Throws an internal error if `name` is not the next one's or the number
+  // of values is not that of its dimensions.
+  void write(const std::string& name, std::span<const float> values);
+  // Writes the hash, syncs and renames the file, then syncs the folder. Call it after all tensors were written. Afterwards the
+  // complete file survives a power failure.
   CheckpointFile commit();
 
  private:
@@ -84,9 +87,9 @@ class CheckpointWriter {
 // Reads one complete checkpoint.
 class CheckpointReader {
  public:
-  // Throws an environment error if the file cannot be read; a usage error with file, object and expectation if it is truncated,
-  // altered or in another format. The hash finds only accidents: a deliberate change can include the hash, so every object is
-  // checked too (read_hdf5).
+  // Throws an environment error if the file cannot be read; a usage error with file, part and expectation if it is truncated,
+  // altered or in another format. The hash finds only accidents: a deliberate change can include the hash, so every part is
+  // checked too (SafetensorsReader).
   explicit CheckpointReader(const std::filesystem::path& path);
   ~CheckpointReader();
   CheckpointReader(CheckpointReader&&) noexcept;
@@ -95,7 +98,7 @@ class CheckpointReader {
   const std::filesystem::path& path() const;
   const CheckpointOwner& owner() const;
   const TrainingProgress& progress() const;
-  // The tensors of a group, with names relative to it, in the order of writing. Empty if the group does not exist.
+  // The tensors whose names begin with "GROUP/", without it, in the order of writing.
   std::vector<TensorName> tensors(const std::string& group) const;
   // Fills `values`, which may contain NaN or infinity. Throws a usage error if the tensor does not exist or has other dimensions.
   void read(const std::string& name, std::span<const std::int64_t> dims, std::span<float> values) const;
@@ -105,8 +108,10 @@ class CheckpointReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The group with the trained model: "weights", "strategy/centre" or "model". Throws a usage error if there is none, because an
-// older engine wrote only each rank's weights.
+// Whether the file begins like a checkpoint of CheckpointWriter.
+bool is_checkpoint(const InputFile& file);
+
+// The group with the trained model: "weights", "strategy/centre" or "model". Throws a usage error if there is none.
 std::string model_group(const CheckpointReader& reader);
 
 // The checkpoints in a folder by file name, intact or not, latest step first. Empty if the folder does not exist.

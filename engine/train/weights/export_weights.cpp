@@ -5,8 +5,8 @@
 #include "core/spec/run_key.hpp"
 #include "core/units.hpp"
 #include "engine/train/weights/checkpoint.hpp"
-#include "engine/train/weights/input_file.hpp"
 #include "engine/train/weights/npz.hpp"
+#include "engine/train/weights/safetensors.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A tensor with its name in the archive, and its path in the checkpoint.
+// A tensor with its name in the file, and its path in the checkpoint.
 struct Exported {
   TensorName tensor;
   std::string path;
@@ -55,24 +55,38 @@ std::vector<Exported> choose(const CheckpointReader& reader, const std::string& 
   return all;
 }
 
-// Refuses weights that are NaN or infinite. Buffers may contain such values, because they show how a training diverged.
-std::string archive_of(const CheckpointReader& reader, const std::vector<Exported>& chosen, bool are_weights)
+bool is_npz(const fs::path& output)
 {
-  NpzWriter writer;
+  if (output.extension() == ".npz") return true;
+  if (output.extension() == ".safetensors") return false;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: weights are written to files whose names end in .safetensors or .npz.", output.string()));
+}
+
+// The bytes of the file. Refuses weights that are NaN or infinite. Buffers may contain such values, because they show how a
+// training diverged.
+std::string file_of(const CheckpointReader& reader, const std::vector<Exported>& chosen, const WeightsExport& options)
+{
+  const bool to_npz = is_npz(options.output);
+  std::vector<TensorName> names;
+  for (const auto& exported : chosen) names.push_back(exported.tensor);
+  std::string bytes = to_npz ? "" : safetensors_header(names, {});
+  NpzWriter npz;
   for (const auto& [tensor, path] : chosen) {
-    std::size_t count = 1;
-    for (const auto dim : tensor.dims) count *= static_cast<std::size_t>(dim);
-    std::vector<float> values(count);
+    std::vector<float> values(element_count(tensor.dims));
     reader.read(path, tensor.dims, values);
-    if (are_weights) require_finite(reader.path(), path, values);
-    writer.add(tensor, values);
+    if (options.what == "weights") require_finite(reader.path(), path, values);
+    if (to_npz)
+      npz.add(tensor, values);
+    else
+      bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
-  return writer.finish();
+  return to_npz ? npz.finish() : bytes;
 }
 
 } // namespace
 
-void write_archive(const fs::path& output, const std::string& bytes, bool force)
+void write_new_file(const fs::path& output, const std::string& bytes, bool force)
 {
   if (force) return write_file_atomic(output, bytes, Readers::everybody);
   if (!create_file_exclusive(output, bytes, Readers::everybody))
@@ -88,8 +102,8 @@ int export_weights(const WeightsExport& options)
     for (const auto& [tensor, path] : chosen) fmt::print("{}\t{}\n", tensor.name, fmt::join(tensor.dims, "x"));
     return 0;
   }
-  const auto bytes = archive_of(reader, chosen, options.what == "weights");
-  write_archive(options.output, bytes, options.force);
+  const auto bytes = file_of(reader, chosen, options);
+  write_new_file(options.output, bytes, options.force);
   fmt::print("{}: {} of step {} of run {}: {} tensors, {}\n", options.output.string(), options.what, reader.progress().step,
              short_key(reader.owner().run_key), chosen.size(), format_bytes(static_cast<double>(bytes.size())));
   return 0;

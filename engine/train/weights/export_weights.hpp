@@ -17,12 +17,12 @@ struct WeightsExport {
 // buffers under their names in the checkpoint, those of every rank if the ranks differ.
 inline constexpr const char* exported_parts[] = {"weights", "optimizer", "strategy"};
 
-// Writes the part as an .npz, completely or not at all, and reports it; or lists the tensors, one line "name TAB 6x1x5x5 LF"
-// each. Throws a usage error if the output exists, the checkpoint is not as CheckpointWriter writes it, or a weight is NaN or
-// infinite; a run error if there is nothing to export. Returns the exit status.
+// Writes the part as a .safetensors or .npz file, completely or not at all, and reports it; or lists the tensors, one line "name
+// TAB 6x1x5x5 LF" each. Throws a usage error if the output exists or has another ending, the checkpoint is not as
+// CheckpointWriter writes it, or a weight is NaN or infinite; a run error if there is nothing to export. Returns the exit status.
 int export_weights(const WeightsExport& options);
 
-// Writes an .npz. Throws a usage error if the file exists and `force` is not set.
-void write_archive(const std::filesystem::path& output, const std::string& bytes, bool force);
+// Throws a usage error if the file exists and `force` is not set.
+void write_new_file(const std::filesystem::path& output, const std::string& bytes, bool force);
 
 } // namespace dt::train

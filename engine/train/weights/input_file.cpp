@@ -72,17 +72,17 @@ std::string InputFile::bytes_at(std::uint64_t offset, std::uint64_t count) const
 }
 
 std::size_t checked_elements(const InputFile& file, const std::string& tensor, std::span<const std::int64_t> dims,
-                             std::uint64_t most_bytes, std::size_t number_bytes)
+                             std::uint64_t bytes, std::size_t number_bytes)
 {
-  std::uint64_t count = 1, bytes = number_bytes;
+  std::uint64_t count = 1, needed = number_bytes;
   const auto refuse = [&] {
-    file.refuse(fmt::format("tensor {}: its dimensions need more bytes than the file has ({}).", tensor, file.size()));
+    file.refuse(fmt::format("tensor {}: its dimensions need more bytes than it has ({}).", tensor, bytes));
   };
   for (const auto dim : dims) {
     if (dim < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(dim), &count)) refuse();
-    if (__builtin_mul_overflow(count, number_bytes, &bytes)) refuse();
+    if (__builtin_mul_overflow(count, number_bytes, &needed)) refuse();
   }
-  if (bytes > most_bytes) refuse();
+  if (needed > bytes) refuse();
   return count;
 }
 

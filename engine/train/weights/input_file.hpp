@@ -34,10 +34,10 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-// Number of elements of a tensor with these dimensions. Refuses the file if they need more than `most_bytes` at
+// Number of elements of a tensor with these dimensions. Refuses the file if they need more than the tensor's `bytes` at
 // `number_bytes` each.
 std::size_t checked_elements(const InputFile& file, const std::string& tensor, std::span<const std::int64_t> dims,
-                             std::uint64_t most_bytes, std::size_t number_bytes = sizeof(float));
+                             std::uint64_t bytes, std::size_t number_bytes);
 
 // Refuses a tensor name that is empty, longer than 1,024 bytes, contains anything but printable ASCII, or could be read as a path
 // out of a folder ("/x", "a//b", "../x").

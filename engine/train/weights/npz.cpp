@@ -2,18 +2,14 @@
 
 #include "core/error.hpp"
 #include "engine/data/archives/npy_header.hpp"
-#include "engine/data/archives/zip_file.hpp"
 #include "engine/train/weights/input_file.hpp"
+#include "engine/train/weights/number_type.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <set>
-#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,13 +33,6 @@ constexpr std::uint16_t first_day = (1 << 5) | 1;
 template<class Number> void put(std::string& bytes, Number number)
 {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-template<class Number> Number get(std::string_view bytes, std::size_t offset)
-{
-  Number number;
-  std::memcpy(&number, bytes.data() + offset, sizeof number);
-  return number;
 }
 
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0)
@@ -79,52 +68,16 @@ std::string npy_header(std::span<const std::int64_t> dims)
   return header + words;
 }
 
-std::size_t count_of(std::span<const std::int64_t> dims)
-{
-  std::size_t count = 1;
-  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
 // ---- numbers ----
 
-float float_of_half(std::uint16_t half)
+// Null for any other type.
+const NumberType* type_of(std::string_view npy_type)
 {
-  const int exponent = (half >> 10) & 0x1f, fraction = half & 0x3ff;
-  const float sign = half >> 15 ? -1.0F : 1.0F;
-  if (exponent == 0x1f)
-    return sign * (fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN());
-  return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                               : std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25));
-}
-
-template<class Number> void read_numbers(const char* bytes, std::span<float> values)
-{
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto number = get<Number>({bytes + i * sizeof(Number), sizeof(Number)}, 0);
-    if constexpr (std::is_same_v<Number, std::uint16_t>)
-      values[i] = float_of_half(number);
-    else
-      values[i] = static_cast<float>(number);
-  }
-}
-
-// How an array's numbers are stored, and how they become floats.
-struct NumberType {
-  std::size_t bytes;
-  void (*read)(const char* bytes, std::span<float> values);
-};
-
-std::optional<NumberType> type_of(std::string_view description)
-{
-  if (description.starts_with("'<f4'")) return NumberType{4, read_numbers<float>};
-  if (description.starts_with("'<f8'")) return NumberType{8, read_numbers<double>};
-  if (description.starts_with("'<f2'")) return NumberType{2, read_numbers<std::uint16_t>};
-  return std::nullopt;
+  return npy_type == "<f2" ? &float16 : npy_type == "<f4" ? &float32 : npy_type == "<f8" ? &float64 : nullptr;
 }
 
 // The values of an array whose first dimension changes fastest, with the last one changing fastest.
-std::vector<float> in_plain_order(const std::vector<float>& values, std::span<const std::int64_t> dims)
+std::vector<float> in_plain_order(std::span<const float> values, std::span<const std::int64_t> dims)
 {
   std::vector<float> plain(values.size());
   std::vector<std::size_t> place(dims.size(), 0);
@@ -143,9 +96,9 @@ std::vector<float> in_plain_order(const std::vector<float>& values, std::span<co
 
 void NpzWriter::add(const TensorName& tensor, std::span<const float> values)
 {
-  if (values.size() != count_of(tensor.dims))
+  if (values.size() != element_count(tensor.dims))
     throw Error(ErrorKind::internal,
-                fmt::format("Tensor {} of {} floats was given {}.", tensor.name, count_of(tensor.dims), values.size()));
+                fmt::format("Tensor {} of {} floats was given {}.", tensor.name, element_count(tensor.dims), values.size()));
   const auto name = tensor.name + ".npy", header = npy_header(tensor.dims);
   const std::string_view content(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
@@ -192,88 +145,62 @@ std::string NpzWriter::finish()
 
 struct NpzReader::Impl {
   struct Place {
-    const data::ZipMember* member;
-    std::size_t header_bytes; // before the first value
-    NumberType type;
-    bool in_fortran_order;
+    const NumberType* type;
+    bool is_fortran;
   };
 
-  // The input file refuses what is no regular file, and names the file in errors.
-  explicit Impl(const fs::path& path) : file(path), zip(in_zip([&] { return std::make_unique<data::ZipFile>(path); }))
+  // The input file refuses what is no regular file.
+  explicit Impl(const fs::path& path) : file(path)
   {
-    for (const auto& member : zip->members()) add(member);
+    for (rewind(); archive->next();) add();
+    rewind();
   }
 
-  [[noreturn]] void refuse(const std::string& why) const { file.refuse(why); }
-
-  // Calls `work` and makes its usage errors "read PATH: …" like those of InputFile.
-  template<class Work> static auto in_zip(const Work& work) -> decltype(work())
+  void rewind()
   {
-    try {
-      return work();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::usage) throw;
-      throw Error(ErrorKind::usage, fmt::format("read {}", error.what()));
-    }
+    archive.emplace(file.path(), data::ArchiveKind::zip);
+    next = 0;
   }
 
-  void add(const data::ZipMember& member)
+  // Adds the archive's member.
+  void add()
   {
-    auto name = member.name;
+    auto name = archive->name();
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     require_plain_name(file, name);
-    if (!names.insert(name).second) refuse(fmt::format("tensor {} is in the archive twice.", name));
-    if (member.is_deflated) // a small file could unpack to any size
-      refuse(fmt::format("tensor {} is compressed; write the archive with numpy.savez.", name));
-    add_array(std::move(name), member);
+    if (!names.insert(name).second) file.refuse(fmt::format("tensor {} is in the archive twice.", name));
+    auto header = data::read_npy_header(*archive);
+    const auto* type = type_of(header.type);
+    if (type == nullptr) file.refuse(fmt::format("tensor {} is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').", name));
+    const auto bytes = archive->size() - archive->position();
+    if (checked_elements(file, name, header.shape, bytes, type->bytes) * type->bytes != bytes)
+      file.refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", name));
+    tensors.push_back({std::move(name), std::move(header.shape)});
+    places.push_back({type, header.is_fortran});
   }
 
-  void add_array(std::string name, const data::ZipMember& member)
+  void read(std::size_t index, std::span<float> values)
   {
-    std::string prefix(std::min<std::uint64_t>(member.bytes, npy_prefix), '\0');
-    in_zip([&] { zip->read(member.begin, prefix); });
-    if (prefix.size() < npy_prefix || !prefix.starts_with(npy_magic) || prefix[npy_magic.size()] != 1)
-      refuse(fmt::format("member {} is no array in NumPy's format 1.", name));
-    std::string words(get<std::uint16_t>(prefix, npy_magic.size() + 2), '\0');
-    const auto header_bytes = npy_prefix + words.size();
-    if (header_bytes > member.bytes) refuse(fmt::format("tensor {}: its header is longer than the member.", name));
-    in_zip([&] { zip->read(member.begin + npy_prefix, words); });
-    const auto type = type_of(data::npy_value(words, "descr"));
-    if (!type) refuse(fmt::format("tensor {} is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').", name));
-    const auto order = data::npy_value(words, "fortran_order");
-    if (!order.starts_with("True") && !order.starts_with("False"))
-      refuse(fmt::format("tensor {} does not say whether it is in Fortran's order.", name));
-    TensorName tensor{std::move(name), {}};
-    if (!data::read_npy_shape(data::npy_value(words, "shape"), tensor.dims))
-      refuse(fmt::format("tensor {} has no shape.", tensor.name));
-    if (header_bytes + checked_elements(file, tensor.name, tensor.dims, file.size(), type->bytes) * type->bytes != member.bytes)
-      refuse(fmt::format("tensor {} holds another number of bytes than its shape says.", tensor.name));
-    tensors.push_back(std::move(tensor));
-    places.push_back({&member, header_bytes, *type, order.starts_with("True")});
-  }
-
-  std::vector<float> values_of(std::size_t index)
-  {
+    if (index < next) rewind();
+    for (; next <= index; ++next)
+      if (!archive->next()) file.refuse("it has changed since it was opened.");
+    data::read_npy_header(*archive);
     const auto& place = places.at(index);
-    std::vector<float> values(count_of(tensors[index].dims));
-    std::string bytes(place.header_bytes + values.size() * place.type.bytes, '\0');
-    in_zip([&] { data::ZipStream(*zip, *place.member).read(bytes); }); // the whole member, so the checksum is compared
-    place.type.read(bytes.data() + place.header_bytes, values);
-    return place.in_fortran_order ? in_plain_order(values, tensors[index].dims) : values;
+    read_numbers(*place.type, values, [&](std::string& block) { archive->read(block.size(), block); });
+    if (place.is_fortran) std::ranges::copy(in_plain_order(values, tensors[index].dims), values.begin());
   }
 
   InputFile file;
-  std::unique_ptr<data::ZipFile> zip;
+  std::optional<data::ArchiveFile> archive;
+  std::size_t next = 0; // index of the archive's next member
   std::vector<TensorName> tensors;
-  std::vector<Place> places;
+  std::vector<Place> places; // by tensor
   std::set<std::string> names;
 };
 
 NpzReader::NpzReader(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}
 NpzReader::~NpzReader() = default;
-NpzReader::NpzReader(NpzReader&&) noexcept = default;
-NpzReader& NpzReader::operator=(NpzReader&&) noexcept = default;
 const std::vector<TensorName>& NpzReader::tensors() const { return impl_->tensors; }
-std::vector<float> NpzReader::read(std::size_t index) const { return impl_->values_of(index); }
+void NpzReader::read(std::size_t index, std::span<float> values) const { impl_->read(index, values); }
 
 } // namespace dt::train

@@ -1,12 +1,11 @@
-// NumPy's .npz archives: writes files of 32-bit floats for numpy.load, and reads files of numpy.savez. What it reads may be of
-// 16-, 32- or 64-bit floats and in Fortran's order; it becomes 32-bit floats in plain order.
+// NumPy's .npz archives: writes files of 32-bit floats for numpy.load, and reads files of numpy.savez and numpy.savez_compressed.
+// What it reads may be of 16-, 32- or 64-bit floats and in Fortran's order; it becomes 32-bit floats in plain order.
 //
-//   npz      = { member } directory        a zip archive without compression, below 4 GiB
-//   member   = zip's header, "<tensor>.npy": npy
-//   npy      = "\x93NUMPY" 1 0 length "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 1, 5, 5), }" spaces LF values
+//   npz      = { member } directory        a zip archive; those that are written are not compressed and below 4 GiB
+//   member   = zip's header, "<tensor>.npy": npy (engine/data/archives/npy_header.hpp)
 #pragma once
 
-#include "engine/train/weights/tensor_name.hpp"
+#include "engine/train/weights/weights_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -35,21 +34,17 @@ class NpzWriter {
   std::vector<Member> members_;
 };
 
-// An archive on disk, possibly untrusted: every size and offset in it is checked against the file before use. Throws an
-// environment error if the file cannot be read; a usage error with file, tensor and expectation if its content does not match the
-// format above. Archives above 4 GiB (zip64) are read too.
-class NpzReader {
+// Archives above 4 GiB are read too. Reading tensors in the order of the archive is fastest.
+class NpzReader final : public WeightsFile {
  public:
-  // Reads the directory and each member's header.
+  // Reads the header of each member.
   explicit NpzReader(const std::filesystem::path& path);
-  ~NpzReader();
-  NpzReader(NpzReader&&) noexcept;
-  NpzReader& operator=(NpzReader&&) noexcept;
+  ~NpzReader() override;
 
-  // The tensors in the archive's order; names without ".npy".
-  const std::vector<TensorName>& tensors() const;
-  // The values of tensors()[index], checked against the archive's checksum. They may contain NaN or infinity.
-  std::vector<float> read(std::size_t index) const;
+  // Names without ".npy".
+  const std::vector<TensorName>& tensors() const override;
+  // Compares the archive's checksum of the tensor, too.
+  void read(std::size_t index, std::span<float> values) const override;
 
  private:
   struct Impl;

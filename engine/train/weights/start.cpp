@@ -2,8 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/spec/run_key.hpp"
-#include "engine/train/weights/input_file.hpp"
 #include "engine/train/weights/npz.hpp"
+#include "engine/train/weights/safetensors.hpp"
 
 #include <algorithm>
 #include <map>
@@ -43,20 +43,13 @@ void require_same(const fs::path& path, const std::vector<TensorName>& tensors, 
     refuse(path, fmt::format("its tensor {}, {}, is not in the model.", rest.begin()->first, shape(rest.begin()->second)));
 }
 
-std::size_t elements(const nn::Parameter& parameter)
-{
-  std::size_t count = 1;
-  for (const auto dim : parameter.dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
 std::vector<float> read_group(const CheckpointReader& reader, const std::string& group,
                               const std::vector<nn::Parameter>& parameters)
 {
   std::vector<float> plain;
   for (const auto& parameter : parameters) {
-    plain.resize(plain.size() + elements(parameter));
-    const auto values = std::span(plain).last(elements(parameter));
+    plain.resize(plain.size() + element_count(parameter.dims));
+    const auto values = std::span(plain).last(element_count(parameter.dims));
     reader.read(group + "/" + parameter.name, parameter.dims, values);
     require_finite(reader.path(), group + "/" + parameter.name, values);
   }
@@ -76,17 +69,26 @@ Start from_checkpoint(const fs::path& path, const std::vector<nn::Parameter>& pa
   return start;
 }
 
-Start from_archive(const fs::path& path, const std::vector<nn::Parameter>& parameters)
+std::unique_ptr<const WeightsFile> open_weights(const fs::path& path)
 {
-  const NpzReader archive(path);
-  const auto& tensors = archive.tensors();
+  if (path.extension() == ".npz") return std::make_unique<NpzReader>(path);
+  if (path.extension() == ".safetensors") return std::make_unique<SafetensorsReader>(std::make_unique<InputFile>(path));
+  throw Error(ErrorKind::usage,
+              fmt::format("read {}: weights are read from files whose names end in .safetensors or .npz.", path.string()));
+}
+
+Start from_weights(const fs::path& path, const std::vector<nn::Parameter>& parameters)
+{
+  const auto file = open_weights(path);
+  const auto& tensors = file->tensors();
   require_same(path, tensors, parameters);
   Start start{{}, std::nullopt, "weights in " + path.filename().string()};
   for (const auto& parameter : parameters) {
     const auto place = std::ranges::find(tensors, parameter.name, &TensorName::name) - tensors.begin();
-    const auto values = archive.read(static_cast<std::size_t>(place));
+    start.weights.resize(start.weights.size() + element_count(parameter.dims));
+    const auto values = std::span(start.weights).last(element_count(parameter.dims));
+    file->read(static_cast<std::size_t>(place), values);
     require_finite(path, parameter.name, values);
-    start.weights.insert(start.weights.end(), values.begin(), values.end());
   }
   return start;
 }
@@ -95,7 +97,7 @@ Start from_archive(const fs::path& path, const std::vector<nn::Parameter>& param
 
 Start read_start(const fs::path& path, const std::vector<nn::Parameter>& parameters, const std::string& optimizer)
 {
-  return path.extension() == ".npz" ? from_archive(path, parameters) : from_checkpoint(path, parameters, optimizer);
+  return is_checkpoint(InputFile(path)) ? from_checkpoint(path, parameters, optimizer) : from_weights(path, parameters);
 }
 
 } // namespace dt::train

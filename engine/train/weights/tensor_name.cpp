@@ -4,6 +4,13 @@
 
 namespace dt::train {
 
+std::size_t element_count(std::span<const std::int64_t> dims)
+{
+  std::size_t count = 1;
+  for (const auto dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
 bool is_same_order(std::span<const std::int64_t> in_file, std::span<const std::int64_t> in_model)
 {
   std::size_t next = 0;

@@ -31,11 +31,11 @@ TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and s
 {
   const Run run;
   const auto attempt = run.attempt(1);
-  write_file_atomic(attempt.preempted(), to_json(Preemption{5, 120, 400, "step-120.h5", "SIGUSR1"}));
+  write_file_atomic(attempt.preempted(), to_json(Preemption{5, 120, 400, "step-120.safetensors", "SIGUSR1"}));
   write_file_atomic(attempt.end(), "exit 75 6\n");
   write_file_atomic(attempt.requeue(), "");
   CHECK(story_in(attempt) ==
-        "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.h5; dtctl asked the scheduler to start it again");
+        "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.safetensors; dtctl asked the scheduler to start it again");
   REQUIRE(fence(attempt, 2));
   CHECK(story_in(attempt).ends_with("; attempt 2 replaced it"));
 }
@@ -62,9 +62,10 @@ TEST_CASE("the last checkpoint is that of most steps, of any attempt up to the o
 {
   const Run run;
   CHECK(last_checkpoint(run.folder.path(), 9) == 0);
-  for (const auto* name : {"step-40.h5", "step-120.h5", "step-x.h5", "step-500.h5.tmp", "notes"})
+  for (const auto* name :
+       {"step-40.safetensors", "step-120.safetensors", "step-x.safetensors", "step-500.safetensors.tmp", "notes"})
     write_file_atomic(run.attempt(1).checkpoints() / name, "");
-  write_file_atomic(run.attempt(2).checkpoints() / "step-200.h5", "");
+  write_file_atomic(run.attempt(2).checkpoints() / "step-200.safetensors", "");
   CHECK(last_checkpoint(run.folder.path(), 1) == 120);
   CHECK(last_checkpoint(run.folder.path(), 2) == 200);
 }

@@ -85,13 +85,13 @@ TEST_CASE("a preemption is read back as it was written")
 {
   Attempt a;
   CHECK_FALSE(read_preemption(a.attempt));
-  write_file_atomic(a.attempt.preempted(), to_json(Preemption{12.5, 118, 400, "step-118.h5", "SIGUSR1"}));
+  write_file_atomic(a.attempt.preempted(), to_json(Preemption{12.5, 118, 400, "step-118.safetensors", "SIGUSR1"}));
   const auto seen = read_preemption(a.attempt);
   REQUIRE(seen);
   CHECK(seen->unix_s == 12.5);
   CHECK(seen->step == 118);
   CHECK(seen->steps == 400);
-  CHECK(seen->checkpoint == "step-118.h5");
+  CHECK(seen->checkpoint == "step-118.safetensors");
   CHECK(seen->signal == "SIGUSR1");
 }
 

@@ -54,7 +54,7 @@ void fill(const Attempt& attempt)
   LoadRecord use;
   use.nodes.emplace_back().host = "node0";
   attempt.put(load, to_json(use));
-  attempt.put(preempted, to_json(Preemption{9, 4, 10, "step-4.h5", "SIGUSR1"}));
+  attempt.put(preempted, to_json(Preemption{9, 4, 10, "step-4.safetensors", "SIGUSR1"}));
   attempt.put(stall, to_json(StallRecord{
                          .unix_s = 8, .stalled_s = 65, .step = 4, .missing = {{2, "node8", "has not answered"}}, .ranks = {}}));
   attempt.put(requeue, "9\n");
@@ -84,7 +84,7 @@ TEST_CASE("the record of an attempt holds every file of it")
   CHECK(record.launches.size() == 2); // the third line is torn
   CHECK(record.probe->ranks.at(0).gemm_gflops == 50);
   CHECK(record.load->nodes.at(0).host == "node0");
-  CHECK(record.preemption->checkpoint == "step-4.h5");
+  CHECK(record.preemption->checkpoint == "step-4.safetensors");
   CHECK(record.stall->missing.at(0).rank == 2);
   CHECK(record.requeue_asked);
   CHECK(record.is_settled);

@@ -218,24 +218,28 @@ TEST_CASE("another Python environment is another run, and none leaves the keys o
   CHECK(differences(unknown, now) == std::vector<std::string>{"Python environment: not part of the key, now fedc"});
 }
 
-TEST_CASE("a start is known by the hash in a checkpoint's header, or by all bytes of an archive")
+TEST_CASE("a start is known by the hash in a checkpoint's header, or by all bytes of another file of weights")
 {
   const TemporaryFolder folder;
   const std::string hash = "0123456789abcdef0123456789abcdef";
-  const auto checkpoint = folder.path() / "step-3.h5", archive = folder.path() / "w.npz", text = folder.path() / "notes.h5";
-  test::put_file(checkpoint, std::string(checkpoint_magic) + hash + "\nand so on");
+  const auto checkpoint = folder.path() / "step-3.safetensors", archive = folder.path() / "w.npz",
+             text = folder.path() / "notes.txt", other = folder.path() / "w.safetensors";
+  test::put_file(checkpoint, "8 bytes:" + std::string(checkpoint_magic) + hash + "\"and so on");
   test::put_file(archive, "bytes");
   test::put_file(text, "notes");
+  test::put_file(other, "other bytes");
   CHECK(start_id("").empty());
   CHECK(start_id(checkpoint) == hash);
   CHECK(start_id(archive) == hash_hex("bytes"));
+  CHECK(start_id(other) == hash_hex("other bytes"));
   CHECK(message_of([&] { start_id(text); }) ==
-        "train.start_from: " + text.string() + " is neither a checkpoint (.h5) of a run nor an archive (.npz) of weights");
-  const auto missing = error_of([&] { start_id(folder.path() / "none.h5"); });
-  CHECK(
-      std::string(missing.what()) ==
-      "train.start_from: " + (folder.path() / "none.h5").string() +
-          ": there is no such file. Give a run's key, `last`, or the path of a run's folder, a checkpoint or an archive (.npz)");
+        "train.start_from: " + text.string() +
+            " is not a file of weights: checkpoints and other files of weights end in .safetensors or .npz");
+  const auto missing = error_of([&] { start_id(folder.path() / "none.safetensors"); });
+  CHECK(std::string(missing.what()) ==
+        "train.start_from: " + (folder.path() / "none.safetensors").string() +
+            ": there is no such file. Give a run's key, `last`, or the path of a run's folder, a checkpoint or a file of weights "
+            "(.safetensors, .npz)");
   CHECK(missing.kind() == ErrorKind::recipe);
 }
 

@@ -65,7 +65,7 @@ template<class Visit> void for_all_evidence(Visit visit)
         if ((bits & 64) != 0) e.stop_reason = "time_limit";
         if ((bits & 512) != 0) e.submission->scheduler = "slurm";
         if ((bits & 128) != 0) e.submission.reset();
-        if ((bits & 256) != 0) e.preemption = Preemption{now, 3, 10, "step-3.h5", "SIGUSR1"};
+        if ((bits & 256) != 0) e.preemption = Preemption{now, 3, 10, "step-3.safetensors", "SIGUSR1"};
         if (code >= 0) e.end = JobEnd{code, now};
         e.job.state = state;
         visit(e);
@@ -270,38 +270,39 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   {
     auto e = ended_with(75);
     e.heartbeat = Heartbeat{now, 121, 400};
-    e.preemption = Preemption{now, 120, 400, "step-120.h5", "SIGTERM"};
+    e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
     add("preempted", e, RunState::preempted,
-        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.stop_reason = "time_limit";
     add("time limit with a checkpoint", e, RunState::preempted,
-        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.preemption->checkpoint.clear();
     add("no room for a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400, and no checkpoint could be written");
     e.is_own_program = true;
     add("a program that writes its own checkpoints", e, RunState::preempted, "it reached its time limit at step 120 of 400");
     e.is_own_program = false;
-    e.preemption->checkpoint = "step-120.h5";
+    e.preemption->checkpoint = "step-120.safetensors";
     e.submission->scheduler = "slurm";
     e.job.state = JobState::queued;
     add("queued once more", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.job.state = JobState::running;
     add("still ending", e, RunState::running, "its ranks have ended (exit code 75); its job has not ended yet");
     e.job.state = JobState::ended;
-    add("ended", e, RunState::preempted, "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+    add("ended", e, RunState::preempted,
+        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.job.state = JobState::unknown;
     add("its scheduler cannot be asked", e, RunState::unknown,
         "its ranks have ended (exit code 75); its scheduler does not say whether the job will be started again");
     e.job.state = JobState::running;
     e.requeue_asked = true;
     add("about to be queued once more", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.requeue_asked = false;
     e.job.restarts = 1;
     add("started again, next attempt to come", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.cancel = Cancellation{now, "alice"};
     e.job.state = JobState::queued;
     add("cancelled while queued once more", e, RunState::queued, "is being withdrawn: cancelled by alice");
@@ -310,16 +311,16 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
   {
     auto e = ended_with(75);
-    e.preemption = Preemption{now, 120, 400, "step-120.h5", "SIGTERM"};
+    e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
     e.stop_reason = "cancelled: cancelled in Slurm";
     add("stopped in order by scancel", e, RunState::cancelled,
-        "cancelled in Slurm at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "cancelled in Slurm at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.stop_reason = "preempted: made way for another job (PREEMPTED)";
     add("stopped in order by a preemption", e, RunState::preempted,
-        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.stop_reason = "timed_out: reached Slurm's time limit (TIMEOUT)";
     add("stopped in order at Slurm's limit", e, RunState::preempted,
-        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.h5");
+        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
   }
   {
     auto e = with_job(JobState::running, "SUSPENDED", "suspended on node1");

@@ -513,12 +513,12 @@ TEST_CASE("SIGTERM to every process of a job leaves the ranks the time of a long
 {
   Stage stage;
   stage.run.spec.resources.scheduler = "slurm";
-  const pid_t job =
-      start_and_see_up(stage, "told=''; trap 'told=1' TERM USR1; touch \"$attempt/up\"\n"
-                              "until [[ -n $told ]]; do sleep 0.05; done\n"
-                              "for ((i = 0; i < 60; ++i)); do sleep 0.05; done\n" // mpirun allows two seconds
-                              "echo '{\"schema\": 1, \"unix_s\": 1, \"step\": 7, \"steps\": 9, \"checkpoint\": \"step-7.h5\", "
-                              "\"signal\": \"SIGTERM\"}' > \"$attempt/preempted.json\"; exit 0");
+  const pid_t job = start_and_see_up(
+      stage, "told=''; trap 'told=1' TERM USR1; touch \"$attempt/up\"\n"
+             "until [[ -n $told ]]; do sleep 0.05; done\n"
+             "for ((i = 0; i < 60; ++i)); do sleep 0.05; done\n" // mpirun allows two seconds
+             "echo '{\"schema\": 1, \"unix_s\": 1, \"step\": 7, \"steps\": 9, \"checkpoint\": \"step-7.safetensors\", "
+             "\"signal\": \"SIGTERM\"}' > \"$attempt/preempted.json\"; exit 0");
   signal_all(job, SIGTERM);
   signal_all(job, SIGTERM); // as Slurm does at the end of a grace time
   CHECK(exit_code_of(job) == 75);
@@ -533,7 +533,7 @@ TEST_CASE("a run that is told to stop and ends before its checkpoint is preempte
       table<int, bool, bool>({{1, false, true}, {143, false, true}, {205, false, true}, {139, false, false}, {1, true, false}}));
   Stage stage;
   make_folders(stage.attempt.checkpoints());
-  for (const auto* name : {"step-90.h5", "step-100.h5", ".step-110.h5.1"})
+  for (const auto* name : {"step-90.safetensors", "step-100.safetensors", ".step-110.safetensors.1"})
     write_file_atomic(stage.attempt.checkpoints() / name, "");
   write_file_atomic(stage.attempt.heartbeat(), "beat 12.5 104 400\n");
   const pid_t job =
@@ -546,7 +546,7 @@ TEST_CASE("a run that is told to stop and ends before its checkpoint is preempte
   if (!record) return;
   CHECK(record->step == 104);
   CHECK(record->steps == 400);
-  CHECK(record->checkpoint == "step-100.h5");
+  CHECK(record->checkpoint == "step-100.safetensors");
   CHECK(record->signal == "SIGTERM");
 }
 

@@ -389,14 +389,14 @@ TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in 
   const auto attempt = place.attempt("slow");
   auto slow = place.job("slow", "trap 'echo told >> \"$trace\"; sleep 0.5; mv \"$trace.preempted\" " +
                                     attempt.preempted().string() + "; exit 75' USR1\nsleep 1000 & while :; do wait; done");
-  write_file_atomic(place.trace().string() + ".preempted", to_json(Preemption{1, 7, 10, "step-7.h5", "SIGUSR1"}));
+  write_file_atomic(place.trace().string() + ".preempted", to_json(Preemption{1, 7, 10, "step-7.safetensors", "SIGUSR1"}));
   slow.resources.time_limit_s = 600;
   slow.resources.signal_ahead_s = 599;
   place.submit({slow});
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   const auto verdict = place.status_of("slow").verdict;
   CHECK(verdict.state == RunState::preempted);
-  CHECK(verdict.cause == "it reached its time limit at step 7 of 10; a checkpoint is kept: step-7.h5");
+  CHECK(verdict.cause == "it reached its time limit at step 7 of 10; a checkpoint is kept: step-7.safetensors");
   CHECK(place.traces() == "told\n");
 }
 

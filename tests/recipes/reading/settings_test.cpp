@@ -118,8 +118,8 @@ TEST_CASE("a relative checkpoint to start from is relative to the file it stands
 {
   const TemporaryFolder folder;
   const auto file = folder.write("sub/r.yaml", "version: 1\nmodel: { name: lenet }\ndata: { name: digits }\n"
-                                               "train: { global_batch: 64, epochs: 2, start_from: ../step-9.h5 }\n");
-  CHECK(load_plan(file, {}).runs.at(0).train.start_from == (folder.path() / "step-9.h5").string());
+                                               "train: { global_batch: 64, epochs: 2, start_from: ../step-9.safetensors }\n");
+  CHECK(load_plan(file, {}).runs.at(0).train.start_from == (folder.path() / "step-9.safetensors").string());
 }
 
 TEST_CASE("a relative data path is relative to the file it stands in, on the command line to here")

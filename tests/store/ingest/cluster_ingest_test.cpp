@@ -29,7 +29,7 @@ TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, an
   auto database = site.open();
   const auto run = site.plan(sample_spec());
   const auto first = site.begin(run, 1);
-  put_file(first.preempted(), to_json(Preemption{1700000050, 7, 20, "step-7.h5", "SIGUSR1"}));
+  put_file(first.preempted(), to_json(Preemption{1700000050, 7, 20, "step-7.safetensors", "SIGUSR1"}));
   put_file(first.launches(), "launch 1 1700000002 1\nlaunch 2 1700000050 0\nlaunch 3 17000");
   REQUIRE(fence(first, 2));
   const auto second = site.begin(run, 2);
@@ -42,7 +42,7 @@ TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, an
   CHECK(site.ingest(database, {run}).problems.empty());
 
   CHECK(ask_text(database, "SELECT preempted_step || ' ' || preempted_signal || ' ' || checkpoint || ' ' || fenced_by || ' ' || "
-                           "launches || ' ' || restart FROM attempts WHERE attempt = 1") == "7 SIGUSR1 step-7.h5 2 2 0");
+                           "launches || ' ' || restart FROM attempts WHERE attempt = 1") == "7 SIGUSR1 step-7.safetensors 2 2 0");
   CHECK(ask_text(database, "SELECT restart || ' ' || launches || iif(fenced_by IS NULL, ' not fenced', '') FROM attempts WHERE "
                            "attempt = 2") == "1 0 not fenced");
   CHECK(ask_text(database, "SELECT state || ' ' || resumed_step || ' ' || restarts FROM runs_flat") == "succeeded 7 1");

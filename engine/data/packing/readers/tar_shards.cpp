@@ -1,10 +1,10 @@
 #include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "engine/data/archives/archive_file.hpp"
 #include "engine/data/packing/extensions.hpp"
 #include "engine/data/packing/readers/labels.hpp"
 #include "engine/data/packing/readers/readers.hpp"
-#include "engine/data/packing/readers/tar_file.hpp"
 #include "engine/data/packing/source_files.hpp"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class TarShards final : public SourceReader {
   void list(std::size_t shard)
   {
     stamp_.add(path_of(shard));
-    TarFile tar(path_of(shard));
+    ArchiveFile tar(path_of(shard), ArchiveKind::tar);
     std::unordered_map<std::string, Found> found;
     std::vector<std::string> keys; // in the order of their first members
     while (tar.next()) {
@@ -132,7 +132,7 @@ class TarShards final : public SourceReader {
     for (const auto& key : keys) settle(shard, key, found.at(key));
   }
 
-  void take(std::size_t shard, TarFile& tar, const MemberName& name, Found& sample)
+  void take(std::size_t shard, ArchiveFile& tar, const MemberName& name, Found& sample)
   {
     const bool label = is_label(name), image = is_image(name);
     if (tar.is_sparse() && (label || image))
@@ -188,7 +188,7 @@ class TarShards final : public SourceReader {
     return source_error(path_of(shard), text);
   }
 
-  void add_label(std::size_t shard, TarFile& tar, Found& sample)
+  void add_label(std::size_t shard, ArchiveFile& tar, Found& sample)
   {
     constexpr std::uint64_t longest = 1000;
     const auto& name = tar.name();
@@ -206,7 +206,7 @@ class TarShards final : public SourceReader {
     if (sample.label->empty()) throw source_error(path_of(shard), fmt::format("{} is empty.", printable(name)));
   }
 
-  void add_image(std::size_t shard, const TarFile& tar, Found& sample, const MemberName& name)
+  void add_image(std::size_t shard, const ArchiveFile& tar, Found& sample, const MemberName& name)
   {
     if (sample.image)
       throw source_error(path_of(shard), fmt::format("there are two images with the key {}: {} and {}. Each key names one image.",
@@ -252,7 +252,7 @@ class TarShards final : public SourceReader {
   {
     const auto shard = shard_of_item_[static_cast<std::size_t>(index)];
     if (!tar_ || open_shard_ != shard) {
-      tar_.emplace(path_of(shard));
+      tar_.emplace(path_of(shard), ArchiveKind::tar);
       open_shard_ = shard;
     }
     const auto member = std::string_view(listing_.items[static_cast<std::size_t>(index)].name).substr(shards_[shard].size() + 1);
@@ -280,7 +280,7 @@ class TarShards final : public SourceReader {
   SourceStamp stamp_;
   IgnoredFiles ignored_;
 
-  std::optional<TarFile> tar_;
+  std::optional<ArchiveFile> tar_;
   std::uint32_t open_shard_ = 0;
   std::int64_t next_item_ = 0; // the item after the last one that was read
 };

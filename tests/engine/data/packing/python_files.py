@@ -92,6 +92,7 @@ def check_array_files():
     first = images.transpose(0, 3, 1, 2)
     np.savez("stored.npz", images=first, labels=labels)
     np.savez_compressed("deflated.npz", x=images, y=labels.astype(np.uint16))
+    np.savez("unicode.npz", **{"bilder/größe": images, "art": labels})
     with zipfile.ZipFile("zip64.npz", "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for name, array in (("images", images), ("labels", labels)):
             with archive.open(name + ".npy", "w", force_zip64=True) as file:
@@ -103,6 +104,7 @@ def check_array_files():
         file["group/x"], file["group/y"] = images, labels
     for source in ("stored.npz", "deflated.npz", "zip64.npz", "chunked.h5"):
         check_arrays(source)
+    check_arrays("unicode.npz", "--images", "bilder/größe", "--labels", "art")
     check_arrays("latest.h5", "--images", "group/x", "--labels", "group/y")
 
 

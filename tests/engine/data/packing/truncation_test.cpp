@@ -1,6 +1,5 @@
 // Tar files and archives that are cut anywhere, or have any byte changed, end in an error or in a whole set, never in a crash.
 #include "core/error.hpp"
-#include "engine/data/packing/readers/tar_file.hpp"
 #include "tests/engine/data/packing/sources.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -75,7 +75,7 @@ TEST_CASE("told to stop, ranks at different steps stop after the same one, and t
   const auto preempted = dt::read_preemption(run.attempt());
   REQUIRE(preempted);
   CHECK(preempted->signal == "SIGTERM");
-  CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".h5");
+  CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".safetensors");
 
   RunningJob again(run, ranks, 2);
   REQUIRE(again.root > 0);

@@ -81,7 +81,7 @@ int run_in_pieces(const EngineRun& run, int ranks, std::mt19937& random)
     const auto preempted = dt::read_preemption(run.attempt(number));
     REQUIRE(preempted);
     CHECK(preempted->signal == "SIGUSR1");
-    CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".h5");
+    CHECK(preempted->checkpoint == "step-" + std::to_string(preempted->step) + ".safetensors");
     CHECK(trajectory(run.attempt(number)).rbegin()->first == preempted->step);
   }
   FAIL("it never ended");

@@ -56,7 +56,7 @@ class Stopper : public Overseer {
   void checkpoint(const TrainingProgress& progress, const Snapshot& snapshot, const Request&) override
   {
     std::optional<CheckpointWriter> writer;
-    if (comm_.is_root()) writer.emplace(folder_, CheckpointOwner{}, progress);
+    if (comm_.is_root()) writer.emplace(folder_, CheckpointOwner{}, progress, snapshot.tensors());
     snapshot.save(writer ? &*writer : nullptr);
     if (writer) writer->commit();
     saved = progress;
@@ -230,7 +230,7 @@ TEST_CASE("times go on from the checkpoint, and throughput is of the measured st
   from.measured_samples = 2400;
   from.measured_s = 500;
   from.communication_s = 400;
-  from.work = {450, 150, 160, 170}; // of a checkpoint of an earlier version, which had no fast worker
+  from.work = {450, 150, 160, 170};
   std::optional<CheckpointReader> reader;
   if (comm.is_root()) reader.emplace(list_checkpoints(folder.path()).front());
   const auto result = Trainer({spec, {}, from, reader ? &*reader : nullptr}, comm).run(diary, nobody).value();
@@ -359,11 +359,11 @@ TEST_CASE("where ranks differ, every rank's weights and buffers are kept and com
   Parts before(comm), after(comm);
   before.fill(comm.rank());
   std::optional<CheckpointWriter> writer;
-  if (comm.is_root()) writer.emplace(folder.path(), CheckpointOwner{}, TrainingProgress{.step = 5});
+  if (comm.is_root()) writer.emplace(folder.path(), CheckpointOwner{}, TrainingProgress{.step = 5}, before.snapshot().tensors());
   before.snapshot().save(writer ? &*writer : nullptr);
   if (writer) writer->commit();
   std::optional<CheckpointReader> reader;
-  if (comm.is_root()) reader.emplace(folder.path() / "step-5.h5");
+  if (comm.is_root()) reader.emplace(folder.path() / "step-5.safetensors");
   after.snapshot().load(reader ? &*reader : nullptr);
   CHECK(after.plain() == before.plain());
   if (!reader) return;
@@ -381,10 +381,7 @@ TEST_CASE("a writer that fails on rank 0 keeps no other rank waiting")
   Parts parts(comm);
   parts.fill(comm.rank());
   if (comm.is_root()) {
-    CheckpointWriter writer(folder.path(), {}, {.step = 5});
-    const std::vector<std::int64_t> dims{1};
-    const std::vector<float> value(1);
-    writer.write("ranks", dims, value); // in the way of the group of that name
+    CheckpointWriter writer(folder.path(), {}, {.step = 5}, {{"another", {1}}});
     CHECK_THROWS_AS(parts.snapshot().save(&writer), dt::Error);
   } else {
     parts.snapshot().save(nullptr);

@@ -26,4 +26,14 @@ inline std::vector<float> numbers(float first = 1)
   return values;
 }
 
+// Writes a checkpoint with these tensors, which all have the same values.
+inline std::filesystem::path write_tensors(const std::filesystem::path& folder, const TrainingProgress& progress,
+                                           const std::vector<TensorName>& tensors, const std::vector<float>& values,
+                                           const CheckpointOwner& whose = owner)
+{
+  CheckpointWriter writer(folder, whose, progress, tensors);
+  for (const auto& tensor : tensors) writer.write(tensor.name, values);
+  return writer.commit().path;
+}
+
 } // namespace dt::train::test

@@ -1,4 +1,4 @@
-// Files as somebody could craft them: a real checkpoint altered through libhdf5 or byte by byte, with a hash that fits again.
+// Files as somebody could craft them: a checkpoint with a header or values of their choice, and a hash that fits.
 #pragma once
 
 #include "core/file.hpp"
@@ -8,31 +8,42 @@
 #include "tests/engine/train/weights/mutation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <string>
-
-#include <hdf5.h>
 
 namespace dt::test {
 
-inline constexpr std::size_t checkpoint_header_bytes = 512;
+inline constexpr std::size_t length_bytes = 8; // of a safetensors file's header
 
-// Writes the bytes with the hash of all behind the header in it, as a whole checkpoint has it.
-inline void write_sealed(const std::filesystem::path& path, std::string bytes)
+// A safetensors file.
+inline std::string with_header(const std::string& header, const std::string& data)
 {
-  const auto hash = hash_hex(std::string_view(bytes).substr(checkpoint_header_bytes));
-  bytes.replace(checkpoint_magic.size(), hash.size(), hash);
-  replace_file(path, bytes);
+  const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), length_bytes) + header + data;
 }
 
-// Alters a checkpoint through libhdf5.
-inline void alter(const std::filesystem::path& path, const std::function<void(hid_t)>& change)
+inline std::string header_of(const std::string& bytes)
 {
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-  change(file);
-  H5Fclose(file);
-  write_sealed(path, read_file(path));
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), length_bytes);
+  return bytes.substr(length_bytes, length);
+}
+
+// Writes the bytes with their hash in them, as a whole checkpoint has it.
+inline void write_sealed(const std::filesystem::path& path, std::string bytes)
+{
+  bytes.replace(checkpoint_hash_begin, checkpoint_hash_digits, checkpoint_hash_digits, '0');
+  replace_file(path, bytes.replace(checkpoint_hash_begin, checkpoint_hash_digits, hash_hex(bytes)));
+}
+
+// Replaces the first `from` in a checkpoint's header.
+inline void alter(const std::filesystem::path& path, const std::string& from, const std::string& to)
+{
+  const auto bytes = read_file(path), header = header_of(bytes);
+  auto altered = header;
+  altered.replace(altered.find(from), from.size(), to);
+  write_sealed(path, with_header(altered, bytes.substr(length_bytes + header.size())));
 }
 
 } // namespace dt::test

@@ -3,13 +3,13 @@
 #include "core/text.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 #include "engine/train/weights/npz.hpp"
+#include "engine/train/weights/safetensors.hpp"
 #include "tests/engine/train/weights/hostile_files.hpp"
 #include "tests/support/engine_run.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -29,20 +29,23 @@ Tensors read_group(const fs::path& checkpoint, const std::string& group)
   const CheckpointReader reader(checkpoint);
   Tensors tensors;
   for (const auto& tensor : reader.tensors(group)) {
-    const auto count = std::accumulate(tensor.dims.begin(), tensor.dims.end(), std::int64_t{1}, std::multiplies<>());
-    tensors.push_back({tensor, std::vector<float>(static_cast<std::size_t>(count))});
+    tensors.push_back({tensor, std::vector<float>(dt::train::element_count(tensor.dims))});
     reader.read(group + "/" + tensor.name, tensor.dims, tensors.back().second);
   }
   return tensors;
 }
 
-Tensors read_archive(const fs::path& path)
+Tensors read_file(const dt::train::WeightsFile& file)
 {
-  const dt::train::NpzReader reader(path);
   Tensors tensors;
-  for (const auto& tensor : reader.tensors()) tensors.push_back({tensor, reader.read(tensors.size())});
+  for (const auto& tensor : file.tensors()) {
+    tensors.push_back({tensor, std::vector<float>(dt::train::element_count(tensor.dims))});
+    file.read(tensors.size() - 1, tensors.back().second);
+  }
   return tensors;
 }
+
+Tensors read_archive(const fs::path& path) { return read_file(dt::train::NpzReader(path)); }
 
 dt::RunSpec short_spec(std::int64_t ranks, std::int64_t steps)
 {
@@ -113,8 +116,8 @@ TEST_CASE("a final checkpoint is of the last step and holds the weights of the r
 {
   const Ended run(short_spec(2, 7));
   REQUIRE(run.result);
-  CHECK(run.checkpoint().filename() == "step-7.h5");
-  CHECK_THAT(run.end.out, Contains("step 7: checkpoint step-7.h5"));
+  CHECK(run.checkpoint().filename() == "step-7.safetensors");
+  CHECK_THAT(run.end.out, Contains("step 7: checkpoint step-7.safetensors"));
   CHECK(CheckpointReader(run.checkpoint()).owner().optimizer == "momentum");
 }
 
@@ -195,22 +198,42 @@ TEST_CASE("where ranks differed, a run begins with their centre, or with the mea
   }
 }
 
-TEST_CASE("weights exported from a checkpoint come back into a run, bit for bit")
+TEST_CASE("weights exported from a checkpoint come back into a run, bit for bit, from both formats")
 {
   const Ended first(short_spec(1, 3));
   const dt::test::TemporaryFolder folder;
-  const auto archive = folder.path() / "weights.npz";
-  const auto said = export_weights(first.checkpoint(), {"-o", archive.string()});
-  INFO(said.err);
-  REQUIRE(said.ok());
-  CHECK_THAT(said.out, Catch::StartsWith(archive.string() + ": weights of step 3 of run ") && Contains(": 10 tensors, 24"));
   const auto weights = read_group(first.checkpoint(), "weights");
-  CHECK(read_archive(archive) == weights);
-  const Ended second(standing_still(2), archive);
-  INFO(second.end.out << second.end.err);
-  REQUIRE(second.result);
-  CHECK(second.result->facts.at("started_from") == "weights in weights.npz");
-  CHECK(read_group(second.checkpoint(), "weights") == weights);
+  for (const std::string name : {"weights.npz", "weights.safetensors"}) {
+    CAPTURE(name);
+    const auto path = folder.path() / name;
+    const auto said = export_weights(first.checkpoint(), {"-o", path.string()});
+    INFO(said.err);
+    REQUIRE(said.ok());
+    CHECK_THAT(said.out, Catch::StartsWith(path.string() + ": weights of step 3 of run ") && Contains(": 10 tensors, 24"));
+    if (path.extension() == ".npz")
+      CHECK(read_archive(path) == weights);
+    else
+      CHECK(read_file(dt::train::SafetensorsReader(std::make_unique<dt::train::InputFile>(path))) == weights);
+    const Ended second(standing_still(2), path);
+    INFO(second.end.out << second.end.err);
+    REQUIRE(second.result);
+    CHECK(second.result->facts.at("started_from") == "weights in " + name);
+    CHECK(read_group(second.checkpoint(), "weights") == weights);
+  }
+}
+
+TEST_CASE("a name with another ending is refused by an export and by a start, with both formats")
+{
+  const Ended run(short_spec(1, 1));
+  const dt::test::TemporaryFolder folder;
+  const auto path = (folder.path() / "w.pt").string();
+  const auto exported = export_weights(run.checkpoint(), {"-o", path});
+  CHECK(exported.exit_code == 2);
+  CHECK(exported.err == "dtengine: " + path + ": weights are written to files whose names end in .safetensors or .npz.\n");
+  dt::write_file_atomic(path, "weights");
+  const auto start = dt::run_command({dt::test::dtengine(), "start", "lenet", "--file", path}, 60);
+  CHECK(start.exit_code == 2);
+  CHECK_THAT(start.err, Contains("read " + path + ": weights are read from files whose names end in .safetensors or .npz."));
 }
 
 TEST_CASE("an export lists, names what is exported, and replaces nothing unasked")
@@ -257,46 +280,49 @@ TEST_CASE("weights that are NaN or infinite are refused by an export with status
 {
   const Ended first(short_spec(1, 1));
   const dt::test::TemporaryFolder folder;
-  const auto archive = folder.path() / "w.npz", out = folder.path() / "out.npz";
+  const auto archive = folder.path() / "w.npz", plain = folder.path() / "w.safetensors", out = folder.path() / "out.npz";
   for (const auto& [value, name] :
        {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinite"}}) {
     CAPTURE(name);
-    dt::train::CheckpointWriter checkpoint(folder.path(), CheckpointReader(first.checkpoint()).owner(), {.step = 1});
+    auto weights = read_group(first.checkpoint(), "weights");
+    std::vector<TensorName> names, full_names;
+    for (const auto& [tensor, values] : weights) {
+      names.push_back(tensor);
+      full_names.push_back({"weights/" + tensor.name, tensor.dims});
+    }
+    dt::train::CheckpointWriter checkpoint(folder.path(), CheckpointReader(first.checkpoint()).owner(), {.step = 1}, full_names);
     dt::train::NpzWriter npz;
-    for (auto [tensor, values] : read_group(first.checkpoint(), "weights")) {
+    auto bytes = dt::train::safetensors_header(names, {});
+    for (auto& [tensor, values] : weights) {
       if (tensor.name == "fc1.bias") values.at(7) = value;
-      checkpoint.write("weights/" + tensor.name, tensor.dims, values);
+      checkpoint.write("weights/" + tensor.name, values);
       npz.add(tensor, values);
+      bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
     }
     const auto path = checkpoint.commit().path;
     dt::write_file_atomic(archive, npz.finish());
+    dt::write_file_atomic(plain, bytes);
     const auto why = fmt::format("fc1.bias: value 7 of 120 is {}; only finite weights are taken.", name);
     const auto end = export_weights(path, {"-o", out.string()});
     CHECK(end.exit_code == 2);
     CHECK(end.err == "dtengine: read " + path.string() + ": tensor weights/" + why + "\n");
     CHECK_FALSE(fs::exists(out));
     CHECK_THAT(Ended(standing_still(1), path).end.err, Contains("read " + path.string() + ": tensor weights/" + why));
-    CHECK_THAT(Ended(standing_still(1), archive).end.err, Contains("read " + archive.string() + ": tensor " + why));
+    for (const auto& file : {archive, plain})
+      CHECK_THAT(Ended(standing_still(1), file).end.err, Contains("read " + file.string() + ": tensor " + why));
   }
 }
 
-TEST_CASE("a crafted checkpoint exports no other file's bytes, ends an export with status 2 and a run before its first step")
+TEST_CASE("a crafted checkpoint ends an export with status 2 and a run before its first step")
 {
   const Ended first(short_spec(1, 1));
   const dt::test::TemporaryFolder folder;
-  const auto path = folder.path() / "step-1.h5", out = folder.path() / "out.npz";
+  const auto path = folder.path() / "step-1.safetensors", out = folder.path() / "out.npz";
   fs::copy_file(first.checkpoint(), path);
-  dt::test::alter(path, [](hid_t file) {
-    H5Ldelete(file, "weights/conv1.bias", H5P_DEFAULT);
-    const hsize_t extent = 6;
-    const hid_t rules = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &extent, nullptr);
-    H5Pset_external(rules, "/etc/passwd", 0, 24);
-    H5Dclose(H5Dcreate2(file, "weights/conv1.bias", H5T_IEEE_F32LE, space, H5P_DEFAULT, rules, H5P_DEFAULT));
-    H5Sclose(space);
-    H5Pclose(rules);
-  });
+  dt::test::alter(path, R"("weights/conv1.bias":{"dtype":"F32","shape":[6],"data_offsets":[600,624]})",
+                  R"("weights/conv1.bias":{"dtype":"F32","shape":[6],"data_offsets":[576,600]})");
   const auto why = "read " + path.string() +
-                   ": /weights/conv1.bias: its values lie in another file (external storage); they are expected in this one.";
+                   ": tensor weights/conv1.bias begins at byte 576 of the data, but the one before it ends at byte 600.";
   for (const std::vector<std::string>& options : {std::vector<std::string>{"--list"}, {"-o", out.string()}}) {
     const auto end = export_weights(path, options);
     CHECK(end.exit_code == 2);
@@ -355,7 +381,8 @@ TEST_CASE("a limit of a file's size costs a training its checkpoint, or ends it 
   const auto end = limited(unsaved, "200");
   INFO(end.out << end.err);
   CHECK(end.ok());
-  CHECK_THAT(end.err, Contains("write " + (unsaved.attempt().checkpoints() / ".step-2.h5").string() + ": File too large"));
+  CHECK_THAT(end.err,
+             Contains("write " + (unsaved.attempt().checkpoints() / ".step-2.safetensors").string() + ": File too large"));
   CHECK(fs::is_empty(unsaved.attempt().checkpoints()));
   CHECK(dt::read_result(unsaved.attempt()));
   CHECK(limited(unwritten, "16").exit_code == 1);
@@ -372,7 +399,7 @@ TEST_CASE("a training that diverges names its layer and the checkpoint to go bac
   spec.train.steps = 200;
   spec.optimizer.learning_rate = 1e6;
   const EngineRun run(spec);
-  const auto checkpoint = dt::train::CheckpointWriter(run.attempt(1).checkpoints(), {}, {.step = 3}).commit().path;
+  const auto checkpoint = dt::train::CheckpointWriter(run.attempt(1).checkpoints(), {}, {.step = 3}, {}).commit().path;
   const auto end = run.run(2, 2);
   CHECK(end.exit_code == 1);
   const auto error = dt::read_error(run.attempt(2));

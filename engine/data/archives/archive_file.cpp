@@ -1,0 +1,110 @@
+#include "engine/data/archives/archive_file.hpp"
+
+#include "core/text.hpp"
+
+#include <algorithm>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+namespace dt::data {
+namespace {
+
+// Content is read, and memory for it is allocated, in blocks of this size.
+constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
+
+const char* name_of(ArchiveKind kind) { return kind == ArchiveKind::tar ? "tar file" : "zip archive"; }
+
+Error archive_error(const std::filesystem::path& path, std::string_view cause)
+{
+  return {ErrorKind::usage, fmt::format("{}: {}", printable(path.string()), cause)};
+}
+
+} // namespace
+
+void ArchiveFile::Close::operator()(archive* file) const { archive_read_free(file); }
+
+ArchiveFile::ArchiveFile(const std::filesystem::path& path, ArchiveKind kind)
+    : path_(path), kind_(kind), file_(archive_read_new())
+{
+  if (!file_) throw Error(ErrorKind::environment, "libarchive could not start: out of memory.");
+  if (kind == ArchiveKind::tar) {
+    archive_read_support_filter_gzip(file_.get());
+    archive_read_support_format_tar(file_.get());
+  } else {
+    archive_read_support_format_zip_seekable(file_.get());
+  }
+  constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
+  check(archive_read_open_filename(file_.get(), path.c_str(), buffer_bytes));
+}
+
+// libarchive reports a wrong checksum of a zip member as a warning. In tar files it warns about attributes that nobody needs.
+void ArchiveFile::check(long code) const
+{
+  if (code >= (kind_ == ArchiveKind::tar ? ARCHIVE_WARN : ARCHIVE_OK)) return;
+  const char* cause = archive_error_string(file_.get());
+  throw archive_error(path_, fmt::format("the {} cannot be read{}: {}. Fetch or make it again.", name_of(kind_),
+                                         name_.empty() ? "" : " at " + printable(name_),
+                                         cause == nullptr ? "it is damaged" : printable(cause)));
+}
+
+Error ArchiveFile::refusal(std::string_view cause) const
+{
+  return archive_error(path_, fmt::format("member {} {}", printable(name_), cause));
+}
+
+bool ArchiveFile::next()
+{
+  name_.clear(); // of no use in an error about the member that follows
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int code = archive_read_next_header(file_.get(), &entry);
+    if (code == ARCHIVE_EOF) return false;
+    check(code);
+    const char* name = archive_entry_pathname(entry);
+    if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK) {
+      if (links_++ == 0) first_link_ = name == nullptr ? "" : name;
+      continue;
+    }
+    if (archive_entry_filetype(entry) != AE_IFREG) continue;
+    if (name == nullptr) throw archive_error(path_, "the name of a member cannot be read.");
+    name_ = name;
+    if (name_.starts_with("./")) name_.erase(0, 2);
+    is_sparse_ = archive_entry_sparse_count(entry) > 0;
+    size_ = static_cast<std::uint64_t>(std::max<std::int64_t>(0, archive_entry_size(entry)));
+    position_ = 0;
+    return true;
+  }
+}
+
+void ArchiveFile::read(std::uint64_t count, std::string& bytes)
+{
+  bytes.clear();
+  while (bytes.size() < count) {
+    const auto before = bytes.size(), wanted = std::min(block_bytes, count - before);
+    bytes.resize(before + wanted);
+    const auto got = archive_read_data(file_.get(), bytes.data() + before, wanted);
+    check(static_cast<long>(got));
+    if (got <= 0) throw refusal(fmt::format("ends before byte {}.", position_ + count));
+    bytes.resize(before + static_cast<std::size_t>(got));
+  }
+  position_ += count;
+  if (position_ == size_) require_end();
+}
+
+// libarchive compares size and checksum when the end of the member is read.
+void ArchiveFile::require_end()
+{
+  char more = 0;
+  const auto got = archive_read_data(file_.get(), &more, 1);
+  check(static_cast<long>(got));
+  if (got > 0) throw refusal(fmt::format("has more than the {} bytes that the {} states.", size_, name_of(kind_)));
+}
+
+void ArchiveFile::skip(std::uint64_t count)
+{
+  for (std::string block; count > 0; count -= block.size()) read(std::min(block_bytes, count), block);
+}
+
+} // namespace dt::data
