@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/output/cell.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command/context.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/verdict.hpp"
 #include <string>
 #include <string_view>

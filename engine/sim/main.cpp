@@ -5,7 +5,7 @@
 #include "core/units.hpp"
 #include "engine/bench/options.hpp"
 #include "engine/sim/run/simulated_job.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

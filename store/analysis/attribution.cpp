@@ -1,7 +1,7 @@
 #include "store/analysis/attribution.hpp"
 
 #include "store/analysis/doubts/busy_machine.hpp"
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -35,7 +35,7 @@
 #pragma once
 
 #include "core/record/run_record.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 
 #include <array>
 #include <optional>

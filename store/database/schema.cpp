@@ -2,7 +2,7 @@
 
 #include "core/record/fields.hpp"
 #include "core/text.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "core/natural_key.hpp"
 #include "core/record/field.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate.hpp"
 
 #include <limits>
 #include <new>

@@ -5,7 +5,7 @@
 #include "core/record/prediction_record.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/spec_schema.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/database/schema.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/folder.hpp"

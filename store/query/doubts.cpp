@@ -1,7 +1,7 @@
 #include "store/query/doubts.hpp"
 
 #include "core/statistics.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/dependences.hpp"
 #include "store/query/key_list.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/record/run_state.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/metric.hpp"
 #include "store/database/database.hpp"
 

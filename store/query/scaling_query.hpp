@@ -1,7 +1,7 @@
 // Scaling of a stored study, for readers and for the table that the ingest writes.
 #pragma once
 
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
 
 #include <string>

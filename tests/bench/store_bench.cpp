@@ -8,7 +8,7 @@
 #include "core/file.hpp"
 #include "core/record/study_record.hpp"
 #include "core/statistics.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/verdict.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/ingest.hpp"

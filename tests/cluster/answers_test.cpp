@@ -1,7 +1,7 @@
 // Tests on a real Slurm: `results` and `compare` pair the runs of a ladder by repeat, and `sweep --until-decided` repeats runs
 // until the study's verdict is clear.
-#include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/comparison.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "tests/cluster/playground.hpp"
 
 #include "core/text.hpp"

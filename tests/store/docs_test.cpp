@@ -2,7 +2,7 @@
 #include "tests/store/fixture.hpp"
 
 #include "core/record/fields.hpp"
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A study as it is read from the results database to make its charts.
 #pragma once
 
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/compared_points.hpp"
 #include "store/query/queries.hpp"
 

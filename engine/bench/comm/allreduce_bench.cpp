@@ -1,7 +1,7 @@
 #include "engine/bench/bench.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/machine/buffer.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 #include "engine/sync/modelled_replica.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "core/record/field.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/sync/modelled_replica.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <array>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "core/memory.hpp"
 #include "engine/model/models/registry.hpp"
 #include "engine/sync/exchange/node_step.hpp"
-#include "engine/train/loop/network_replica.hpp"
+#include "engine/train/step/network_replica.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,7 +1,7 @@
 #include "engine/bench/compute/fma_peak.hpp"
 
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <algorithm>
 #include <atomic>

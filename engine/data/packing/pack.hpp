@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/packed_file.hpp"
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 #include "engine/data/packing/split.hpp"
 
 #include <array>

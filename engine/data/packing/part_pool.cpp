@@ -3,8 +3,8 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "engine/data/out_of_memory.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 #include "engine/data/packing/record_maker.hpp"
-#include "engine/data/packing/source_files.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // Which images of a source are for training and which for testing, and in which order they are stored.
 #pragma once
 
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 
 #include <cstdint>
 #include <optional>

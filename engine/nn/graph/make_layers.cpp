@@ -1,9 +1,9 @@
 #include "engine/nn/graph/make_layers.hpp"
 
 #include "engine/nn/kernels/lanes/lane_images.hpp"
-#include "engine/nn/kernels/reference_convolution.hpp"
 #include "engine/nn/layers/add.hpp"
 #include "engine/nn/layers/affine/block_inner_product.hpp"
+#include "engine/nn/layers/affine/reference_convolution.hpp"
 #include "engine/nn/layers/batch_norm.hpp"
 #include "engine/nn/layers/concat.hpp"
 #include "engine/nn/layers/dropout.hpp"

@@ -3,11 +3,11 @@
 #include "core/error.hpp"
 #include "engine/nn/graph/initial_weights.hpp"
 #include "engine/nn/graph/make_layers.hpp"
+#include "engine/nn/graph/memory_check.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/nn/layers/affine/convolution.hpp"
 #include "engine/nn/layers/softmax_cross_entropy.hpp"
-#include "engine/nn/plan/memory_check.hpp"
 
 #include <algorithm>
 #include <bit>

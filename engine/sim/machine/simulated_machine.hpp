@@ -1,7 +1,7 @@
 // SimulatedMachine: the platform of the running simulation, and the memory and time that the files of this folder take from it.
 #pragma once
 
-#include "engine/sim/platform.hpp"
+#include "engine/sim/platform/platform.hpp"
 
 #include <cstddef>
 

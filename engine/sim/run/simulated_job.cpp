@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/sim/run/simulated_training.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 #include "engine/train/loop/observer.hpp"
 
 #include <chrono>

@@ -3,7 +3,7 @@
 
 #include "engine/sim/run/compute_model.hpp"
 #include "engine/sync/modelled_replica.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 namespace dt::sim {
 

@@ -5,10 +5,10 @@
 #include "engine/sim/run/compute_model.hpp"
 #include "engine/sim/run/simulated_replica.hpp"
 #include "engine/sync/strategy.hpp"
-#include "engine/train/loop/plan.hpp"
-#include "engine/train/loop/step_timer.hpp"
 #include "engine/train/record/measurement.hpp"
 #include "engine/train/record/rank_report.hpp"
+#include "engine/train/step/plan.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 namespace dt::sim {
 namespace {

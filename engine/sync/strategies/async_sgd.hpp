@@ -1,7 +1,7 @@
 // `async-sgd`: workers never wait for one another; a parameter server applies each gradient when it arrives. [You2017, Async SGD]
 #pragma once
 
-#include "engine/sync/served_strategy.hpp"
+#include "engine/sync/exchange/served_strategy.hpp"
 
 namespace dt::sync {
 

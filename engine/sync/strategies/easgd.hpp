@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/comm/machine/buffer.hpp"
-#include "engine/sync/served_strategy.hpp"
+#include "engine/sync/exchange/served_strategy.hpp"
 
 namespace dt::sync {
 

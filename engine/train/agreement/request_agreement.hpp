@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/comm/communicator.hpp"
-#include "engine/train/loop/overseer.hpp"
-#include "engine/train/loop/training_clock.hpp"
+#include "engine/train/agreement/overseer.hpp"
+#include "engine/train/step/training_clock.hpp"
 
 #include <array>
 #include <cstdint>

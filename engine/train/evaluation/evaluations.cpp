@@ -1,7 +1,7 @@
 #include "engine/train/evaluation/evaluations.hpp"
 
 #include "engine/comm/machine/clock.hpp"
-#include "engine/train/loop/network_replica.hpp"
+#include "engine/train/step/network_replica.hpp"
 
 #include <fmt/format.h>
 

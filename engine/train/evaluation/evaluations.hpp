@@ -6,8 +6,8 @@
 #include "core/spec/run_spec.hpp"
 #include "engine/train/evaluation/consensus.hpp"
 #include "engine/train/evaluation/evaluator.hpp"
-#include "engine/train/loop/step_timer.hpp"
-#include "engine/train/loop/training_clock.hpp"
+#include "engine/train/step/step_timer.hpp"
+#include "engine/train/step/training_clock.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
 #include <cmath>

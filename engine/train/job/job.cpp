@@ -11,12 +11,12 @@
 #include "engine/comm/placement.hpp"
 #include "engine/sync/spare_core.hpp"
 #include "engine/train/job/job_overseer.hpp"
-#include "engine/train/job/stop_signals.hpp"
-#include "engine/train/loop/step_timer.hpp"
 #include "engine/train/loop/trainer.hpp"
 #include "engine/train/record/environment.hpp"
 #include "engine/train/record/probe.hpp"
+#include "engine/train/record/stop_signals.hpp"
 #include "engine/train/record/watcher.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <array>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // JobOverseer: turns signals and orders into requests to stop, and writes the job's checkpoints.
 #pragma once
 
-#include "engine/train/loop/overseer.hpp"
+#include "engine/train/agreement/overseer.hpp"
 
 #include <atomic>
 

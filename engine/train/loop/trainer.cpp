@@ -4,8 +4,8 @@
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
 #include "engine/sync/exchange/node_step.hpp"
-#include "engine/train/loop/network_options.hpp"
 #include "engine/train/record/rank_report.hpp"
+#include "engine/train/step/network_options.hpp"
 
 #include <array>
 

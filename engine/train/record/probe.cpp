@@ -5,8 +5,8 @@
 #include "core/units.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"
-#include "engine/train/loop/step_timer.hpp"
 #include "engine/train/record/cpu_info.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <algorithm>
 #include <array>

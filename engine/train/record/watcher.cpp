@@ -4,7 +4,7 @@
 #include "core/file.hpp"
 #include "core/units.hpp"
 #include "engine/comm/machine/clock.hpp"
-#include "engine/train/job/stop_signals.hpp"
+#include "engine/train/record/stop_signals.hpp"
 
 #include <chrono>
 #include <csignal>

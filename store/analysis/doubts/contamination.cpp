@@ -2,7 +2,7 @@
 #include "core/counted.hpp"
 #include "core/statistics.hpp"
 
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "store/analysis/prediction/forecast.hpp"
 
 #include "core/error.hpp"
-#include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/distributions.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>

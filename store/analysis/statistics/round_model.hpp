@@ -3,7 +3,7 @@
 // functions over numbers.
 #pragma once
 
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate.hpp"
 
 #include <cstddef>
 #include <optional>

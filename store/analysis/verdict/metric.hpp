@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/record/field.hpp"
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate.hpp"
 
 #include <cstdint>
 #include <map>

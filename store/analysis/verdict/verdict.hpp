@@ -1,8 +1,8 @@
 // Verdicts in words: what a comparison, a ranking or a scaling study says, and what would decide where it says nothing.
 #pragma once
 
-#include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/ranking.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/compared_points.hpp"
 #include "store/analysis/verdict/limit.hpp"
 

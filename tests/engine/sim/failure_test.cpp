@@ -1,7 +1,7 @@
 // An error on one simulated rank ends the simulation.
 #include "core/error.hpp"
 #include "engine/comm/machine/pause.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 #include "engine/sync/machine/communication_thread.hpp"
 
 #include <span>

@@ -1,7 +1,7 @@
 // Exchanges that are timed with nothing else running, on a simulated machine.
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/machine/buffer.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 
 #include <vector>

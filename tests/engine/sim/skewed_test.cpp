@@ -3,7 +3,7 @@
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/comm/machine/pause.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -2,7 +2,7 @@
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/comm/machine/pause.hpp"
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 
 #include <map>
 #include <string>

@@ -1,8 +1,8 @@
 // Strategies with threads compute the right weights on simulated ranks.
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 #include "engine/sync/modelled_replica.hpp"
 #include "engine/sync/strategy.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/sync/exchange/elastic.hpp"
-#include "engine/sync/served_strategy.hpp"
+#include "engine/sync/exchange/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Which arrays of a file are images and labels, and in which order their dimensions are.
 #include "core/text.hpp"
 #include "engine/data/packing/readers/array_source.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "core/text.hpp"
 #include "engine/data/packing/readers/labels.hpp"
 #include "engine/data/packing/readers/readers.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include <algorithm>
 #include <utility>

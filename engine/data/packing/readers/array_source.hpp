@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/data/packing/readers/array_file.hpp"
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "engine/data/packing/extensions.hpp"
+#include "engine/data/packing/readers/extensions.hpp"
 #include "engine/data/packing/readers/readers.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "core/text.hpp"
 #include "engine/data/packing/readers/array_source.hpp"
 #include "engine/data/packing/readers/readers.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include <array>
 #include <mutex>

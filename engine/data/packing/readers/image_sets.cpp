@@ -2,7 +2,7 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/readers/readers.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 #include "engine/data/sources/image_files.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include <algorithm>
 #include <optional>

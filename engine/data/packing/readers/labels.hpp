@@ -1,7 +1,7 @@
 // Labels of images, as numbers or as class names.
 #pragma once
 
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 
 #include <span>
 #include <string>

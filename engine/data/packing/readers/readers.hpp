@@ -1,7 +1,7 @@
 // The readers of `dtctl data pack`, one file each. A new reader needs a function here and a row in recognise.cpp.
 #pragma once
 
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 
 namespace dt::data {
 

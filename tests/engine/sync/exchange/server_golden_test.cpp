@@ -1,7 +1,7 @@
 // Strategies with parameter servers by hand: the papers' small numbers, messages, errors. Started by mpirun.
 #include "core/error.hpp"
 #include "engine/optim/optimizer.hpp"
-#include "engine/sync/served_strategy.hpp"
+#include "engine/sync/exchange/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // Phase times: sums, percentiles, and phases that stay within their step.
-#include "engine/train/loop/step_timer.hpp"
 #include "engine/train/record/statistics.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/train/loop/network_options.hpp"
+#include "engine/train/step/network_options.hpp"
 
 #include "core/error.hpp"
 #include "core/memory.hpp"

@@ -1,6 +1,6 @@
 // Platforms that cannot be are refused.
 #include "core/error.hpp"
-#include "engine/sim/platform.hpp"
+#include "engine/sim/platform/platform.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/train/loop/snapshot.hpp"
+#include "engine/train/agreement/snapshot.hpp"
 
 #include <algorithm>
 #include <exception>

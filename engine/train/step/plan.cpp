@@ -1,4 +1,4 @@
-#include "engine/train/loop/plan.hpp"
+#include "engine/train/step/plan.hpp"
 
 #include "core/error.hpp"
 

@@ -1,7 +1,7 @@
 // Builds the network of a platform in the simulator.
 #pragma once
 
-#include "engine/sim/platform.hpp"
+#include "engine/sim/platform/platform.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "engine/data/packing/extensions.hpp"
+#include "engine/data/packing/readers/extensions.hpp"
 
 #include "core/text.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/sync/served_strategy.hpp"
+#include "engine/sync/exchange/served_strategy.hpp"
 
 #include "core/error.hpp"
 #include "core/record/field.hpp"

@@ -7,7 +7,7 @@
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/sync/replica.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
 // How many steps, and when to evaluate.
 #include "core/error.hpp"
-#include "engine/train/loop/plan.hpp"
+#include "engine/train/step/plan.hpp"
 
 #include <catch2/catch.hpp>
 

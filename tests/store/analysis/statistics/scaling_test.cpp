@@ -1,6 +1,6 @@
 #include "core/statistics.hpp"
-#include "store/analysis/scaling.hpp"
 #include "store/analysis/statistics/distributions.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 
 #include <cmath>
 #include <random>

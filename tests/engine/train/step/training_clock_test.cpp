@@ -1,5 +1,5 @@
 // The time that a run has taken, with a clock that the tests set.
-#include "engine/train/loop/training_clock.hpp"
+#include "engine/train/step/training_clock.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -7,9 +7,9 @@
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/strategy.hpp"
-#include "engine/train/loop/network_replica.hpp"
-#include "engine/train/loop/plan.hpp"
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/network_replica.hpp"
+#include "engine/train/step/plan.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <cstdint>
 #include <memory>

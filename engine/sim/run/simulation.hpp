@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/comm/communicator.hpp"
-#include "engine/sim/platform.hpp"
+#include "engine/sim/platform/platform.hpp"
 
 #include <functional>
 

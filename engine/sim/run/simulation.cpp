@@ -1,8 +1,8 @@
-#include "engine/sim/simulation.hpp"
+#include "engine/sim/run/simulation.hpp"
 
 #include "core/error.hpp"
 #include "engine/sim/machine/simulated_machine.hpp"
-#include "engine/sim/network.hpp"
+#include "engine/sim/platform/network.hpp"
 
 #include <array>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "engine/data/packing/source_files.hpp"
+#include "engine/data/packing/readers/source_files.hpp"
 
 #include "core/counted.hpp"
 #include "core/file.hpp"

@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "engine/data/packing/source_reader.hpp"
+#include "engine/data/packing/readers/source_reader.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "store/analysis/verdict/candidate.hpp"
+#include "store/analysis/statistics/candidate.hpp"
 
 #include "store/analysis/statistics/rank_test.hpp"
 

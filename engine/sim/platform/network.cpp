@@ -1,4 +1,4 @@
-#include "engine/sim/network.hpp"
+#include "engine/sim/platform/network.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,7 +1,7 @@
 // Overseer: interface to interrupt a training between two steps. This base class never does.
 #pragma once
 
-#include "engine/train/loop/snapshot.hpp"
+#include "engine/train/agreement/snapshot.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/train/job/stop_signals.hpp"
+#include "engine/train/record/stop_signals.hpp"
 
 #include <cmath>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "engine/nn/kernels/reference_convolution.hpp"
+#include "engine/nn/layers/affine/reference_convolution.hpp"
 
 #include "engine/nn/kernels/floats_of.hpp"
 

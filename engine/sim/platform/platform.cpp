@@ -1,4 +1,4 @@
-#include "engine/sim/platform.hpp"
+#include "engine/sim/platform/platform.hpp"
 
 #include "core/error.hpp"
 #include "core/spec/simulation_cost.hpp"

@@ -1,4 +1,4 @@
-#include "engine/nn/plan/memory_check.hpp"
+#include "engine/nn/graph/memory_check.hpp"
 
 #include "core/error.hpp"
 #include "core/units.hpp"

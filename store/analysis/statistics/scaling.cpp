@@ -1,4 +1,4 @@
-#include "store/analysis/scaling.hpp"
+#include "store/analysis/statistics/scaling.hpp"
 
 #include "core/natural_key.hpp"
 #include "core/statistics.hpp"

@@ -1,8 +1,8 @@
-#include "engine/train/loop/network_replica.hpp"
+#include "engine/train/step/network_replica.hpp"
 
 #include "core/record/run_record.hpp"
 #include "engine/optim/passes.hpp"
-#include "engine/train/loop/modelled_pass.hpp"
+#include "engine/train/step/modelled_pass.hpp"
 
 #include <algorithm>
 #include <cmath>

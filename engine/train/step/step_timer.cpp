@@ -1,4 +1,4 @@
-#include "engine/train/loop/step_timer.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 namespace dt::train {
 

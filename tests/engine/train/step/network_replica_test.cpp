@@ -1,9 +1,9 @@
 // What a replica makes of the recipe: micro-batches, loss scales, exemptions from decay, clipping, running statistics.
-#include "engine/train/loop/network_replica.hpp"
+#include "engine/train/step/network_replica.hpp"
 
 #include "core/error.hpp"
-#include "engine/train/loop/network_options.hpp"
-#include "engine/train/loop/plan.hpp"
+#include "engine/train/step/network_options.hpp"
+#include "engine/train/step/plan.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "engine/train/loop/local_replica.hpp"
+#include "engine/train/step/local_replica.hpp"
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -8,8 +8,8 @@
 #include "core/statistics.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/sync/exchange/node_step.hpp"
-#include "engine/train/loop/modelled_pass.hpp"
-#include "engine/train/loop/network_options.hpp"
+#include "engine/train/step/modelled_pass.hpp"
+#include "engine/train/step/network_options.hpp"
 
 #include <algorithm>
 
