@@ -8,17 +8,15 @@
 namespace dt::train {
 namespace {
 
-// The sums of the attempts before this one and of this one. A checkpoint of an earlier version has samples but not all sums; then
-// nothing can be said about the whole run, and these sums are NaN.
+// The sums of the attempts before this one and of this one.
 WorkSums sum_of(const Measurement::Totals& earlier, const WorkSums& own)
 {
   if (earlier.samples == 0) return own;
   const auto& before = earlier.work;
-  const double missing = before.useful_s > 0 ? 0 : not_measured;
-  return {before.useful_s + own.useful_s + missing,
-          before.useful_max_s + own.useful_max_s + missing,
-          before.useful_step_max_s + own.useful_step_max_s + missing,
-          before.busy_step_max_s + own.busy_step_max_s + missing,
+  return {before.useful_s + own.useful_s,
+          before.useful_max_s + own.useful_max_s,
+          before.useful_step_max_s + own.useful_step_max_s,
+          before.busy_step_max_s + own.busy_step_max_s,
           before.useful_fast_s + own.useful_fast_s,
           before.useful_step_fast_s + own.useful_step_fast_s};
 }
