@@ -1,6 +1,7 @@
 // dtctl compare: which of two studies, or of the candidates within one, is better, how sure that is, and what would decide.
 #include "cli/comparison/comparison.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/text.hpp"
 #include "store/analysis/verdict/metric.hpp"
 
 #include <memory>
@@ -36,7 +37,7 @@ void add_compare(Commands& commands)
   verb.add_option("--where-b", options->where_b, "only runs of B that meet the condition; without B: of A")
       ->type_name("CONDITION");
   verb.add_option("--by", options->by, "compare the values of this key, such as sync.strategy")->type_name("KEY");
-  verb.add_option("--metric", options->metric, "what is compared (throughput)")->one_of(store::metric_names());
+  verb.add_option("--metric", options->metric, join(store::metric_names(), ", ") + "; default: throughput")->type_name("METRIC");
   verb.add_option("--margin", options->margin, "the largest difference that does not matter (2%); of accuracies: points")
       ->type_name("SHARE");
   auto* reference = verb.add_option("--reference", options->reference,

@@ -40,7 +40,7 @@ std::vector<std::string> environment_of(const Ticket& ticket, const std::string&
 {
   std::vector<std::string> words;
   for (const auto& [name, value] : ticket.environment) words.push_back(name + "=" + value);
-  words.push_back(fmt::format("{}={}", token_variable, ticket.token)); // GCC 12 warns at -O1 of a sum of strings
+  words.push_back(fmt::format("{}={}", token_variable, ticket.token));
   words.push_back("DTCTL_JOB_ID=" + job_id);
   return words;
 }
