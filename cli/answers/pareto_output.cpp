@@ -77,7 +77,8 @@ void require_figures(const std::vector<PricedPoint>& points, Metric criterion, c
                                               std::accumulate(points.begin(), points.end(), std::size_t{0},
                                                               [](auto sum, const auto& p) { return sum + p.reached; }),
                                               with_target));
-  if (needs_target && with_target > 0) throw Error(ErrorKind::usage, "no run has recorded a figure for " + name);
+  const bool has_succeeded = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.runs > 0; });
+  if (needs_target ? with_target > 0 : has_succeeded) throw Error(ErrorKind::usage, "no run has recorded a figure for " + name);
   if (needs_target && diverged > 0)
     throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: {} diverged, and no other has a target", name,
                                               counted(diverged, "run")));
