@@ -13,7 +13,7 @@ function(dtctl_room name)
   elseif(NOT name MATCHES "^engine_")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  # It takes a second to read for each file, so it pays for rooms of many files.
+  # Reading the precompiled header costs up to a second for each file, and making it three, so only large rooms have one.
   list(LENGTH ROOM_SOURCES sources)
   if(DTCTL_PRECOMPILE AND sources GREATER 20)
     target_precompile_headers(

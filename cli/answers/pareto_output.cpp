@@ -46,15 +46,19 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
   return columns;
 }
 
-std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, bool has_samples)
+std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
 {
   return {
       {{"runs", "runs", Align::right, 2}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.runs)); }},
       {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.figure(Metric::throughput)); }},
       {{"time_to_target_s", has_target ? "to target" : "", Align::right},
        [](const PricedPoint& p) { return with_misses(seconds_cell(p.figure(Metric::time_to_target)), p); }},
-      {{"samples_to_target", has_samples ? "samples to target" : "", Align::right},
+      {{"samples_to_target", by == Metric::samples ? "samples to target" : "", Align::right},
        [](const PricedPoint& p) { return with_misses(real_cell(p.figure(Metric::samples), 6), p); }},
+      {{"step_s", by == Metric::step_time ? "step" : "", Align::right},
+       [](const PricedPoint& p) { return seconds_cell(p.figure(Metric::step_time)); }},
+      {{"accuracy", by == Metric::accuracy ? "accuracy" : "", Align::right},
+       [](const PricedPoint& p) { return percent_cell(p.figure(Metric::accuracy)); }},
       {{"node_hours", "node-hours", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},
@@ -102,7 +106,7 @@ BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const
   require_figures(priced, by, criterion);
   auto best = store::best_points(std::move(priced), by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
-  const auto columns = before(point_columns(labels), best_columns(has_target, by == Metric::samples));
+  const auto columns = before(point_columns(labels), best_columns(has_target, by));
   auto text = explanation(store::partner_of(by, best));
   best.resize(std::min(best.size(), most_rows));
   return {table_of("best", columns, best, std::identity(), "no runs"), std::move(text), points.size()};

@@ -79,7 +79,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .step_s = row.real("step_p50_s"),
           .accuracy = row.real("accuracy"),
           .time_to_accuracy_s = row.real("time_to_accuracy_s"),
-          .wall_s = row.real("wall_s")};
+          .wall_s = row.real("wall_s"),
+          .samples_to_accuracy = row.real("samples_to_accuracy")};
 }
 
 // The time and the machine of a run, as an exported reference file has them.

@@ -215,6 +215,8 @@ std::string AttemptWriter::commit(const RunResult& result)
 
 std::string AttemptWriter::preempt(const Preemption& preemption)
 {
+  if (has_begun_)
+    free_reserve(attempt_); // the last lines may need it, too: a run that is stopped on a full disk shall go on later
   close();
   if (refusal().empty()) write_file_atomic(attempt_.preempted(), to_json(preemption));
   return refusal_;

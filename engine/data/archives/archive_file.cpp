@@ -46,7 +46,7 @@ void ArchiveFile::check(long code) const
   const char* cause = archive_error_string(file_.get());
   throw archive_error(path_, fmt::format("the {} cannot be read{}: {}. Fetch or make it again.", name_of(kind_),
                                          name_.empty() ? "" : " at " + printable(name_),
-                                         cause == nullptr ? "it is damaged" : printable(cause)));
+                                         cause == nullptr ? "it is damaged" : printable(trim(cause))));
 }
 
 Error ArchiveFile::refusal(std::string_view cause) const
@@ -81,6 +81,7 @@ bool ArchiveFile::next()
 void ArchiveFile::read(std::uint64_t count, std::string& bytes)
 {
   bytes.clear();
+  if (position_ > size_ || count > size_ - position_) throw refusal(fmt::format("ends before byte {}.", position_ + count));
   while (bytes.size() < count) {
     const auto before = bytes.size(), wanted = std::min(block_bytes, count - before);
     bytes.resize(before + wanted);

@@ -67,7 +67,7 @@ constexpr MetricRow rows[]{
      .name = "node-hours",
      .title = "node-hours",
      .words = "node-hours",
-     .column = "resources_nodes * wall_s / 3600",
+     .column = "other.resources_nodes * results.wall_s / 3600",
      .scale = Scale::ratio,
      .better = Better::smaller,
      .is_speed = false,

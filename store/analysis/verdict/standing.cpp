@@ -102,7 +102,7 @@ std::string resolvable_text(const Standing& standing)
 
 bool none_reached(const Standing& standing)
 {
-  return standing.metric == Metric::time_to_target &&
+  return metric_row(standing.metric).needs_target &&
          std::all_of(standing.samples.begin(), standing.samples.end(), [](const Sample& s) { return s.reached == 0; });
 }
 
@@ -110,7 +110,7 @@ bool none_reached(const Standing& standing)
 std::string reached_by(const Standing& standing)
 {
   constexpr std::size_t most = 3;
-  if (standing.metric != Metric::time_to_target || none_reached(standing)) return "";
+  if (!metric_row(standing.metric).needs_target || none_reached(standing)) return "";
   std::vector<std::size_t> all, some;
   for (std::size_t i = 0; i < standing.samples.size(); ++i) {
     const auto& sample = standing.samples[i];

@@ -77,7 +77,8 @@ std::string missing_text(const Judged& judged)
       reasons.push_back(sample->succeeded == 0 ? "no run of " + std::string(side) + " has succeeded"
                         : metric_row(judged.metric).is_of_training && sample->diverged == sample->succeeded
                             ? "all runs of " + std::string(side) + " diverged"
-                            : "no run of " + std::string(side) + " has a " + std::string(metric_row(judged.metric).words));
+                            : "no run of " + std::string(side) + " has a value of " +
+                                  std::string(metric_row(judged.metric).words));
   return join(reasons, " and ");
 }
 
@@ -92,7 +93,8 @@ std::string ranks_text(const Judged& judged)
 {
   const auto& c = judged.comparison;
   const auto p = ", p = " + number_text("%.2g", c.p) + " by ranks" + misses_text(judged);
-  if (c.verdict != Verdict::cannot_tell) return "A is " + word_of(c.verdict, judged.metric) + " to the target" + p;
+  const std::string what = metric_row(judged.metric).is_speed ? " to the target" : " in samples to the target";
+  if (c.verdict != Verdict::cannot_tell) return "A is " + word_of(c.verdict, judged.metric) + what + p;
   if (judged.a.reached + judged.b.reached == 0) return "cannot tell: no run reached the target" + misses_text(judged);
   const auto why = c.smallest_p > 1 - c.rule.level ? "; so few runs cannot decide" : "";
   return "cannot tell" + p + why + what_would_decide(judged);

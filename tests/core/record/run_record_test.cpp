@@ -134,7 +134,7 @@ TEST_CASE("spec.json nests the keys by block, as a recipe does")
   CHECK(json["resources"]["time_limit"] == 3601);
 }
 
-TEST_CASE("a key that an older version did not write has its default")
+TEST_CASE("a key that is missing in spec.json has its default")
 {
   auto json = nlohmann::json::parse(to_json(sample_run(1)));
   json["train"].erase("seed");

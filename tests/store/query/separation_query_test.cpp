@@ -65,6 +65,18 @@ TEST_CASE("runs that have not succeeded were not measured")
   CHECK(measured_of(site.database, {run.key}).empty());
 }
 
+TEST_CASE("every metric is found in the studies of the same work")
+{
+  Hours site;
+  const auto first = site.add("one", 0, 100);
+  site.add("two", 5, 104);
+  for (const auto& row : metric_rows()) {
+    INFO(row.name);
+    CHECK_NOTHROW(site.repetitions(first, first, row.metric));
+  }
+  CHECK(site.repetitions(first, first, Metric::node_hours).works.size() == 1);
+}
+
 TEST_CASE("studies of the same work differ in the seed and the repeat only, and ran on the same kind of processor")
 {
   Hours site;

@@ -159,7 +159,7 @@ TEST_CASE("a sample without runs is no verdict, and never a regression")
   CHECK_FALSE(is_regression(verdict));
   CHECK(sentence_of(verdict) == "no data: no run of A has succeeded");
   auto unmeasured = runs_of({0, 0, 0});
-  CHECK(sentence_of(judged(unmeasured, runs_of({1}), Metric::throughput)) == "no data: no run of A has a throughput");
+  CHECK(sentence_of(judged(unmeasured, runs_of({1}), Metric::throughput)) == "no data: no run of A has a value of throughput");
 }
 
 TEST_CASE("a regression needs the whole interval beyond the margin")
