@@ -122,8 +122,7 @@ void add_results(Commands& commands)
   add_selector(verb, options->selector);
   verb.add_flag("--predictions", options->predictions, "print the stored predictions of dtctl predict and their errors");
   verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
-  verb.add_option("--best-by", options->best_by,
-                  "print the points that are best by this and by node-hours: " + join(store::metric_names(), ", "))
+  verb.add_option("--best-by", options->best_by, "mark the best points by this (as compare --metric) and by node-hours")
       ->type_name("CRITERION")
       ->one_of(store::metric_names());
   verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
