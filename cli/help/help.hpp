@@ -15,7 +15,7 @@ namespace dt::cli {
 // Makes the root and the verbs that are added to it later print dtctl's pages of help.
 void add_help_pages(CLI::App& root);
 
-// What `dtctl` alone prints: what it is, how to begin, where help is.
+// The text that `dtctl` prints when it is called without a verb: its purpose, the first commands, the commands for help.
 std::string welcome_page();
 
 // The page of the verb that these words name: {"data", "pack"}; without words, of dtctl. Throws a usage error for an unknown

@@ -1,11 +1,11 @@
 #include "core/record/attempt_files.hpp"
 
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/record/fields.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace dt {
 namespace {
@@ -105,9 +105,8 @@ const Rows& rows()
 
 int number_in_name(std::string_view name)
 {
-  int number = 0;
-  const auto error = std::from_chars(name.data(), name.data() + name.size(), number).ec;
-  return error == std::errc() && number > 0 && name == std::to_string(number) ? number : 0; // "01" is not an attempt
+  const int number = number_of<int>(name).value_or(0);
+  return number > 0 && name == std::to_string(number) ? number : 0; // "01" is not an attempt
 }
 
 } // namespace
@@ -132,10 +131,8 @@ std::optional<std::int64_t> checkpoint_step(std::string_view file_name)
   if (!file_name.starts_with(before) || !file_name.ends_with(after)) return std::nullopt;
   file_name.remove_prefix(before.size());
   file_name.remove_suffix(after.size());
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(file_name.data(), file_name.data() + file_name.size(), step);
-  const bool is_whole = error == std::errc() && end == file_name.data() + file_name.size();
-  return is_whole && step >= 0 ? std::optional(step) : std::nullopt;
+  const auto step = number_of<std::int64_t>(file_name);
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 std::vector<int> attempt_numbers(const std::filesystem::path& run_folder)

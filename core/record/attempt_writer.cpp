@@ -100,7 +100,7 @@ const std::string& AttemptWriter::refusal()
   return refusal_;
 }
 
-void AttemptWriter::start(Thread options)
+void AttemptWriter::start(ThreadOptions options)
 {
   options_ = std::move(options);
   replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));

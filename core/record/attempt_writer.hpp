@@ -41,12 +41,12 @@ std::string record_error(const AttemptFolder& attempt, const RankError& error);
 // Used by one thread, beside which the thread of start() uses it. Errors are environment errors that name the file.
 class AttemptWriter {
  public:
-  struct Thread {
+  struct ThreadOptions {
     double write_every_s = 0.5; // event lines
     double beat_every_s = 1;    // heartbeat
     // Both are called before a heartbeat, and may end the process.
-    std::function<void(const std::string& refusal)> refused{}; // once, when there is a fence
-    std::function<void()> cancelled{};                         // every time, while there is the file `cancel`
+    std::function<void(const std::string& refusal)> refused{}; // called once, when a fence is found
+    std::function<void()> cancelled{};                         // called every time, while there is the file `cancel`
   };
 
   explicit AttemptWriter(AttemptFolder attempt) : attempt_(std::move(attempt)) {}
@@ -56,15 +56,17 @@ class AttemptWriter {
   std::string begin(const BeginRecord& record);
   bool has_begun() const { return has_begun_; }
   // Why this process writes nothing more: "fenced off by attempt 2: it writes nothing more", or because another process has begun
-  // the attempt. Empty while it may write. Looks whether there is a fence. Not while there is a thread.
+  // the attempt. Empty while it may write. Reads the folder at each call until a fence is found. Must not be called between
+  // start() and one of the ends.
   const std::string& refusal();
 
   // After begin(): writes the reserve, which keeps space for error.json and `end` on a full disk, and the first heartbeat. From
   // then on a thread writes the lines and the heartbeat. If lines cannot be written, the thread keeps the error for add() and
-  // close(); a heartbeat that cannot be written is left out.
-  void start(Thread options);
+  // close(); a heartbeat that the thread cannot write is left out. Throws if the reserve or the first heartbeat cannot be
+  // written.
+  void start(ThreadOptions options);
 
-  // What the next heartbeat tells: steps that are done, and steps in all (0: not known).
+  // Sets the numbers of the next heartbeat: the steps that are done, and those of the whole run (0: not known).
   void progress(std::int64_t step, std::int64_t steps);
   // Adds a line to events.log; the heartbeat tells its step. Takes about one microsecond. Throws an error of the thread.
   template<class Event> void add(const Event& event)
@@ -75,8 +77,8 @@ class AttemptWriter {
     heartbeat_.step = event.step;
   }
 
-  // Both without a thread, and from begin() on. Lines that cannot be written are kept, and the next call writes them at the same
-  // place, so that the file holds every byte once. A heartbeat is due when the last one is a second old.
+  // For an attempt without start(). Before begin() they do nothing. Lines that cannot be written are kept, and the next call
+  // writes them at the same place, so that the file holds every byte once. A heartbeat is due when the last one is a second old.
   void write();
   void beat_if_due();
 
@@ -97,7 +99,7 @@ class AttemptWriter {
   void end_lines(bool synced);
 
   AttemptFolder attempt_;
-  Thread options_;
+  ThreadOptions options_;
   bool may_have_begun_ = false; // begin() has failed, but may have left begin.json: a file server can report it late
   bool has_begun_ = false;
   std::string refusal_;

@@ -1,18 +1,11 @@
 #include "core/record/batch_token.hpp"
 
-#include <charconv>
+#include "core/number.hpp"
 
 #include <fmt/format.h>
 
 namespace dt {
 namespace {
-
-std::optional<std::uint32_t> index_of(std::string_view text)
-{
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 bool is_kind(char letter)
 {
@@ -32,7 +25,7 @@ std::optional<BatchToken> parse_token(std::string_view text)
   if (text.size() < batch_digits + 3 || text[batch_digits + 1] != '.' || !is_kind(text[0])) return std::nullopt;
   const auto batch = text.substr(1, batch_digits);
   if (batch.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
-  const auto index = index_of(text.substr(batch_digits + 2));
+  const auto index = number_of<std::uint32_t>(text.substr(batch_digits + 2));
   if (!index) return std::nullopt;
   return BatchToken{static_cast<BatchKind>(text[0]), std::string(batch), *index};
 }

@@ -2,11 +2,11 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/temporary_file.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 
@@ -121,10 +121,8 @@ std::vector<pid_t> processes_with_token(const std::string& token)
 {
   std::vector<pid_t> found;
   for (const auto& name : names_in("/proc")) {
-    pid_t pid = 0;
-    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad == std::errc() && end == name.data() + name.size() && carries_token("/proc/" + name, token) && identify_process(pid))
-      found.push_back(pid);
+    const auto pid = number_of<pid_t>(name);
+    if (pid && carries_token("/proc/" + name, token) && identify_process(*pid)) found.push_back(*pid);
   }
   return found;
 }

@@ -4,11 +4,11 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/host_list.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -155,12 +155,7 @@ NodeLoad node_of(const std::vector<const RankLoad*>& ranks)
   return node;
 }
 
-double number(std::string_view text)
-{
-  double value = not_measured;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+double number(std::string_view text) { return leading_number<double>(text).value_or(not_measured); }
 
 } // namespace
 

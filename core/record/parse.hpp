@@ -27,7 +27,7 @@ template<class Number> bool take(std::string_view& text, Number& value)
   return true;
 }
 
-// What stands in a line for a figure that was not reported.
+// The word that a program writes into a line in place of a figure that it does not report.
 inline constexpr std::string_view not_reported = "-";
 
 // Reads a blank and a figure, or the word for one that was not reported.

@@ -48,8 +48,8 @@ std::string how_to_get(const DataSpec& data, const std::filesystem::path& place)
 // checked. The id of synthetic data is "synthetic". If there is no data, throws an error that says how to get it.
 std::string data_id(const DataSpec& data, const std::filesystem::path& place);
 
-// What the header of a checkpoint begins with, behind its length of 8 bytes. After it follow the 32 digits of a hash over the
-// whole file (engine/train/weights/checkpoint.hpp), so that the hash is found without a look at the tensors.
+// A checkpoint begins with 8 bytes, the length of its header, and this text. The 32 digits of a hash over the whole file follow
+// (engine/train/weights/checkpoint.hpp), so that dtctl finds the hash without reading the tensors.
 inline constexpr std::string_view checkpoint_magic = R"({"__metadata__":{"format":"dtctl checkpoint 1","xxh3-128":")";
 inline constexpr std::size_t checkpoint_hash_begin = 8 + checkpoint_magic.size(), checkpoint_hash_digits = 32;
 

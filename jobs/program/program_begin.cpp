@@ -71,7 +71,8 @@ void add_facts(BeginRecord& begin, const std::map<std::size_t, std::map<std::str
 
 } // namespace
 
-// Of the facts of nodes, those of rank 0 are recorded, and where other nodes have other ones also NAME_by_node.
+// Each rank that reports facts about its node has a value for each fact. Records the value of rank 0 as NAME and, if the nodes
+// have different values, all of them as NAME_by_node.
 BeginRecord ProgramRecorder::begin_record() const
 {
   BeginRecord begin;

@@ -111,7 +111,8 @@ class ProgramRecorder {
   PendingText log_; // messages for the user, in the attempt's stderr
   // Of this launch.
   std::map<std::size_t, RankLine> started_; // by rank
-  // What the ranks have reported about their nodes: texts by name, by rank. Only rank 0 and the first rank of each node report.
+  // The facts about its node that each rank has reported: by rank, a text for each name. Only rank 0 and the first rank of each
+  // node report.
   std::map<std::size_t, std::map<std::string, std::string>> facts_;
   std::unique_ptr<LineTail> root_tail_;
   std::vector<Stream> output_; // with program.metrics

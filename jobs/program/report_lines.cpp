@@ -2,11 +2,11 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -37,11 +37,9 @@ class Words {
 
   template<class Number> Number number()
   {
-    Number value{};
-    const auto text = word();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    good_ = good_ && error == std::errc() && end == text.data() + text.size();
-    return value;
+    const auto value = number_of<Number>(word());
+    good_ = good_ && value;
+    return value.value_or(Number{});
   }
 
   // A figure that may be NaN or infinite.

@@ -1,4 +1,4 @@
-// What reading recipes shares with other rooms: mistakes, options, profiles, platforms.
+// The types that other rooms need to read recipes: mistakes, options, profiles, platforms.
 #pragma once
 
 #include "core/allreduce_cost.hpp"

@@ -27,7 +27,7 @@ bool has_useful_sums(const AttributedRun& run)
   return run.samples > 0 && run.measured_s > 0 && run.work.useful_s > 0 && run.work.useful_step_max_s > 0;
 }
 
-// The phases without which the factors of this run cannot be told apart.
+// The phases that the run did not report and that attribution needs to separate its factors.
 MissingPhases missing_of(const AttributedRun& run)
 {
   auto missing = run.missing;

@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/file_at.hpp"
 #include "core/hash.hpp"
+#include "core/number.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "engine/train/weights/safetensors.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <utility>
@@ -53,26 +53,26 @@ struct NumberField {
   const char* name;
   double& (*member)(TrainingProgress&);
 };
-template<auto... Members> constexpr auto number = &member_of<TrainingProgress, Members...>;
+template<auto... Members> constexpr auto number_member = &member_of<TrainingProgress, Members...>;
 constexpr std::array progress_numbers{
-    NumberField{"epoch", number<&TrainingProgress::epoch>},
-    NumberField{"learning_rate", number<&TrainingProgress::learning_rate>},
-    NumberField{"wall_s", number<&TrainingProgress::wall_s>},
-    NumberField{"evaluation_s", number<&TrainingProgress::evaluation_s>},
-    NumberField{"checkpoint_s", number<&TrainingProgress::checkpoint_s>},
-    NumberField{"loss", number<&TrainingProgress::loss>},
-    NumberField{"eval_loss", number<&TrainingProgress::eval_loss>},
-    NumberField{"accuracy", number<&TrainingProgress::accuracy>},
-    NumberField{"best_accuracy", number<&TrainingProgress::best_accuracy>},
-    NumberField{"time_to_accuracy_s", number<&TrainingProgress::time_to_accuracy_s>},
-    NumberField{"measured_s", number<&TrainingProgress::measured_s>},
-    NumberField{"communication_s", number<&TrainingProgress::communication_s>},
-    NumberField{"useful_s", number<&TrainingProgress::work, &WorkSums::useful_s>},
-    NumberField{"useful_max_s", number<&TrainingProgress::work, &WorkSums::useful_max_s>},
-    NumberField{"useful_step_max_s", number<&TrainingProgress::work, &WorkSums::useful_step_max_s>},
-    NumberField{"busy_step_max_s", number<&TrainingProgress::work, &WorkSums::busy_step_max_s>},
-    NumberField{"useful_fast_s", number<&TrainingProgress::work, &WorkSums::useful_fast_s>},
-    NumberField{"useful_step_fast_s", number<&TrainingProgress::work, &WorkSums::useful_step_fast_s>},
+    NumberField{"epoch", number_member<&TrainingProgress::epoch>},
+    NumberField{"learning_rate", number_member<&TrainingProgress::learning_rate>},
+    NumberField{"wall_s", number_member<&TrainingProgress::wall_s>},
+    NumberField{"evaluation_s", number_member<&TrainingProgress::evaluation_s>},
+    NumberField{"checkpoint_s", number_member<&TrainingProgress::checkpoint_s>},
+    NumberField{"loss", number_member<&TrainingProgress::loss>},
+    NumberField{"eval_loss", number_member<&TrainingProgress::eval_loss>},
+    NumberField{"accuracy", number_member<&TrainingProgress::accuracy>},
+    NumberField{"best_accuracy", number_member<&TrainingProgress::best_accuracy>},
+    NumberField{"time_to_accuracy_s", number_member<&TrainingProgress::time_to_accuracy_s>},
+    NumberField{"measured_s", number_member<&TrainingProgress::measured_s>},
+    NumberField{"communication_s", number_member<&TrainingProgress::communication_s>},
+    NumberField{"useful_s", number_member<&TrainingProgress::work, &WorkSums::useful_s>},
+    NumberField{"useful_max_s", number_member<&TrainingProgress::work, &WorkSums::useful_max_s>},
+    NumberField{"useful_step_max_s", number_member<&TrainingProgress::work, &WorkSums::useful_step_max_s>},
+    NumberField{"busy_step_max_s", number_member<&TrainingProgress::work, &WorkSums::busy_step_max_s>},
+    NumberField{"useful_fast_s", number_member<&TrainingProgress::work, &WorkSums::useful_fast_s>},
+    NumberField{"useful_step_fast_s", number_member<&TrainingProgress::work, &WorkSums::useful_step_fast_s>},
 };
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
@@ -221,9 +221,9 @@ class Fields {
   template<class Number> void parse(const char* name, const char* what, Number& value) const
   {
     const auto& words = text(name);
-    const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), value);
-    if (error != std::errc() || end != words.data() + words.size())
-      refuse(name, fmt::format("it is \"{}\"; {} is expected.", printable(words.substr(0, 64)), what));
+    const auto number = number_of<Number>(words);
+    if (!number) refuse(name, fmt::format("it is \"{}\"; {} is expected.", printable(words.substr(0, 64)), what));
+    value = *number;
   }
 
   const SafetensorsReader& tensors_;

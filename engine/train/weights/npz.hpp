@@ -1,5 +1,5 @@
 // NumPy's .npz archives: writes files of 32-bit floats for numpy.load, and reads files of numpy.savez and numpy.savez_compressed.
-// What it reads may be of 16-, 32- or 64-bit floats and in Fortran's order; it becomes 32-bit floats in plain order.
+// The reader takes arrays of 16-, 32- or 64-bit floats, in C's or Fortran's order, and returns 32-bit floats in C's order.
 //
 //   npz      = { member } directory        a zip archive; those that are written are not compressed and below 4 GiB
 //   member   = zip's header, "<tensor>.npy": npy (engine/data/archives/npy_header.hpp)

@@ -40,11 +40,11 @@ class HeaderParser {
   std::vector<Entry> parse(const std::string& text)
   {
     try {
-      const auto see = [this](int depth, Json::parse_event_t event, Json& value) { return look_at(depth, event, value); };
-      [[maybe_unused]] const auto rest = Json::parse(text, see);
+      const auto callback = [this](int depth, Json::parse_event_t event, Json& value) { return on_event(depth, event, value); };
+      [[maybe_unused]] const auto rest = Json::parse(text, callback);
     } catch (const Json::exception& error) {
-      constexpr std::size_t longest_words = 200; // they quote the text
-      file_.refuse("its header is not JSON: " + printable(std::string(error.what()).substr(0, longest_words)));
+      constexpr std::size_t longest_message = 200; // it quotes the text
+      file_.refuse("its header is not JSON: " + printable(std::string(error.what()).substr(0, longest_message)));
     }
     std::ranges::stable_sort(entries_, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
     require_no_holes();
@@ -54,7 +54,7 @@ class HeaderParser {
 
  private:
   // Called by the parser. Returns whether it keeps the value: an entry that was read is dropped.
-  bool look_at(int depth, Json::parse_event_t event, Json& value)
+  bool on_event(int depth, Json::parse_event_t event, Json& value)
   {
     using Event = Json::parse_event_t;
     constexpr int in_header = 1, in_entry = 2, in_list = 3; // depth of names and values there
@@ -114,8 +114,9 @@ class HeaderParser {
 
   std::vector<std::uint64_t> whole_numbers(const Json& list, const char* member) const
   {
-    const bool are = list.is_array() && std::ranges::all_of(list, [](const Json& number) { return number.is_number_unsigned(); });
-    if (!are) refuse(fmt::format("its {} must be a list of whole numbers that are not negative.", member));
+    const bool are_whole =
+        list.is_array() && std::ranges::all_of(list, [](const Json& number) { return number.is_number_unsigned(); });
+    if (!are_whole) refuse(fmt::format("its {} must be a list of whole numbers that are not negative.", member));
     return list.get<std::vector<std::uint64_t>>();
   }
 

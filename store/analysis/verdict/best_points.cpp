@@ -10,17 +10,15 @@ namespace {
 
 PricedPoint priced(const ComparedPoint& point)
 {
-  const auto times = sample_of("", point.runs, Metric::time_to_target);
-  PricedPoint all{.name = name_of(point),
-                  .runs = times.succeeded,
-                  .reached = times.reached,
-                  .with_target = times.with_target,
-                  .diverged = times.diverged,
-                  .figures = {},
-                  .label = point.candidate,
-                  .size = size_text(point.nodes, point.ranks)};
-  for (const auto& row : metric_rows())
-    all.figures[row.metric] = centre_of(sample_of("", point.runs, row.metric).candidate, row.scale);
+  PricedPoint all{.name = name_of(point), .figures = {}, .label = point.candidate, .size = size_text(point.nodes, point.ranks)};
+  for (const auto& row : metric_rows()) {
+    const auto sample = sample_of("", point.runs, row.metric);
+    all.figures[row.metric] = centre_of(sample.candidate, row.scale);
+    all.runs = sample.succeeded; // these are the same for every metric
+    all.reached = sample.reached;
+    all.with_target = sample.with_target;
+    all.diverged = sample.diverged;
+  }
   return all;
 }
 

@@ -51,13 +51,13 @@ struct MetricRow {
   std::string_view name;   // on the command line: "time-to-target"
   std::string_view title;  // of a table's column: "to target"
   std::string_view words;  // in a sentence: "time to target"
-  std::string_view column; // SQL over the views' columns of a run and its result
+  std::string_view column; // SQL over `other`, a row of runs, and `results`, its result
   Scale scale;
   Better better;
   bool is_speed;       // a better value is a faster one
   bool needs_target;   // only runs with train.target_accuracy have it
-  bool is_of_training; // a run that diverged has none, and one seed is not enough
-  bool is_of_machine;  // it may differ between studies of the same work
+  bool is_of_training; // it depends on the training: a diverged run has no value, and runs of one seed decide nothing
+  bool is_of_machine;  // it depends on the machine, so studies of the same work may differ in it
   double (*value)(const ComparedRun&);
 };
 

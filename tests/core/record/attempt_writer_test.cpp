@@ -30,7 +30,7 @@ struct Life {
     REQUIRE(writer.begin({}).empty());
     return writer;
   }
-  AttemptWriter& started(AttemptWriter::Thread options = {})
+  AttemptWriter& started(AttemptWriter::ThreadOptions options = {})
   {
     begun().start(std::move(options));
     return writer;

@@ -88,7 +88,7 @@ class NpzArrays final : public ArrayFile {
     if (!array.shape.empty()) arrays_.push_back(std::move(array));
   }
 
-  // Of an array of integers.
+  // Bytes of one number of an array of integers.
   static std::size_t value_bytes(const ArrayInfo& array)
   {
     return array.type.back() == '8' ? 1 : array.type.ends_with("16") ? 2 : array.type.ends_with("32") ? 4 : 8;
