@@ -12,7 +12,7 @@ find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Equal files in another checkout are the same compilation: paths below it are made relative.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-      "CCACHE_SLOPPINESS=pch_defines,time_macros" "${CCACHE}")
+      "CCACHE_SLOPPINESS=time_macros" "${CCACHE}")
 endif()
 
 add_library(dtctl_settings INTERFACE)

@@ -7,12 +7,10 @@
 namespace dt::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
 // The command "dtengine VERB" with the options that describe the network.
-Words words_for(const std::string& verb, const ModelQuestion& question)
+std::vector<std::string> words_for(const std::string& verb, const ModelQuestion& question)
 {
-  Words words{engine_program().string(), verb, question.model};
+  std::vector<std::string> words{engine_program().string(), verb, question.model};
   const auto add = [&](const std::string& option, const std::string& value) { words.insert(words.end(), {option, value}); };
   for (const auto& layer : question.layers) add("--layer", layer);
   if (question.image) add("--image", *question.image);
@@ -29,7 +27,7 @@ std::string without_name(std::string_view said)
 }
 
 // Runs dtengine and returns its output. Its own error messages become errors of the kind that its exit code indicates.
-std::string answer_to(const Words& words, const std::string& topic)
+std::string answer_to(const std::vector<std::string>& words, const std::string& topic)
 {
   const auto result = run_command(words);
   if (result.ok()) return result.out;

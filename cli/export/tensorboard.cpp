@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Numbers of the fields, by message.
+namespace field {
 namespace event {
 constexpr int wall_time = 1, step = 2, file_version = 3, summary = 5;
 }
@@ -42,6 +44,7 @@ constexpr int plugin_data = 1;
 namespace plugin_data {
 constexpr int plugin_name = 1;
 }
+} // namespace field
 
 constexpr std::string_view file_prefix = "events.out.tfevents.", file_suffix = ".dtctl";
 
@@ -55,26 +58,27 @@ std::string record(const Message& message)
 Message value_of(std::string_view tag, double number, bool is_first)
 {
   Message message;
-  message.add_bytes(value::tag, tag).add_float(value::simple_value, static_cast<float>(number));
+  message.add_bytes(field::value::tag, tag).add_float(field::value::simple_value, static_cast<float>(number));
   if (is_first)
-    message.add_message(value::metadata,
-                        Message().add_message(metadata::plugin_data, Message().add_bytes(plugin_data::plugin_name, "scalars")));
+    message.add_message(
+        field::value::metadata,
+        Message().add_message(field::metadata::plugin_data, Message().add_bytes(field::plugin_data::plugin_name, "scalars")));
   return message;
 }
 
 std::string event_file(const store::Course& course, const std::vector<CurvePoint>& points)
 {
-  auto bytes =
-      record(Message().add_double(event::wall_time, course.begin_unix_s).add_bytes(event::file_version, "brain.Event:2"));
+  auto bytes = record(
+      Message().add_double(field::event::wall_time, course.begin_unix_s).add_bytes(field::event::file_version, "brain.Event:2"));
   std::set<std::string_view> known;
   for (const auto& point : points) {
     Message values;
     for (const auto& [tag, number] : point.values)
-      values.add_message(summary::value, value_of(tag, number, known.insert(tag).second));
+      values.add_message(field::summary::value, value_of(tag, number, known.insert(tag).second));
     bytes += record(Message()
-                        .add_double(event::wall_time, point.unix_s)
-                        .add_integer(event::step, point.step)
-                        .add_message(event::summary, values));
+                        .add_double(field::event::wall_time, point.unix_s)
+                        .add_integer(field::event::step, point.step)
+                        .add_message(field::event::summary, values));
   }
   return bytes;
 }

@@ -8,13 +8,11 @@
 namespace dt::cli {
 namespace {
 
-using Action = jobs::SubmitReport::Action;
-
 void count(DeferredSubmission& done, const jobs::SubmitReport& report)
 {
-  if (report.action == Action::submitted) {
+  if (report.action == jobs::SubmitReport::Action::submitted) {
     ++done.submitted;
-  } else if (report.action == Action::refused) {
+  } else if (report.action == jobs::SubmitReport::Action::refused) {
     if (std::find(done.refusals.begin(), done.refusals.end(), report.reason) == done.refusals.end())
       done.refusals.push_back(report.reason);
   } else {

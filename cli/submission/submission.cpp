@@ -27,34 +27,35 @@
 namespace dt::cli {
 namespace {
 
-using Action = jobs::SubmitReport::Action;
-constexpr std::array actions{Action::already_done, Action::already_active, Action::submitted, Action::left_failed,
-                             Action::deferred,     Action::refused,        Action::unanswered};
+using SubmitAction = jobs::SubmitReport::Action;
+constexpr std::array actions{SubmitAction::already_done, SubmitAction::already_active, SubmitAction::submitted,
+                             SubmitAction::left_failed,  SubmitAction::deferred,       SubmitAction::refused,
+                             SubmitAction::unanswered};
 
-std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, Action action)
+std::size_t count_of(const std::vector<jobs::SubmitReport>& reports, SubmitAction action)
 {
   return static_cast<std::size_t>(
       std::count_if(reports.begin(), reports.end(), [&](const auto& report) { return report.action == action; }));
 }
 
-std::string words_for(Action action)
+std::string words_for(SubmitAction action)
 {
   std::string words(name_of(action));
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }
 
-Style style_of(Action action)
+Style style_of(SubmitAction action)
 {
   switch (action) {
-  case Action::submitted:
+  case SubmitAction::submitted:
     return Style::strong;
-  case Action::already_done:
+  case SubmitAction::already_done:
     return Style::good;
-  case Action::refused:
+  case SubmitAction::refused:
     return Style::bad;
-  case Action::unanswered:
-  case Action::deferred:
+  case SubmitAction::unanswered:
+  case SubmitAction::deferred:
     return Style::warning;
   default:
     return Style::plain;
@@ -110,7 +111,7 @@ void keep_results(ResultsStore& results, const Resolved& resolved, const std::ve
   std::set<std::string> done;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (reports[i].submission && reports[i].attempt == 1) submitted.push_back({&resolved.runs[i], *reports[i].submission});
-    if (reports[i].action == Action::already_done) done.insert(reports[i].key);
+    if (reports[i].action == SubmitAction::already_done) done.insert(reports[i].key);
   }
   if (submitted.size() == reports.size())
     results.take_in_submitted(resolved.study, submitted);
@@ -174,7 +175,7 @@ ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& st
 
 void tell_deferred(Context& context, const std::vector<jobs::SubmitReport>& reports)
 {
-  const auto deferred = count_of(reports, Action::deferred);
+  const auto deferred = count_of(reports, SubmitAction::deferred);
   if (deferred > 0)
     context.messages.info("{} for room in the scheduler's queue; dtctl status and watch submit them as soon as there is room",
                           counted(deferred, "run waits", "runs wait"));
@@ -203,22 +204,22 @@ void add_max_jobs_option(Verb& verb, std::int64_t& max_jobs)
       ->check(positive_number());
 }
 
-std::string_view name_of(Action action)
+std::string_view name_of(SubmitAction action)
 {
   switch (action) {
-  case Action::submitted:
+  case SubmitAction::submitted:
     return "submitted";
-  case Action::already_done:
+  case SubmitAction::already_done:
     return "already_done";
-  case Action::already_active:
+  case SubmitAction::already_active:
     return "already_active";
-  case Action::left_failed:
+  case SubmitAction::left_failed:
     return "left_failed";
-  case Action::refused:
+  case SubmitAction::refused:
     return "refused";
-  case Action::unanswered:
+  case SubmitAction::unanswered:
     return "unanswered";
-  case Action::deferred:
+  case SubmitAction::deferred:
     return "deferred";
   }
   return "refused";
@@ -227,7 +228,7 @@ std::string_view name_of(Action action)
 void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports)
 {
   for (auto& report : reports) {
-    if (report.action != Action::submitted || report.attempt < 2) continue;
+    if (report.action != SubmitAction::submitted || report.attempt < 2) continue;
     if (const auto step = last_checkpoint(home.run(report.key), report.attempt - 1); step > 0)
       report.reason += fmt::format("; continues from step {}", step);
   }
@@ -235,9 +236,9 @@ void tell_checkpoints(const Home& home, std::vector<jobs::SubmitReport>& reports
 
 ExitCode exit_code_of(const std::vector<jobs::SubmitReport>& reports)
 {
-  const auto missing = count_of(reports, Action::refused) + count_of(reports, Action::unanswered);
-  if (missing == 0) return count_of(reports, Action::deferred) > 0 ? ExitCode::partly_submitted : ExitCode::ok;
-  if (count_of(reports, Action::submitted) > 0) return ExitCode::partly_submitted;
+  const auto missing = count_of(reports, SubmitAction::refused) + count_of(reports, SubmitAction::unanswered);
+  if (missing == 0) return count_of(reports, SubmitAction::deferred) > 0 ? ExitCode::partly_submitted : ExitCode::ok;
+  if (count_of(reports, SubmitAction::submitted) > 0) return ExitCode::partly_submitted;
   const bool unreadable = std::any_of(reports.begin(), reports.end(), [](const auto& report) { return report.unreadable; });
   return unreadable ? ExitCode::environment : ExitCode::scheduler_unreachable;
 }
@@ -272,7 +273,7 @@ void print_reports(Context& context, const std::vector<jobs::SubmitReport>& repo
   std::vector<std::string> refusals;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto& report = reports[i];
-    const bool is_refused = report.action == Action::refused;
+    const bool is_refused = report.action == SubmitAction::refused;
     if (is_refused) refusals.push_back(report.reason);
     table.rows.push_back({key_cell(report.key),
                           text_cell(names[i]),
@@ -302,7 +303,7 @@ std::optional<std::vector<jobs::SubmitReport>> wholly_refused(const Home& home, 
   std::vector<jobs::SubmitReport> reports;
   for (std::size_t i = 0; i < refusals.size(); ++i) {
     if (refusals[i].empty() || is_there(home.run(resolved.runs[i].key))) return std::nullopt;
-    reports.push_back({.key = resolved.runs[i].key, .action = Action::refused, .reason = refusals[i]});
+    reports.push_back({.key = resolved.runs[i].key, .action = SubmitAction::refused, .reason = refusals[i]});
   }
   return reports;
 }
@@ -311,7 +312,7 @@ std::optional<std::vector<jobs::SubmitReport>> wholly_refused(const Home& home, 
 void keep_refusals(const Home& home, StudyRecord& study, const std::vector<jobs::SubmitReport>& reports)
 {
   for (const auto& report : reports)
-    if (report.action == Action::refused) study.refusals[report.key] = report.reason;
+    if (report.action == SubmitAction::refused) study.refusals[report.key] = report.reason;
   if (!study.refusals.empty()) write_file_atomic(home.study(study.id) / "study.json", to_json(study));
 }
 
@@ -362,7 +363,7 @@ std::vector<std::string> refusals_of(const std::vector<jobs::SubmitReport>& repo
 {
   std::vector<std::string> reasons;
   for (const auto& report : reports)
-    if (report.action == Action::refused) reasons.push_back(report.reason);
+    if (report.action == SubmitAction::refused) reasons.push_back(report.reason);
   return reasons;
 }
 
@@ -375,8 +376,8 @@ void follow_unfinished(Context& context, const Home& home, const StudyRecord& st
   unfinished.run_names.clear();
   std::vector<FinishedRun> earlier;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (reports[i].action == Action::already_done) earlier.push_back({reports[i].key, reports[i].attempt});
-    if (reports[i].action == Action::already_done || reports[i].action == Action::left_failed) continue;
+    if (reports[i].action == SubmitAction::already_done) earlier.push_back({reports[i].key, reports[i].attempt});
+    if (reports[i].action == SubmitAction::already_done || reports[i].action == SubmitAction::left_failed) continue;
     unfinished.run_keys.push_back(study.run_keys[i]);
     unfinished.run_names.push_back(study.run_names[i]);
   }
@@ -385,7 +386,7 @@ void follow_unfinished(Context& context, const Home& home, const StudyRecord& st
 
 bool has_all(const std::vector<jobs::SubmitReport>& reports)
 {
-  return count_of(reports, Action::refused) + count_of(reports, Action::unanswered) == 0;
+  return count_of(reports, SubmitAction::refused) + count_of(reports, SubmitAction::unanswered) == 0;
 }
 
 } // namespace
@@ -443,7 +444,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   const auto code = exit_code_of(reports);
   if (!options.wait) {
     tell_deferred(context, reports);
-    if (count_of(reports, Action::submitted) > 0)
+    if (count_of(reports, SubmitAction::submitted) > 0)
       context.messages.info("Follow the runs with: dtctl watch. Then: dtctl results.");
     return code;
   }

@@ -80,7 +80,7 @@ ExitCode export_runs(Context& context, ExportOptions options)
   return ExitCode::ok;
 }
 
-constexpr const char* details =
+constexpr const char* export_details =
     "Formats:\n"
     "  csv          a line for each run, for spreadsheets and data frames; columns as in the view runs_flat\n"
     "  json         one document, also for dtctl compare --reference\n"
@@ -101,7 +101,7 @@ constexpr const char* details =
 void add_export(Commands& commands)
 {
   auto options = std::make_shared<ExportOptions>();
-  auto& verb = commands.add({"export", show_verbs, "Give the selected runs to other programs, in their formats.", details},
+  auto& verb = commands.add({"export", show_verbs, "Give the selected runs to other programs, in their formats.", export_details},
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")

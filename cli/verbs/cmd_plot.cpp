@@ -241,7 +241,7 @@ ExitCode plot(Context& context, const PlotOptions& options)
   return ExitCode::ok;
 }
 
-std::string details()
+std::string plot_details()
 {
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
@@ -256,7 +256,7 @@ std::string details()
 void add_plot(Commands& commands)
 {
   auto options = std::make_shared<PlotOptions>();
-  auto& verb = commands.add({"plot", show_verbs, "Draw a figure of a study, for a paper or in the terminal.", details()},
+  auto& verb = commands.add({"plot", show_verbs, "Draw a figure of a study, for a paper or in the terminal.", plot_details()},
                             [options](Context& context) { return plot(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name(join(kind_names(), "|"));

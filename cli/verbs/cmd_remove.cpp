@@ -22,7 +22,7 @@ struct RemoveOptions {
   bool runs = false, yes = false, dry_run = false;
 };
 
-Selection select_study(ResultsStore& results, const std::string& what)
+Selection study_to_remove(ResultsStore& results, const std::string& what)
 {
   auto selection = select(results, {.what = what, .failed = false, .where = {}});
   if (!selection.study)
@@ -146,7 +146,7 @@ bool remove_from_database(Context& context, ResultsStore& results, Removal& remo
 ExitCode remove(Context& context, const LockedHome& home, const RemoveOptions& options)
 {
   ResultsStore results(context, home);
-  const auto selection = select_study(results, options.study);
+  const auto selection = study_to_remove(results, options.study);
   refuse_live(context, selection);
   const auto fates = fates_of(home, selection, options.runs);
   const auto keys = leaving(fates);

@@ -38,7 +38,7 @@ std::string file_stem(const store::StudyRow& study)
   return stem + "-" + short_key(study.id);
 }
 
-Selection select_study(ResultsStore& results, const std::string& what)
+Selection study_to_report(ResultsStore& results, const std::string& what)
 {
   Selector selector;
   selector.what = what;
@@ -119,7 +119,7 @@ ExitCode report(Context& context, const ReportOptions& options)
   ResultsStore results(context);
   results.take_in_predictions();
   std::vector<Selection> selections;
-  for (const auto& study : options.studies) selections.push_back(select_study(results, study));
+  for (const auto& study : options.studies) selections.push_back(study_to_report(results, study));
   const auto file = options.file.empty() ? default_file(selections) : fs::path(options.file);
   std::vector<ReportedStudy> studies;
   for (const auto& selection : selections) studies.push_back(reported(context, results, selection, file));

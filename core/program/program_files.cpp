@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view mark = "/./";
 
-Error refusal(const std::string& what) { return {ErrorKind::recipe, "program.files: " + what}; }
+Error files_refusal(const std::string& what) { return {ErrorKind::recipe, "program.files: " + what}; }
 
 bool is_executable(const fs::path& path) { return (fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none; }
 
@@ -54,9 +54,9 @@ class Walk {
     std::error_code broken;
     const auto kind = entry.status(broken).type(); // of what a link leads to
     if (kind == fs::file_type::not_found)
-      throw refusal(fmt::format("the symbolic link {} leads to {}, which does not exist; mend or remove the link", shown(path),
-                                shown(fs::read_symlink(path))));
-    if (broken) throw refusal(shown(path) + " cannot be read: " + broken.message());
+      throw files_refusal(fmt::format("the symbolic link {} leads to {}, which does not exist; mend or remove the link",
+                                      shown(path), shown(fs::read_symlink(path))));
+    if (broken) throw files_refusal(shown(path) + " cannot be read: " + broken.message());
     if (kind == fs::file_type::regular) files_.push_back({name, path, is_executable(path)});
     if (kind != fs::file_type::directory) return;
     if (entry.is_symlink()) require_no_loop(path);
@@ -68,7 +68,7 @@ class Walk {
   {
     const auto target = fs::canonical(link);
     if (std::find(open_.begin(), open_.end(), target) != open_.end())
-      throw refusal(
+      throw files_refusal(
           fmt::format("the symbolic link {} leads back to {}, the folder that contains it, so a copy would have no end; "
                       "remove the link, or name the files in program.files one by one",
                       shown(link), shown(target)));
@@ -89,15 +89,15 @@ void add_entry(const std::string& entry, std::vector<ProgramFile>& files)
   const auto kind = fs::status(path, error).type();
   const auto shown = path.lexically_normal().string();
   if (name.empty() || name == ".." || name.starts_with("../"))
-    throw refusal(printable(shown) + " lies outside of the recipe's folder; name files and folders in it or below it");
-  if (kind == fs::file_type::not_found) throw refusal("there is no file or folder " + printable(shown));
-  if (error) throw refusal(printable(shown) + " cannot be read: " + error.message());
+    throw files_refusal(printable(shown) + " lies outside of the recipe's folder; name files and folders in it or below it");
+  if (kind == fs::file_type::not_found) throw files_refusal("there is no file or folder " + printable(shown));
+  if (error) throw files_refusal(printable(shown) + " cannot be read: " + error.message());
   if (kind == fs::file_type::directory)
     Walk(false, files).add_folder(path, name == "." ? "" : name + "/");
   else if (kind == fs::file_type::regular)
     files.push_back({name, path, is_executable(path)});
   else
-    throw refusal(printable(shown) + " is neither a file nor a folder");
+    throw files_refusal(printable(shown) + " is neither a file nor a folder");
 }
 
 // Files that two entries name are there once.
@@ -115,7 +115,7 @@ std::string bytes_of(const fs::path& path)
   try {
     return read_file(path);
   } catch (const Error& error) {
-    throw refusal(error.what());
+    throw files_refusal(error.what());
   }
 }
 
@@ -128,7 +128,7 @@ void require_size(const std::vector<ProgramFile>& files)
     if (!unknown) bytes += size;
   }
   if (bytes > largest_program_bytes)
-    throw refusal(fmt::format(
+    throw files_refusal(fmt::format(
         "{} in {} files are too much, because every attempt of a run gets a copy of them (at most {}); name "
         "only the program's own files. Its data set belongs in data.path",
         format_bytes(static_cast<double>(bytes)), files.size(), format_bytes(static_cast<double>(largest_program_bytes))));
@@ -202,7 +202,7 @@ template<class Add> std::vector<ProgramFile> collected(Add add)
   try {
     add(files);
   } catch (const fs::filesystem_error& error) {
-    throw refusal(error.path1().string() + " cannot be read: " + error.code().message());
+    throw files_refusal(error.path1().string() + " cannot be read: " + error.code().message());
   }
   return in_order(std::move(files));
 }
@@ -262,10 +262,11 @@ void keep_program(const ProgramSpec& program, const std::string& id, const fs::p
   const Temporary temporary{new_folder_beside(folder)};
   for (const auto& file : program_files(program)) copy_file_to(file, temporary.path);
   if (!has_same_files(temporary.path, id))
-    throw refusal(is_damaged ? fmt::format("the copy in {} is damaged, and cannot be made again, because the files have changed "
-                                           "since; submit the recipe again: it becomes a new run",
-                                           folder.string())
-                             : "a file was changed during the submission; submit again");
+    throw files_refusal(is_damaged
+                            ? fmt::format("the copy in {} is damaged, and cannot be made again, because the files have changed "
+                                          "since; submit the recipe again: it becomes a new run",
+                                          folder.string())
+                            : "a file was changed during the submission; submit again");
   const Temporary damaged{temporary.path.string() + ".damaged"};
   std::error_code error;
   if (is_damaged) fs::rename(folder, damaged.path, error); // fails if another submission has just done so

@@ -22,7 +22,7 @@ constexpr std::array data_facts{
     DataFacts{"cifar10", tiny_photo}, DataFacts{"cifar100", {3, 32, 32, 100}},
 };
 
-constexpr std::array models{
+constexpr std::array shapes_of_models{
     ModelFacts{"lenet", grey_digits, 61'706},
     ModelFacts{"alexnet", alexnet_photo, 62'378'344},
     ModelFacts{"alexnet-2012", alexnet_photo, 60'965'224},
@@ -77,12 +77,13 @@ std::optional<InputShape> input_shape_of(const DataSpec& data)
   return std::nullopt;
 }
 
-std::span<const ModelFacts> model_facts() { return models; }
+std::span<const ModelFacts> model_facts() { return shapes_of_models; }
 
 const ModelFacts* find_model_facts(std::string_view name)
 {
-  const auto found = std::find_if(models.begin(), models.end(), [&](const ModelFacts& facts) { return facts.name == name; });
-  return found == models.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(shapes_of_models.begin(), shapes_of_models.end(), [&](const ModelFacts& facts) { return facts.name == name; });
+  return found == shapes_of_models.end() ? nullptr : &*found;
 }
 
 } // namespace dt

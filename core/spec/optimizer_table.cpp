@@ -6,7 +6,7 @@
 namespace dt {
 namespace {
 
-constexpr std::array rows{
+constexpr std::array optimizers{
     OptimizerRow{.name = {"sgd", "stochastic gradient descent: w <- w - lr (g + wd w)"}, .rule = UpdateRule::plain},
     OptimizerRow{.name = {"momentum", "SGD with momentum: v <- mu v + (g + wd w); w <- w - lr v; with async-msgd and "
                                       "async-measgd v <- mu v - lr (g + wd w); w <- w + v"},
@@ -29,16 +29,16 @@ constexpr std::array rows{
                  .has_norms = true},
 };
 
-constexpr OptimizerRow unknown{};
+constexpr OptimizerRow unknown_optimizer{};
 
 } // namespace
 
-std::span<const OptimizerRow> optimizer_rows() { return rows; }
+std::span<const OptimizerRow> optimizer_rows() { return optimizers; }
 
 const OptimizerRow& optimizer_row(std::string_view optimizer)
 {
-  const auto found = std::ranges::find_if(rows, [&](const OptimizerRow& row) { return row.name.name == optimizer; });
-  return found == rows.end() ? unknown : *found;
+  const auto found = std::ranges::find_if(optimizers, [&](const OptimizerRow& row) { return row.name.name == optimizer; });
+  return found == optimizers.end() ? unknown_optimizer : *found;
 }
 
 } // namespace dt

@@ -6,7 +6,7 @@
 namespace dt {
 namespace {
 
-constexpr std::array rows{
+constexpr std::array schedulers{
     SchedulerRow{.name = {"local", "this machine's cores, without a daemon"},
                  .uses_this_machine = true,
                  .starts_ranks_on_hosts = true,
@@ -19,16 +19,16 @@ constexpr std::array rows{
                  .serves_other_users = true},
 };
 
-constexpr SchedulerRow unknown{.name = {}, .restarts_jobs = true};
+constexpr SchedulerRow unknown_scheduler{.name = {}, .restarts_jobs = true};
 
 } // namespace
 
-std::span<const SchedulerRow> scheduler_rows() { return rows; }
+std::span<const SchedulerRow> scheduler_rows() { return schedulers; }
 
 const SchedulerRow& scheduler_row(std::string_view scheduler)
 {
-  const auto found = std::ranges::find_if(rows, [&](const SchedulerRow& row) { return row.name.name == scheduler; });
-  return found == rows.end() ? unknown : *found;
+  const auto found = std::ranges::find_if(schedulers, [&](const SchedulerRow& row) { return row.name.name == scheduler; });
+  return found == schedulers.end() ? unknown_scheduler : *found;
 }
 
 } // namespace dt

@@ -15,7 +15,7 @@ constexpr std::string_view servers_plain = "its servers apply plain SGD",
 constexpr std::string_view to_measgd = "async-measgd, the EASGD form whose workers have momentum";
 constexpr std::string_view to_msgd = "async-msgd, whose servers keep a velocity";
 
-constexpr std::array rows{
+constexpr std::array strategies{
     StrategyRow{
         .name = {"sync-sgd",
                  "synchronous SGD: every step, all ranks, allreduce of the gradient mean; equals one rank with the whole batch"},
@@ -106,7 +106,7 @@ constexpr std::array rows{
         .remedy = to_measgd},
 };
 
-constexpr StrategyRow unknown{};
+constexpr StrategyRow unknown_strategy{};
 
 // The keys that every strategy with a property reads.
 struct Implied {
@@ -144,18 +144,18 @@ std::string listed(const std::vector<std::string_view>& words)
 
 } // namespace
 
-std::span<const StrategyRow> strategy_rows() { return rows; }
+std::span<const StrategyRow> strategy_rows() { return strategies; }
 
 const StrategyRow& strategy_row(std::string_view strategy)
 {
-  const auto found = std::ranges::find_if(rows, [&](const StrategyRow& row) { return row.name.name == strategy; });
-  return found == rows.end() ? unknown : *found;
+  const auto found = std::ranges::find_if(strategies, [&](const StrategyRow& row) { return row.name.name == strategy; });
+  return found == strategies.end() ? unknown_strategy : *found;
 }
 
 bool reads(std::string_view strategy, std::string_view key)
 {
   return names_key(strategy_row(strategy), key) ||
-         std::ranges::none_of(rows, [&](const StrategyRow& row) { return names_key(row, key); });
+         std::ranges::none_of(strategies, [&](const StrategyRow& row) { return names_key(row, key); });
 }
 
 std::string readers_of(std::string_view key)
@@ -167,7 +167,7 @@ std::string readers_of(std::string_view key)
     readers.push_back(group.strategies);
     named = group.property;
   }
-  for (const auto& row : rows)
+  for (const auto& row : strategies)
     if (names_key(row, key) && (named == nullptr || !(row.*named))) readers.push_back(row.name.name);
   return listed(readers);
 }

@@ -43,19 +43,19 @@ double cosine(const OptimizerSpec&, const Progress& now)
   return now.last + (now.base - now.last) * (1 + std::cos(std::numbers::pi * now.fraction)) / 2;
 }
 
-struct Entry {
+struct Schedule {
   std::string_view name;
   double (*rate)(const OptimizerSpec&, const Progress&);
 };
 
-constexpr std::array registry{
-    Entry{"constant", constant},
-    Entry{"step", step},
-    Entry{"polynomial", polynomial},
-    Entry{"cosine", cosine},
+constexpr std::array schedules{
+    Schedule{"constant", constant},
+    Schedule{"step", step},
+    Schedule{"polynomial", polynomial},
+    Schedule{"cosine", cosine},
 };
 
-const Entry& entry_of(const std::string& schedule) { return lookup(registry, "learning-rate schedule", schedule); }
+const Schedule& entry_of(const std::string& schedule) { return lookup(schedules, "learning-rate schedule", schedule); }
 
 // warmup_factor at epoch 0, rising linearly to 1 at warmup_epochs.
 double warmup(const OptimizerSpec& spec, double epoch)
@@ -82,7 +82,7 @@ double LearningRate::at(double epoch) const
 std::vector<std::string> registered_schedules()
 {
   std::vector<std::string> names;
-  for (const auto& entry : registry) names.emplace_back(entry.name);
+  for (const auto& entry : schedules) names.emplace_back(entry.name);
   return names;
 }
 

@@ -19,14 +19,14 @@ namespace {
 // Users often wait longer than this before they look at a sweep again.
 constexpr std::int64_t short_memory_s = 300;
 
-std::string duration(std::int64_t seconds) { return format_duration(static_cast<double>(seconds)); }
+std::string time_text(std::int64_t seconds) { return format_duration(static_cast<double>(seconds)); }
 
 SiteFinding judge_limits(const SlurmSite& site)
 {
   const auto tasks = most_array_tasks(site);
   auto found = fmt::format(
       "arrays of up to {} tasks ({}), {} jobs of all users with each task counted (MaxJobCount), ended jobs kept {} (MinJobAge)",
-      tasks, tasks < site.max_array_size ? "max_array_tasks" : "MaxArraySize", site.max_jobs, duration(site.min_job_age_s));
+      tasks, tasks < site.max_array_size ? "max_array_tasks" : "MaxArraySize", site.max_jobs, time_text(site.min_job_age_s));
   if (tasks < 2)
     return {"slurm limits", false, found, "job arrays are not available, so dtctl submits each run of a sweep as a separate job"};
   return {"slurm limits", true, found, ""};
@@ -38,10 +38,10 @@ SiteFinding judge_accounting(const SlurmSite& site, const std::string& trouble)
     return {"slurm accounting", false, "slurmdbd does not answer (" + trouble + ")",
             fmt::format("until it does, Slurm forgets an ended job after {} (MinJobAge), and a run whose node failed may then be "
                         "shown as lost; tell the administrators",
-                        duration(site.min_job_age_s))};
+                        time_text(site.min_job_age_s))};
   if (site.has_accounting) return {"slurm accounting", true, "slurmdbd keeps ended jobs after the queue has forgotten them", ""};
   const auto found =
-      fmt::format("none: Slurm forgets an ended job after {}; dtctl then uses the runs' files", duration(site.min_job_age_s));
+      fmt::format("none: Slurm forgets an ended job after {}; dtctl then uses the runs' files", time_text(site.min_job_age_s));
   if (site.min_job_age_s >= short_memory_s) return {"slurm accounting", true, found, ""};
   return {"slurm accounting", false, found,
           "use dtctl watch or wait, which record what Slurm says; otherwise a run whose node failed may be shown as lost"};
@@ -57,7 +57,7 @@ SiteFinding judge_mpi(const SlurmSite& site)
 
 std::string words_for(const SlurmPartition& p)
 {
-  const auto limit = p.max_time_s > 0 ? ", at most " + duration(p.max_time_s) : std::string();
+  const auto limit = p.max_time_s > 0 ? ", at most " + time_text(p.max_time_s) : std::string();
   return fmt::format("{}{} ({} nodes, {} cores{}{})", p.name, p.is_default ? "*" : "", p.nodes, p.cpus, limit,
                      p.is_up ? "" : ", down");
 }

@@ -17,8 +17,6 @@ namespace {
 
 using Problems = std::vector<Problem>;
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 void check_required(const RunSpec& spec, Problems& problems)
 {
   if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
@@ -58,7 +56,7 @@ bool is_batch_too_large(const RunSpec& spec)
 std::string near_multiples(std::int64_t batch, std::int64_t ranks)
 {
   const auto below = batch / ranks * ranks;
-  return below == 0 ? text(ranks) + " is" : text(below) + " and " + text(below + ranks) + " are";
+  return below == 0 ? std::to_string(ranks) + " is" : std::to_string(below) + " and " + std::to_string(below + ranks) + " are";
 }
 
 void check_batch(const RunSpec& spec, Problems& problems)
@@ -70,21 +68,22 @@ void check_batch(const RunSpec& spec, Problems& problems)
   const std::string trainers = spec.servers() > 0 ? " workers" : " ranks";
   if (train.global_batch % spec.workers() != 0)
     problems.push_back({{"train.global_batch", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.global_batch` " + text(train.global_batch) + " is not a multiple of " + text(spec.workers()) +
-                            trainers + "; " + near_multiples(train.global_batch, spec.workers())});
+                        "`train.global_batch` " + std::to_string(train.global_batch) + " is not a multiple of " +
+                            std::to_string(spec.workers()) + trainers + "; " +
+                            near_multiples(train.global_batch, spec.workers())});
   if (is_batch_too_large(spec))
     problems.push_back({{"train.batch_per_rank", "resources.ranks_per_node", "resources.nodes"},
-                        "`train.batch_per_rank` " + text(train.batch_per_rank) + " on " + text(spec.workers()) + trainers +
-                            " is more than 1e15 samples a step"});
+                        "`train.batch_per_rank` " + std::to_string(train.batch_per_rank) + " on " +
+                            std::to_string(spec.workers()) + trainers + " is more than 1e15 samples a step"});
 }
 
 void check_accumulation(const RunSpec& spec, Problems& problems)
 {
   const auto parts = spec.train.accumulation, batch = spec.effective_batch_per_rank();
   if (batch % parts != 0)
-    problems.push_back(
-        {{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
-         "`train.accumulation` " + text(parts) + " does not divide the " + text(batch) + " samples of a rank's batch"});
+    problems.push_back({{"train.accumulation", "train.batch_per_rank", "train.global_batch", "study.ranks", "study.nodes"},
+                        "`train.accumulation` " + std::to_string(parts) + " does not divide the " + std::to_string(batch) +
+                            " samples of a rank's batch"});
 }
 
 void check_precision(const RunSpec& spec, Problems& problems)
@@ -145,15 +144,15 @@ void check_length(const RunSpec& spec, Problems& problems)
   const auto samples = spec.is_own_program() ? std::nullopt : known_samples(spec.data);
   if (samples && spec.effective_global_batch() > *samples) {
     problems.push_back({{"train.global_batch", "train.batch_per_rank", "data.train_samples"},
-                        "one step of " + text(spec.effective_global_batch()) + " samples needs more than the " + text(*samples) +
-                            " there are to train on"});
+                        "one step of " + std::to_string(spec.effective_global_batch()) + " samples needs more than the " +
+                            std::to_string(*samples) + " there are to train on"});
     return;
   }
   const auto steps = known_steps(spec);
   if (steps && train.warmup_steps >= *steps)
-    problems.push_back(
-        {{"train.warmup_steps", "train.steps", "train.epochs"},
-         "`train.warmup_steps` " + text(train.warmup_steps) + " leaves none of the run's " + text(*steps) + " steps to measure"});
+    problems.push_back({{"train.warmup_steps", "train.steps", "train.epochs"},
+                        "`train.warmup_steps` " + std::to_string(train.warmup_steps) + " leaves none of the run's " +
+                            std::to_string(*steps) + " steps to measure"});
 }
 
 void check_target(const RunSpec& spec, Problems& problems)
@@ -168,8 +167,8 @@ void check_image(const RunSpec& spec, Problems& problems)
   const auto values = spec.data.channels * spec.data.height * spec.data.width; // cannot overflow: each factor is at most 65536
   if (values > most_values)
     problems.push_back({{"data.width", "data.height", "data.channels"},
-                        "an image of " + text(spec.data.channels) + " x " + text(spec.data.height) + " x " +
-                            text(spec.data.width) + " has more than " + text(most_values) + " values"});
+                        "an image of " + std::to_string(spec.data.channels) + " x " + std::to_string(spec.data.height) + " x " +
+                            std::to_string(spec.data.width) + " has more than " + std::to_string(most_values) + " values"});
 }
 
 bool is_variable_name(std::string_view name)
@@ -212,8 +211,9 @@ void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes, P
   auto sorted = sizes;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    problems.push_back(
-        {{key}, "`" + std::string(key) + "` lists " + text(*twice) + " twice; for several runs of a size use `study.repeats`"});
+    problems.push_back({{key},
+                        "`" + std::string(key) + "` lists " + std::to_string(*twice) +
+                            " twice; for several runs of a size use `study.repeats`"});
 }
 
 void check_signal(const RunSpec& spec, Problems& problems)

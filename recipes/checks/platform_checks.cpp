@@ -10,8 +10,6 @@ namespace {
 
 using Problems = std::vector<Problem>;
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 void check_figures(const RunSpec& spec, Problems& problems)
 {
   const auto& platform = spec.platform;
@@ -31,16 +29,16 @@ void check_size(const RunSpec& spec, Problems& problems)
   const auto of_platform = " of the platform " + ticked(resources.platform);
   if (platform.nodes > 0 && resources.nodes > platform.nodes)
     problems.push_back({{"study.nodes", "resources.nodes", "resources.platform"},
-                        "the run asks for " + text(resources.nodes) + " nodes" + of_platform + ", which has " +
-                            text(platform.nodes) + " (`platform.nodes`)"});
+                        "the run asks for " + std::to_string(resources.nodes) + " nodes" + of_platform + ", which has " +
+                            std::to_string(platform.nodes) + " (`platform.nodes`)"});
   if (platform.ranks_per_node > 0 && resources.ranks_per_node > platform.ranks_per_node)
     problems.push_back({{"study.ranks", "resources.ranks_per_node", "resources.platform"},
-                        "the run asks for " + text(resources.ranks_per_node) + " ranks on a node" + of_platform +
-                            ", which holds " + text(platform.ranks_per_node) + " (`platform.ranks_per_node`)"});
+                        "the run asks for " + std::to_string(resources.ranks_per_node) + " ranks on a node" + of_platform +
+                            ", which holds " + std::to_string(platform.ranks_per_node) + " (`platform.ranks_per_node`)"});
   if (spec.ranks() > most_simulated_ranks)
-    problems.push_back(
-        {{"study.nodes", "study.ranks", "resources.nodes", "resources.platform"},
-         "the run asks for " + text(spec.ranks()) + " ranks; a simulation can have at most " + text(most_simulated_ranks)});
+    problems.push_back({{"study.nodes", "study.ranks", "resources.nodes", "resources.platform"},
+                        "the run asks for " + std::to_string(spec.ranks()) + " ranks; a simulation can have at most " +
+                            std::to_string(most_simulated_ranks)});
 }
 
 void check_sync(const RunSpec& spec, Problems& problems)

@@ -11,8 +11,6 @@ namespace {
 
 using Problems = std::vector<Problem>;
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 void check_command(const RunSpec& spec, Problems& problems)
 {
   const auto& program = spec.program;
@@ -70,9 +68,9 @@ void check_gpus(const RunSpec& spec, Problems& problems)
                         "asks for the GPUs of its ranks"});
   } else if (per_rank * resources.ranks_per_node > per_node) {
     problems.push_back({{"resources.gpus_per_rank", "resources.gpus_per_node", "study.ranks", "resources.ranks_per_node"},
-                        text(resources.ranks_per_node) + " ranks on a node with " + text(per_rank) +
-                            " GPUs each (`resources.gpus_per_rank`) need " + text(per_rank * resources.ranks_per_node) +
-                            ", but `resources.gpus_per_node` is " + text(per_node)});
+                        std::to_string(resources.ranks_per_node) + " ranks on a node with " + std::to_string(per_rank) +
+                            " GPUs each (`resources.gpus_per_rank`) need " + std::to_string(per_rank * resources.ranks_per_node) +
+                            ", but `resources.gpus_per_node` is " + std::to_string(per_node)});
   }
 }
 

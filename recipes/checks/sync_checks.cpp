@@ -10,8 +10,6 @@ namespace {
 
 using Problems = std::vector<Problem>;
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 // Why other strategies do not read a key, if that is worth saying.
 std::string_view reason_of(std::string_view key)
 {
@@ -26,7 +24,7 @@ void check_scopes(const RunSpec& spec, Problems& problems)
     const auto value = value_of(spec, key);
     if (value == default_of(key)) continue;
     problems.push_back({{key.path, "sync.strategy"},
-                        "`" + std::string(key.path) + "` is " + to_text(value) + ", but `" + spec.sync.strategy +
+                        "`" + std::string(key.path) + "` is " + dt::to_text(value) + ", but `" + spec.sync.strategy +
                             "` does not use it; it is for " + readers_of(key.path) + std::string(reason_of(key.path))});
   }
 }
@@ -80,12 +78,12 @@ void check_servers(const RunSpec& spec, Problems& problems)
   if (sync.servers == 0 && row.is_lock_free && spec.resources.nodes > 1)
     problems.push_back({{"sync.servers", "resources.nodes"},
                         "`sync.servers` 0 keeps the weights in the memory that the ranks of one node share, but there are " +
-                            text(spec.resources.nodes) + " nodes; give `sync.servers` of at least 1"});
+                            std::to_string(spec.resources.nodes) + " nodes; give `sync.servers` of at least 1"});
   if (spec.workers() <= 0)
     problems.push_back({{"sync.servers", "study.ranks", "study.nodes", "resources.ranks_per_node", "resources.nodes"},
-                        "`" + sync.strategy + "` with " + text(sync.servers) +
-                            " parameter servers (`sync.servers`) needs at least " + text(sync.servers + 1) +
-                            " ranks, and there are " + text(spec.ranks())});
+                        "`" + sync.strategy + "` with " + std::to_string(sync.servers) +
+                            " parameter servers (`sync.servers`) needs at least " + std::to_string(sync.servers + 1) +
+                            " ranks, and there are " + std::to_string(spec.ranks())});
 }
 
 // The largest elastic rate of the run.
@@ -105,7 +103,8 @@ void check_elastic_rate(const RunSpec& spec, Problems& problems)
   const double together = elastic_rate(spec) * static_cast<double>(spec.workers());
   if (together > 1 + slack)
     problems.push_back({{spec.sync.rho > 0 ? "sync.rho" : "sync.alpha", "study.ranks", "study.nodes", "resources.ranks_per_node"},
-                        "the elastic rates of " + text(spec.workers()) + " workers sum to " + to_text(FieldValue(together)) +
+                        "the elastic rates of " + std::to_string(spec.workers()) + " workers sum to " +
+                            dt::to_text(FieldValue(together)) +
                             "; above 1 the training diverges. Lower `sync.alpha` or `sync.rho`"});
 }
 

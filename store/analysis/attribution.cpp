@@ -37,7 +37,7 @@ MissingPhases missing_of(const AttributedRun& run)
 }
 
 // Multiplies the factors that cannot be told apart into `together`.
-void join(FactorArray& logs, const MissingPhases& missing)
+void merge_phases(FactorArray& logs, const MissingPhases& missing)
 {
   using enum Factor;
   std::vector<Factor> joined;
@@ -199,7 +199,7 @@ Logs logs_of(const Point& point, Reference reference, const MissingPhases& missi
   Logs runs;
   for (const auto* run : point.runs) {
     runs.push_back(*log_factors(*run, reference));
-    join(runs.back(), missing);
+    merge_phases(runs.back(), missing);
   }
   complete_queueing(runs);
   return runs;

@@ -13,7 +13,7 @@
 namespace dt::cli {
 namespace {
 
-constexpr std::size_t most_points = 1000;
+constexpr std::size_t most_drawn_runs = 1000;
 
 using Point = std::tuple<std::string_view, std::int64_t, std::int64_t, bool>;
 
@@ -69,7 +69,7 @@ Charts drift_chart(const ChartSource& source)
               .y = {.title = "throughput relative to the point", .is_share = true}};
   Series ordinary{.name = "runs", .mark = Mark::points, .points = {}, .colour = 0};
   Series controls{.name = "A/A controls", .mark = Mark::points, .points = {}, .colour = 1};
-  const auto each = (runs.size() + most_points - 1) / most_points;
+  const auto each = (runs.size() + most_drawn_runs - 1) / most_drawn_runs;
   if (each > 1) chart.caption += fmt::format(" Drawn: one of every {} runs.", each);
   for (std::size_t i = 0; i < runs.size(); i += each) {
     const auto& run = *runs[i];

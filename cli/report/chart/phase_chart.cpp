@@ -11,7 +11,7 @@
 namespace dt::cli {
 namespace {
 
-constexpr std::size_t most_bars = 24;
+constexpr std::size_t most_points_drawn = 24;
 
 struct Phase {
   const char* name; // in the database
@@ -41,7 +41,7 @@ std::string category_of(const ChartSource& source, const store::PointPhases& poi
   return label.empty() ? size : label + ", " + size;
 }
 
-std::vector<store::PointPhases> drawn_points(const ChartSource& source)
+std::vector<store::PointPhases> drawn_phases(const ChartSource& source)
 {
   auto points = store::phases_of_points(source.database, source.study.id, source.labels);
   std::erase_if(points, [&](const auto& point) { return !is_drawn(source, point.label); });
@@ -57,9 +57,9 @@ std::vector<store::PointPhases> drawn_points(const ChartSource& source)
 
 Charts phase_chart(const ChartSource& source)
 {
-  auto points = drawn_points(source);
+  auto points = drawn_phases(source);
   const auto all = points.size();
-  if (all > most_bars) points.resize(most_bars);
+  if (all > most_points_drawn) points.resize(most_points_drawn);
   if (points.empty()) return {{}, "No succeeded run has recorded the phases of its steps."};
   Chart chart{.id = "phases",
               .title = "Phases of a step",
@@ -71,7 +71,7 @@ Charts phase_chart(const ChartSource& source)
               .y = {.title = "time per step [ms]", .from_zero = true},
               .is_stacked = true,
               .is_horizontal = true};
-  if (all > most_bars) chart.caption += fmt::format(" Drawn: the first {} of {} points.", most_bars, all);
+  if (all > most_points_drawn) chart.caption += fmt::format(" Drawn: the first {} of {} points.", most_points_drawn, all);
   for (const auto& point : points) chart.x.categories.push_back(category_of(source, point));
   const bool all_simulated =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return is_simulated(source, point.label); });

@@ -12,12 +12,12 @@
 namespace dt::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string set, threads;
   bool decode = false;
 };
 
-ExitCode check(Context& context, const Options& options)
+ExitCode check(Context& context, const CheckOptions& options)
 {
   const auto path = packed_path(context.home(), options.set);
   std::vector<std::string> words{"check", "--progress", path.string()};
@@ -48,7 +48,7 @@ ExitCode check(Context& context, const Options& options)
 
 void add_data_check(Commands& commands, Verb& family)
 {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   auto& verb =
       commands.add_under(family,
                          {"check", family_verbs, "Read a packed set and compare every image with the hash it was packed with.",

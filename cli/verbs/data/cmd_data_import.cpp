@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ImportOptions {
   std::string file, name;
 };
 
@@ -138,7 +138,7 @@ ExitCode print_set(Context& context, const std::string& name, const PackedFacts&
   return ExitCode::ok;
 }
 
-ExitCode import_set(Context& context, const Options& options)
+ExitCode import_set(Context& context, const ImportOptions& options)
 {
   const PackedFile source(fs::absolute(options.file));
   const auto name = options.name.empty() ? fs::path(options.file).stem().string() : options.name;
@@ -170,7 +170,7 @@ ExitCode import_set(Context& context, const Options& options)
 
 void add_data_import(Commands& commands, Verb& family)
 {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   auto& verb =
       commands.add_under(family,
                          {"import", family_verbs, "Copy a packed set that was made elsewhere into the home.",

@@ -13,7 +13,7 @@
 namespace dt::cli {
 namespace {
 
-struct Options {
+struct PackOptions {
   std::string source, output;
   // Options that dtengine has too, with the same names and meanings; empty: not given.
   std::string format, encoding, size, channels, background, range, test_fraction, seed, order, corrupt, images, labels, layout,
@@ -21,7 +21,7 @@ struct Options {
   bool allow_empty_classes = false, restart = false, force = false;
 };
 
-std::vector<std::string> words_for(const Options& options, const std::filesystem::path& output)
+std::vector<std::string> words_for(const PackOptions& options, const std::filesystem::path& output)
 {
   std::vector<std::string> words{"pack", std::filesystem::absolute(options.source).string(), "--progress", "--out",
                                  output.string()};
@@ -52,7 +52,7 @@ std::filesystem::path output_of(const Home& home, const std::string& word)
   return packed_path(home, word);
 }
 
-ExitCode pack(Context& context, const Options& options)
+ExitCode pack(Context& context, const PackOptions& options)
 {
   const auto output = output_of(context.home(), options.output);
   make_folders(folder_of(output), options.output.find('/') == std::string::npos ? Readers::owner : Readers::everybody);
@@ -69,7 +69,7 @@ ExitCode pack(Context& context, const Options& options)
   return ExitCode::ok;
 }
 
-void add_source_options(Verb& verb, const std::shared_ptr<Options>& options)
+void add_source_options(Verb& verb, const std::shared_ptr<PackOptions>& options)
 {
   verb.add_option("SOURCE", options->source, "folder or file with labelled images")->required()->type_name("FILE");
   verb.add_option("--format", options->format, "format of SOURCE; it is recognised when this is left out")
@@ -84,7 +84,7 @@ void add_source_options(Verb& verb, const std::shared_ptr<Options>& options)
   verb.add_option("--test-folder", options->test_folder, "folder: the sub-folder that is the test set")->type_name("NAME");
 }
 
-void add_content_options(Verb& verb, const std::shared_ptr<Options>& options)
+void add_content_options(Verb& verb, const std::shared_ptr<PackOptions>& options)
 {
   verb.add_option("--encoding", options->encoding, "store pixels, or JPEG files as they are (if all are JPEG and without --size)")
       ->type_name("pixels|jpeg")
@@ -115,7 +115,7 @@ void add_content_options(Verb& verb, const std::shared_ptr<Options>& options)
 
 void add_data_pack(Commands& commands, Verb& family)
 {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PackOptions>();
   auto& verb = commands.add_under(
       family,
       {"pack", family_verbs, "Pack labelled images into one file that training reads fast.",

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RemoveSetOptions {
   std::string name;
   bool yes = false, dry_run = false;
 };
@@ -120,7 +120,7 @@ Parts parts_of(const Home& home, const std::string& name)
                                               : unknown_name("data set", name, names));
 }
 
-ExitCode remove_set(Context& context, const Options& options)
+ExitCode remove_set(Context& context, const RemoveSetOptions& options)
 {
   const auto home = context.locked_home();
   const auto parts = parts_of(home, options.name);
@@ -148,7 +148,7 @@ ExitCode remove_set(Context& context, const Options& options)
 
 void add_data_remove(Commands& commands, Verb& family)
 {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RemoveSetOptions>();
   auto& verb = commands.add_under(
       family,
       {"remove", family_verbs, "Delete a data set from the home.",

@@ -14,7 +14,7 @@
 namespace dt::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::string set, split, class_name, output;
   std::int64_t count = 16, seed = 1;
 };
@@ -42,7 +42,7 @@ void print_classes(Context& context, const PackedFile& file)
     context.out.field("", "more classes", count_cell(static_cast<std::int64_t>(set.classes.size() - rows)));
 }
 
-std::vector<std::string> words_for(const Context& context, const Options& options, const std::filesystem::path& path)
+std::vector<std::string> words_for(const Context& context, const ShowOptions& options, const std::filesystem::path& path)
 {
   std::vector<std::string> words{
       "show", path.string(), "--count", std::to_string(options.count), "--seed", std::to_string(options.seed)};
@@ -56,7 +56,7 @@ std::vector<std::string> words_for(const Context& context, const Options& option
   return words;
 }
 
-ExitCode show(Context& context, const Options& options)
+ExitCode show(Context& context, const ShowOptions& options)
 {
   if (options.count > most_shown_samples)
     throw Error(ErrorKind::usage, fmt::format("-n {}: at most {} images can be shown.", options.count, most_shown_samples));
@@ -77,7 +77,7 @@ ExitCode show(Context& context, const Options& options)
 
 void add_data_show(Commands& commands, Verb& family)
 {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   auto& verb = commands.add_under(family,
                                   {"show", family_verbs, "Print the facts of a packed set and draw some of its images.",
                                    "The images are drawn in the terminal: in colour if it has colours, else with characters of "

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double slower_early = 1.25, slower = 1.1;
 constexpr std::size_t early_rounds = 6, enough_rounds = 9;
-constexpr double may_be_faster = 0.92, clearly_faster = 0.95;
+constexpr double may_be_faster = 0.92, fast_enough_to_win = 0.95;
 
 } // namespace
 
@@ -50,7 +50,7 @@ bool Race::is_open() const
     if (running_[c] && c != best && paired_ratio(times_[c], times_[best]).least < may_be_faster) return true;
   if (best == 0 || !running_[0]) return false;
   const auto lead = paired_ratio(times_[best], times_[0]);
-  return lead.median < clearly_faster && lead.most >= 1;
+  return lead.median < fast_enough_to_win && lead.most >= 1;
 }
 
 std::vector<double> Race::seconds() const

@@ -13,7 +13,7 @@
 namespace dt::data {
 namespace {
 
-constexpr std::int64_t side = 32, planes = 3;
+constexpr std::int64_t image_side = 32, planes = 3;
 using Picture = std::array<Plane, planes>;
 using Colour = std::array<float, planes>;
 
@@ -61,12 +61,12 @@ Plane draw_shape(std::uint8_t shape, const Outlines& corners, Random& random)
   const float size = random.between(7.5f, 13), stretch = random.between(0.8f, 1.25f);
   const Affine to_size{{size * stretch, 0}, {size * random.between(-0.2f, 0.2f), size / stretch}, {0, 0}};
   Affine placement = compose(turn_by_half_tangent(random.between(-0.3f, 0.3f)), to_size); // up to 33 degrees in either direction
-  const float centre = 0.5f * static_cast<float>(side - 1), room = 15 - size;
+  const float centre = 0.5f * static_cast<float>(image_side - 1), room = 15 - size;
   placement.origin = {centre + random.between(-room, room), centre + random.between(-room, room)};
   const Affine to_shape = inverse(placement);
-  Plane coverage(side, side, 0);
-  for (std::int64_t y = 0; y < side; ++y)
-    for (std::int64_t x = 0; x < side; ++x) {
+  Plane coverage(image_side, image_side, 0);
+  for (std::int64_t y = 0; y < image_side; ++y)
+    for (std::int64_t x = 0; x < image_side; ++x) {
       const float outside = size * distance_to(shape, corners, to_shape({static_cast<float>(x), static_cast<float>(y)}));
       coverage.at(x, y) = std::clamp(0.5f - outside, 0.0f, 1.0f);
     }
@@ -88,11 +88,11 @@ Colour draw_colour_unlike(const Colour& other, Random& random)
 // A smooth random field from 0 to 1: random values on a coarse grid, interpolated linearly.
 Plane draw_clouds(Random& random)
 {
-  constexpr std::int64_t cell = 8, knots = side / cell + 1;
-  Plane grid(knots, knots, 0), field(side, side, 0);
+  constexpr std::int64_t cell = 8, knots = image_side / cell + 1;
+  Plane grid(knots, knots, 0), field(image_side, image_side, 0);
   for (float& value : grid.values()) value = random.unit();
-  for (std::int64_t y = 0; y < side; ++y)
-    for (std::int64_t x = 0; x < side; ++x) {
+  for (std::int64_t y = 0; y < image_side; ++y)
+    for (std::int64_t x = 0; x < image_side; ++x) {
       const std::int64_t left = x / cell, top = y / cell;
       const float right = static_cast<float>(x % cell) / cell, down = static_cast<float>(y % cell) / cell;
       const float upper = grid.at(left, top) + (grid.at(left + 1, top) - grid.at(left, top)) * right;
@@ -107,9 +107,9 @@ Plane draw_stripes(Random& random)
 {
   const Affine turn = turn_by_half_tangent(random.between(-1, 1));
   const float period = random.between(4, 10), phase = random.unit();
-  Plane field(side, side, 0);
-  for (std::int64_t y = 0; y < side; ++y)
-    for (std::int64_t x = 0; x < side; ++x) {
+  Plane field(image_side, image_side, 0);
+  for (std::int64_t y = 0; y < image_side; ++y)
+    for (std::int64_t x = 0; x < image_side; ++x) {
       const float along = dot(turn.x_axis, {static_cast<float>(x), static_cast<float>(y)}) / period + phase;
       const float saw = along - std::floor(along);
       field.at(x, y) = std::clamp(0.5f + 2 * (std::abs(2 * saw - 1) - 0.5f), 0.0f, 1.0f);
@@ -128,8 +128,8 @@ void paint(Picture& picture, const Plane& coverage, const Colour& colour, float 
 // Draws a thin line of a random colour across the image.
 void scratch(Picture& picture, Random& random)
 {
-  const auto anywhere = [&] { return random.between(0, static_cast<float>(side - 1)); };
-  Pen pen(side, side, random.between(0.4f, 1.2f));
+  const auto anywhere = [&] { return random.between(0, static_cast<float>(image_side - 1)); };
+  Pen pen(image_side, image_side, random.between(0.4f, 1.2f));
   const std::array ends{Point{anywhere(), anywhere()}, Point{anywhere(), anywhere()}};
   pen.draw(ends);
   paint(picture, pen.coverage(), draw_colour(random));
@@ -156,8 +156,9 @@ void finish(const Picture& picture, Random& random, std::uint8_t* pixels)
 void draw_picture(std::uint8_t shape, const Outlines& corners, Random& random, std::uint8_t* pixels)
 {
   const Colour paper = draw_colour(random), ink = draw_colour_unlike(paper, random);
-  Picture picture{Plane(side, side, paper[0]), Plane(side, side, paper[1]), Plane(side, side, paper[2])};
-  texture(picture, Plane(side, side, 1), 0.35f, random);
+  Picture picture{Plane(image_side, image_side, paper[0]), Plane(image_side, image_side, paper[1]),
+                  Plane(image_side, image_side, paper[2])};
+  texture(picture, Plane(image_side, image_side, 1), 0.35f, random);
   if (random.chance(0.5f)) scratch(picture, random);
   const Plane inside = draw_shape(shape, corners, random);
   paint(picture, inside, ink);
@@ -169,7 +170,7 @@ void draw_picture(std::uint8_t shape, const Outlines& corners, Random& random, s
 // Records for the samples in `range`: a label byte and three planes each.
 std::string records(const MadePart& part, SampleRange range, ImageCount& made)
 {
-  constexpr std::int64_t image_bytes = planes * side * side;
+  constexpr std::int64_t image_bytes = planes * image_side * image_side;
   const Outlines corners = outlines();
   std::string bytes(static_cast<std::size_t>((range.end - range.begin) * (1 + image_bytes)), '\0');
   auto* record = reinterpret_cast<std::uint8_t*>(bytes.data());

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a thread needs to decode a record.
-struct Scratch {
+struct DecodingScratch {
   JpegDecoder decoder;
   Image image, resized;
   std::string bytes;
@@ -83,7 +83,7 @@ class PackedSource final : public Source {
  private:
   // Returns what is wrong with the record, or nothing. An exception that is no Error says nothing about the record itself, so
   // data.corrupt: skip does not hide it.
-  std::string fault_of(std::int64_t record, const RecordBlock* block, const SampleRequest& request, Scratch& scratch,
+  std::string fault_of(std::int64_t record, const RecordBlock* block, const SampleRequest& request, DecodingScratch& scratch,
                        float* floats) const
   {
     const auto place = [&] { return fmt::format("packed set {}: record {}", file_->path().string(), record); };
@@ -99,7 +99,7 @@ class PackedSource final : public Source {
   }
 
   // Returns what is wrong with the record, or nothing.
-  std::string read_record(std::int64_t record, const RecordBlock* block, const SampleRequest& request, Scratch& scratch,
+  std::string read_record(std::int64_t record, const RecordBlock* block, const SampleRequest& request, DecodingScratch& scratch,
                           float* floats) const
   {
     if (block == nullptr) file_->read(record, scratch.bytes);
@@ -115,7 +115,7 @@ class PackedSource final : public Source {
   }
 
   // Decodes the part of the image that is used. Returns its place in scratch.image.
-  Rectangle decode(std::string_view bytes, const SampleRequest& request, Scratch& scratch) const
+  Rectangle decode(std::string_view bytes, const SampleRequest& request, DecodingScratch& scratch) const
   {
     auto& image = scratch.image;
     const auto& set = file_->description();
@@ -130,7 +130,7 @@ class PackedSource final : public Source {
     return scratch.decoder.decode_part(bytes, channels(), part, height(), width(), image);
   }
 
-  ScratchPool<Scratch>::Lease lease(std::int64_t sample) const
+  ScratchPool<DecodingScratch>::Lease lease(std::int64_t sample) const
   {
     try {
       return scratch_.lease();
@@ -151,7 +151,7 @@ class PackedSource final : public Source {
   SampleRange records_;
   Preparation preparation_;
   CorruptSamples corrupt_;
-  mutable ScratchPool<Scratch> scratch_;
+  mutable ScratchPool<DecodingScratch> scratch_;
 };
 
 // Throws a recipe error if the set cannot be used as the recipe says.

@@ -11,7 +11,7 @@
 namespace dt::data {
 namespace {
 
-constexpr std::int64_t gap = 2;                 // columns between two pictures
+constexpr std::int64_t columns_between = 2;     // columns between two pictures
 constexpr std::int64_t widest = 24;             // columns of a picture
 constexpr std::string_view ramp = " .:-=+*#%@"; // from dark to bright, for bright letters on a dark ground
 
@@ -70,11 +70,11 @@ std::string row_of(std::span<const Sample> samples, std::int64_t columns, bool c
     for (const auto& image : images) {
       const bool is_inside = row < image.height;
       if (is_inside) colour ? append_coloured(text, image, row) : append_grey(text, image, row);
-      text.append(static_cast<std::size_t>(columns - (is_inside ? image.width : 0) + gap), ' ');
+      text.append(static_cast<std::size_t>(columns - (is_inside ? image.width : 0) + columns_between), ' ');
     }
     text += '\n';
   }
-  for (const auto& sample : samples) text += padded(sample.class_name, columns) + std::string(gap, ' ');
+  for (const auto& sample : samples) text += padded(sample.class_name, columns) + std::string(columns_between, ' ');
   return text + '\n';
 }
 
@@ -83,7 +83,8 @@ std::string row_of(std::span<const Sample> samples, std::int64_t columns, bool c
 std::string text_picture(const std::vector<Sample>& samples, const TerminalPicture& terminal)
 {
   const auto columns = std::clamp<std::int64_t>(terminal.columns, 1, widest);
-  const auto in_row = static_cast<std::size_t>(std::max<std::int64_t>(1, (terminal.columns + gap) / (columns + gap)));
+  const auto in_row =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, (terminal.columns + columns_between) / (columns + columns_between)));
   std::string text;
   for (std::size_t begin = 0; begin < samples.size(); begin += in_row)
     text += row_of(std::span(samples).subspan(begin, std::min(in_row, samples.size() - begin)), columns, terminal.colour) + '\n';

@@ -11,19 +11,17 @@
 namespace dt::store {
 namespace {
 
-using Runs = std::span<const Measured>;
-
 constexpr double least_pause_s = 6 * 3600;     // a shorter pause between the sides of one study does not separate them
 constexpr double least_busy_difference = 0.05; // of busy shares
 
-std::set<std::string> studies_of(Runs runs)
+std::set<std::string> studies_of(std::span<const Measured> runs)
 {
   std::set<std::string> studies;
   for (const auto& run : runs) studies.insert(run.study);
   return studies;
 }
 
-std::set<std::string> hosts_of(Runs runs)
+std::set<std::string> hosts_of(std::span<const Measured> runs)
 {
   std::set<std::string> hosts;
   for (const auto& run : runs) hosts.insert(run.hosts.begin(), run.hosts.end());
@@ -31,7 +29,7 @@ std::set<std::string> hosts_of(Runs runs)
 }
 
 // The different texts of a fact.
-std::set<std::string> facts_of(Runs runs, const std::string& name)
+std::set<std::string> facts_of(std::span<const Measured> runs, const std::string& name)
 {
   std::set<std::string> texts;
   for (const auto& run : runs)
@@ -45,7 +43,7 @@ struct Span {
   double length() const { return end - begin; }
 };
 
-Span span_of(Runs runs)
+Span span_of(std::span<const Measured> runs)
 {
   if (runs.empty()) return {};
   Span span{runs.front().begin_unix_s, runs.front().end_unix_s};
@@ -59,7 +57,7 @@ Span span_of(Runs runs)
 
 // Whether the runs of both sides alternate in time as they do in shuffled rounds: a round has one run of each, so there are as
 // many changes from one side to the other as rounds.
-bool do_alternate(Runs a, Runs b)
+bool do_alternate(std::span<const Measured> a, std::span<const Measured> b)
 {
   std::vector<std::pair<double, bool>> order; // begin, and whether it is of A
   for (const auto& run : a) order.emplace_back(run.begin_unix_s, true);
@@ -89,23 +87,23 @@ std::string hosts_text(const std::set<std::string>& hosts)
 }
 
 // The largest share of the cores that others took during a run of the side.
-double busy_share_of(Runs runs)
+double busy_share_of(std::span<const Measured> runs)
 {
   double share = not_measured;
   for (const auto& run : runs) share = std::fmax(share, run.busy_share);
   return share;
 }
 
-std::string percent(double share) { return "up to " + std::to_string(std::lround(share * 100)) + " %"; }
+std::string up_to_percent(double share) { return "up to " + std::to_string(std::lround(share * 100)) + " %"; }
 
-std::vector<SeparateFact> differing_facts(Runs a, Runs b)
+std::vector<SeparateFact> differing_facts(std::span<const Measured> a, std::span<const Measured> b)
 {
   std::vector<SeparateFact> facts;
   add_difference(facts, "hosts", hosts_text(hosts_of(a)), hosts_text(hosts_of(b)));
   for (const auto& name : fact_names()) add_difference(facts, name, listed(facts_of(a, name)), listed(facts_of(b, name)));
   const double busy_a = busy_share_of(a), busy_b = busy_share_of(b);
   if (std::abs(busy_a - busy_b) >= least_busy_difference)
-    add_difference(facts, "cores taken by others", percent(busy_a), percent(busy_b));
+    add_difference(facts, "cores taken by others", up_to_percent(busy_a), up_to_percent(busy_b));
   return facts;
 }
 
@@ -124,7 +122,7 @@ const std::vector<std::string>& fact_names()
   return names;
 }
 
-Separation separation_of(Runs a, Runs b)
+Separation separation_of(std::span<const Measured> a, std::span<const Measured> b)
 {
   const auto span_a = span_of(a), span_b = span_of(b);
   Separation result;

@@ -22,12 +22,12 @@ constexpr double compute_error = 0.01, replay_error = 0.02;
 constexpr double slowest_addition_s = 1e-9; // for a byte: a core adds 1 GB/s at least
 constexpr double exchange_error = 0.1;      // of the time of one exchange alone, which was measured before the training
 
-struct Scatter {
+struct SpreadOfSizes {
   double variance = 0; // of one run's logarithm, pooled over the sizes
   double of_mean(const MeasuredSize& size) const { return variance / static_cast<double>(size.runs.size()); }
 };
 
-Scatter scatter_of(Sizes sizes)
+SpreadOfSizes scatter_of(Sizes sizes)
 {
   double squares = 0, freedom = 0;
   for (const auto& size : sizes) {
@@ -240,7 +240,7 @@ double median_exchange_s(const Calibration& calibration, Sizes sizes)
 }
 
 // How badly a calibration with servers disagrees with the steps of all sizes, and with the time of one exchange alone.
-double disagreement_of_servers(const Calibration& calibration, Sizes sizes, const Scatter& scatter, double exchange_s)
+double disagreement_of_servers(const Calibration& calibration, Sizes sizes, const SpreadOfSizes& scatter, double exchange_s)
 {
   double squares = 0;
   for (const auto& size : sizes) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t exchanges_a_worker = 64; // that count
 constexpr std::size_t warm_up = 8;             // before them: at the start all workers come at the same time
-constexpr std::uint64_t seed = 0x7365727665727300;
+constexpr std::uint64_t queue_seed = 0x7365727665727300;
 constexpr int bisections = 30;
 
 // A worker's exchange that arrives at the servers: time and worker.
@@ -24,7 +24,7 @@ class Replay {
  public:
   explicit Replay(const ServedStep& step)
       : step_(step), own_(worker_factors(step.spread, static_cast<std::size_t>(step.workers))),
-        factors_(step_factors(step.spread, 256)), random_(seed)
+        factors_(step_factors(step.spread, 256)), random_(queue_seed)
   {
     for (std::int64_t thread = 0; thread < std::max<std::int64_t>(1, step.threads); ++thread) free_.push(0);
   }

@@ -9,7 +9,7 @@ namespace dt::store {
 namespace {
 
 constexpr std::size_t replayed_steps = 256;
-constexpr std::uint64_t seed = 0x7072656469637400;
+constexpr std::uint64_t replay_seed = 0x7072656469637400;
 
 void shuffle(std::vector<double>& values, Random& random)
 {
@@ -54,7 +54,7 @@ StepReplay::StepReplay(const SynchronousStep& step)
     for (auto& round : rounds_) round.ready.assign(step.buckets.size(), 0);
   auto factors = step_factors(step.spread, rounds_.size() * period);
   const bool varies = factors.front() != factors.back();
-  Random random(seed);
+  Random random(replay_seed);
   for (const double own : worker_factors(step.spread, static_cast<std::size_t>(step.workers))) {
     if (varies) shuffle(factors, random);
     add_worker(step, factors, own);

@@ -12,8 +12,6 @@
 namespace dt::store {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 [[noreturn]] void refuse(const std::string& what, double value)
 {
   throw Error(ErrorKind::internal, "Comparison: " + what + ", not " + std::to_string(value));

@@ -1,6 +1,7 @@
 #include "store/analysis/statistics/rank_test.hpp"
 
 #include "core/statistics.hpp"
+#include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,6 @@
 
 namespace dt::store {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Twice the rank of each value among all: whole numbers, because the shared rank of equal values may end in a half.
 std::vector<std::size_t> doubled_ranks(std::span<const double> values, const std::vector<double>& sorted)

@@ -50,7 +50,6 @@ Interval Rounds::difference(std::size_t a, std::size_t b, double level) const
 
 Estimate Rounds::estimate(std::size_t a, std::size_t b) const
 {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const auto moments = differences(a, b);
   if (moments.count < least_runs) return {moments.mean, nan, nan};
   const double own_freedom = moments.count - 1;

@@ -13,25 +13,25 @@ namespace dt::store {
 namespace {
 
 // A run with a throughput: its index and the logarithm.
-struct Measured {
+struct LogSpeed {
   std::size_t run;
   double log;
 };
 
 // The measured runs of each point.
-std::vector<std::vector<Measured>> by_point(std::span<const SpeedRun> runs, const std::vector<bool>& left_out)
+std::vector<std::vector<LogSpeed>> by_point(std::span<const SpeedRun> runs, const std::vector<bool>& left_out)
 {
-  std::map<std::size_t, std::vector<Measured>> points;
+  std::map<std::size_t, std::vector<LogSpeed>> points;
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (runs[i].throughput > 0 && std::isfinite(runs[i].throughput) && (left_out.empty() || !left_out[i]))
       points[runs[i].point].push_back({i, std::log(runs[i].throughput)});
-  std::vector<std::vector<Measured>> all;
+  std::vector<std::vector<LogSpeed>> all;
   for (auto& [point, of_point] : points) all.push_back(std::move(of_point));
   return all;
 }
 
 // Standard deviation of a run. NaN with fewer than 6 differences.
-double robust_deviation(const std::vector<std::vector<Measured>>& points)
+double robust_deviation(const std::vector<std::vector<LogSpeed>>& points)
 {
   constexpr std::size_t least_differences = 6, most_differences = 200000;
   constexpr double median_of_normal = 0.954;
@@ -43,7 +43,7 @@ double robust_deviation(const std::vector<std::vector<Measured>>& points)
 }
 
 // The position in `point` of a run that is far from the others; nothing if there is none.
-std::optional<std::size_t> outlier_of(const std::vector<Measured>& point, double deviation)
+std::optional<std::size_t> outlier_of(const std::vector<LogSpeed>& point, double deviation)
 {
   constexpr double least_distance = 0.02;
   std::optional<std::size_t> farthest;

@@ -7,12 +7,6 @@
 #include <vector>
 
 namespace dt::store {
-namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-
-} // namespace
-
 Moments moments_of(std::span<const double> values)
 {
   const auto count = static_cast<double>(values.size());
@@ -37,7 +31,7 @@ Estimate difference_of_means(const Moments& a, const Moments& b)
   const double difference = a.mean - b.mean;
   if (a.count < least_runs || b.count < least_runs) return {difference, nan, nan};
   const double p = a.variance / a.count, q = b.variance / b.count;
-  if (p + q == 0) return {difference, 0, infinity};
+  if (p + q == 0) return {difference, 0, std::numeric_limits<double>::infinity()};
   const double share = p / (p + q); // a quotient of squares would underflow for small variances
   const double freedom = 1 / (share * share / (a.count - 1) + (1 - share) * (1 - share) / (b.count - 1));
   return {difference, std::sqrt(p + q), freedom};
@@ -46,7 +40,7 @@ Estimate difference_of_means(const Moments& a, const Moments& b)
 Estimate mean_of(const Moments& sample)
 {
   if (sample.count < least_runs) return {sample.mean, nan, nan};
-  if (sample.variance == 0) return {sample.mean, 0, infinity};
+  if (sample.variance == 0) return {sample.mean, 0, std::numeric_limits<double>::infinity()};
   return {sample.mean, std::sqrt(sample.variance / sample.count), sample.count - 1};
 }
 

@@ -1,9 +1,12 @@
 // Confidence intervals and p values for means, and for differences of two means by Welch's t [Welch1947].
 #pragma once
 
+#include <limits>
 #include <span>
 
 namespace dt::store {
+
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Mean and variance of a sample.
 struct Moments {

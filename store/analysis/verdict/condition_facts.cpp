@@ -12,7 +12,7 @@ namespace dt::store {
 namespace {
 
 // The runs of the points that were measured, in one list.
-struct Measured {
+struct MeasuredSpeeds {
   std::vector<SpeedRun> speeds;
   std::vector<bool> outlying;
   std::vector<const ComparedRun*> runs;
@@ -20,9 +20,9 @@ struct Measured {
   bool in_rounds = true;
 };
 
-Measured measured_runs(std::span<const ComparedPoint> points)
+MeasuredSpeeds measured_runs(std::span<const ComparedPoint> points)
 {
-  Measured all;
+  MeasuredSpeeds all;
   for (std::size_t point = 0; point < points.size(); ++point)
     for (const auto& run : points[point].runs) {
       if (!run.succeeded || run.is_control || run.is_exact || !(run.throughput > 0)) continue;
@@ -36,7 +36,7 @@ Measured measured_runs(std::span<const ComparedPoint> points)
 }
 
 // "ring, 2 ranks #3 (-29 %)"
-std::string outlier_text(const Measured& all, std::size_t at)
+std::string outlier_text(const MeasuredSpeeds& all, std::size_t at)
 {
   std::vector<double> others;
   for (std::size_t i = 0; i < all.runs.size(); ++i)
@@ -45,7 +45,7 @@ std::string outlier_text(const Measured& all, std::size_t at)
   return fmt::format("{} #{} ({:+.0f} %)", printable(title_of(*all.points[at])), all.runs[at]->repeat + 1, 100 * (ratio - 1));
 }
 
-std::string outliers_text(const Measured& all)
+std::string outliers_text(const MeasuredSpeeds& all)
 {
   constexpr std::size_t most = 3;
   const auto count = static_cast<std::size_t>(std::count(all.outlying.begin(), all.outlying.end(), true));

@@ -8,7 +8,6 @@
 namespace dt::nn {
 namespace {
 
-constexpr std::int64_t line = winograd_line;
 constexpr std::int64_t float_bytes = sizeof(float);
 constexpr std::int64_t most_product_bytes = 192 << 10; // of a group
 constexpr std::int64_t most_chunk_bytes = 10 << 20;    // points of the pixels of a chunk that all threads share
@@ -20,7 +19,7 @@ constexpr std::int64_t chunks_of_thread = 4, parts_of_thread = 2; // at least
 
 WinogradFilter::WinogradFilter(const WinogradTiling& tiling, const Case& of)
     : tiling_(tiling), case_(of), tiles_(of.batch * tiling.tiles_of(of.to)),
-      blocks_at_once_(std::min<std::int64_t>(2, of.to.channels / line))
+      blocks_at_once_(std::min<std::int64_t>(2, of.to.channels / winograd_line))
 {
   const auto& caches = of.caches;
   const auto tile_bytes = tiling.points() * of.from.channels * float_bytes;
@@ -29,16 +28,16 @@ WinogradFilter::WinogradFilter(const WinogradTiling& tiling, const Case& of)
                     tiles_ >= chunks_of_thread * of.threads * own_tiles;
   chunk_ = equal_part(tiles_, has_own_chunks_ ? own_tiles : most_chunk_bytes / tile_bytes);
   part_ = divided_up(chunk_, divided_up(parts_of_thread * of.threads, divided_up(blocks(), blocks_at_once_)));
-  group_ = equal_part(chunk_, most_product_bytes / (tiling.points() * blocks_at_once_ * line * float_bytes));
+  group_ = equal_part(chunk_, most_product_bytes / (tiling.points() * blocks_at_once_ * winograd_line * float_bytes));
 }
 
-std::int64_t WinogradFilter::blocks() const { return case_.to.channels / line; }
+std::int64_t WinogradFilter::blocks() const { return case_.to.channels / winograd_line; }
 
-std::int64_t WinogradFilter::own_floats() const { return tiling_.floats_of(blocks_at_once_ * line, group_); }
+std::int64_t WinogradFilter::own_floats() const { return tiling_.floats_of(blocks_at_once_ * winograd_line, group_); }
 
 std::int64_t WinogradFilter::window_floats() const
 {
-  return tiling_.floats_of(case_.from.channels * line, has_own_chunks_ ? blocks() : blocks_at_once_);
+  return tiling_.floats_of(case_.from.channels * winograd_line, has_own_chunks_ ? blocks() : blocks_at_once_);
 }
 
 std::int64_t WinogradFilter::pixel_floats() const { return tiling_.floats_of(case_.from.channels, chunk_); }
@@ -68,13 +67,13 @@ void WinogradFilter::run_own_chunks(const Operands& operands) const
   auto* pixels = windows + window_floats() + omp_get_thread_num() * pixel_floats();
 #pragma omp for schedule(static)
   for (std::int64_t block = 0; block < blocks(); ++block)
-    transform_windows(operands.weights, block, 1, windows + block * in * line, stride);
+    transform_windows(operands.weights, block, 1, windows + block * in * winograd_line, stride);
 #pragma omp for schedule(static)
   for (std::int64_t first = 0; first < tiles_; first += chunk_) {
     const TileRange chunk{first, std::min(chunk_, tiles_ - first)};
     tiling_.all_to_points(operands.images, chunk, pixels);
     for (std::int64_t block = 0; block < blocks(); block += blocks_at_once_) {
-      const Windows of{block, std::min(blocks_at_once_, blocks() - block), windows + block * in * line, stride};
+      const Windows of{block, std::min(blocks_at_once_, blocks() - block), windows + block * in * winograd_line, stride};
       compute(operands, chunk, pixels, of, 0, chunk.tiles);
     }
   }
@@ -105,20 +104,21 @@ void WinogradFilter::run_shared_chunks(const Operands& operands) const
 void WinogradFilter::transform_windows(const float* weights, std::int64_t block, std::int64_t blocks, float* to,
                                        std::int64_t stride) const
 {
-  const auto froms = case_.from.channels / line, tos = case_.to.channels / line;
+  const auto froms = case_.from.channels / winograd_line, tos = case_.to.channels / winograd_line;
   const auto size = tiling_.window() * tiling_.window();
-  alignas(64) std::array<float, most_window_weights * line * line> turned;
+  alignas(64) std::array<float, most_window_weights * winograd_line * winograd_line> turned;
   for (std::int64_t b = block; b < block + blocks; ++b)
     for (std::int64_t from = 0; from < froms; ++from) {
-      const auto* windows = weights + (case_.rotated ? from * tos + b : b * froms + from) * size * line * line;
+      const auto* windows = weights + (case_.rotated ? from * tos + b : b * froms + from) * size * winograd_line * winograd_line;
       if (case_.rotated) {
-        for (std::int64_t pixel = 0; pixel < size * line * line; pixel += line * line)
+        for (std::int64_t pixel = 0; pixel < size * winograd_line * winograd_line; pixel += winograd_line * winograd_line)
           products_.transpose(windows + pixel, turned.data() + pixel);
         windows = turned.data();
       }
-      for (std::int64_t channel = 0; channel < line; ++channel)
-        tiling_.kernels().window_points(windows + channel * line, line * line, case_.rotated,
-                                        to + ((b - block) * case_.from.channels + from * line + channel) * line, stride);
+      for (std::int64_t channel = 0; channel < winograd_line; ++channel)
+        tiling_.kernels().window_points(windows + channel * winograd_line, winograd_line * winograd_line, case_.rotated,
+                                        to + ((b - block) * case_.from.channels + from * winograd_line + channel) * winograd_line,
+                                        stride);
     }
 }
 
@@ -126,20 +126,20 @@ void WinogradFilter::transform_windows(const float* weights, std::int64_t block,
 void WinogradFilter::compute(const Operands& operands, const TileRange& chunk, const float* pixels, const Windows& windows,
                              std::int64_t begin, std::int64_t end) const
 {
-  const auto in = case_.from.channels, pixel_stride = point_stride(in / line * chunk.tiles);
+  const auto in = case_.from.channels, pixel_stride = point_stride(in / winograd_line * chunk.tiles);
   auto* products = operands.buffer + omp_get_thread_num() * own_floats();
   for (std::int64_t group = begin; group < end; group += group_) {
     const TileRange range{chunk.first + group, std::min(group_, end - group)};
     const auto stride = point_stride(windows.blocks * range.tiles);
-    const ChannelSums shape{.rows = range.tiles, .outer = in / line, .scalar_stride = chunk.tiles * line};
+    const ChannelSums shape{.rows = range.tiles, .outer = in / winograd_line, .scalar_stride = chunk.tiles * winograd_line};
     for (std::int64_t point = 0; point < tiling_.points(); ++point)
       for (std::int64_t b = 0; b < windows.blocks; ++b)
-        products_.sum_channels(shape, pixels + point * pixel_stride + group * line,
-                               windows.points + point * windows.stride + b * in * line,
-                               products + point * stride + b * range.tiles * line);
+        products_.sum_channels(shape, pixels + point * pixel_stride + group * winograd_line,
+                               windows.points + point * windows.stride + b * in * winograd_line,
+                               products + point * stride + b * range.tiles * winograd_line);
     for (std::int64_t b = 0; b < windows.blocks; ++b)
-      tiling_.to_results({products + b * range.tiles * line, stride, operands.bias, case_.rectify}, range,
-                         (windows.block + b) * line, operands.results);
+      tiling_.to_results({products + b * range.tiles * winograd_line, stride, operands.bias, case_.rectify}, range,
+                         (windows.block + b) * winograd_line, operands.results);
   }
 }
 

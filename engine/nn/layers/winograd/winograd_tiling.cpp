@@ -5,7 +5,6 @@
 namespace dt::nn {
 namespace {
 
-constexpr std::int64_t line = winograd_line;
 constexpr std::int64_t tiles_at_once = 32; // of a channel that a thread transforms before the next one has its turn
 
 } // namespace
@@ -29,10 +28,10 @@ void WinogradTiling::to_points(const TiledImages& of, const TileRange& range, st
                                std::int64_t end, float* points) const
 {
   const auto transform = of.are_results ? kernels_.result_gradients : kernels_.pixels;
-  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / line * range.tiles);
+  const auto in_image = tiles_of(of.results), stride = point_stride(of.shape.channels / winograd_line * range.tiles);
   for (std::int64_t tile = begin; tile < end; ++tile)
     transform(plane_of(of, (range.first + tile) / in_image, channel), tile_at((range.first + tile) % in_image, of),
-              points + (channel / line * range.tiles + tile) * line + channel % line, stride);
+              points + (channel / winograd_line * range.tiles + tile) * winograd_line + channel % winograd_line, stride);
 }
 
 void WinogradTiling::all_to_points(const TiledImages& of, const TileRange& range, float* points) const
@@ -54,8 +53,8 @@ void WinogradTiling::to_results(const Products& products, const TileRange& range
 {
   const auto in_image = tiles_of(to.results);
   for (std::int64_t tile = 0; tile < range.tiles; ++tile)
-    for (std::int64_t offset = 0; offset < line; offset += block())
-      kernels_.give_results(products.points + tile * line + offset, products.stride,
+    for (std::int64_t offset = 0; offset < winograd_line; offset += block())
+      kernels_.give_results(products.points + tile * winograd_line + offset, products.stride,
                             products.bias ? products.bias + channel + offset : nullptr, products.rectify,
                             tile_at((range.first + tile) % in_image, to),
                             plane_of(to, (range.first + tile) / in_image, channel + offset));

@@ -7,7 +7,6 @@
 namespace dt::nn {
 namespace {
 
-constexpr std::int64_t line = winograd_line;
 constexpr std::int64_t float_bytes = sizeof(float);
 constexpr std::int64_t most_shared_bytes = 24 << 20;                              // points of all tiles that the threads share
 constexpr std::int64_t fewest_chunk_bytes = 2 << 20, most_chunk_bytes = 64 << 20; // points of a chunk that they share
@@ -28,15 +27,16 @@ WinogradWeightSums::WinogradWeightSums(const WinogradTiling& tiling, const Case&
     return;
   }
   chunk_ = equal_part(tiles_, std::clamp(2 * sum_bytes, fewest_chunk_bytes, most_chunk_bytes) / tile_bytes);
-  const auto items = divided_up(in, blocks_at_once * line) * divided_up(out, blocks_at_once * line); // of own_sums
+  const auto items =
+      divided_up(in, blocks_at_once * winograd_line) * divided_up(out, blocks_at_once * winograd_line); // of own_sums
   const bool suits_own_sums = chunk_ == tiles_ && tiles_ * tile_bytes <= most_shared_bytes && items >= of.threads;
   way_ = suits_own_sums ? Way::own_sums : Way::in_chunks;
 }
 
 std::int64_t WinogradWeightSums::sum_stride() const
 {
-  if (way_ == Way::own_sums) return point_stride(blocks_at_once * blocks_at_once * line);
-  return point_stride(case_.input.channels * case_.output.channels / line);
+  if (way_ == Way::own_sums) return point_stride(blocks_at_once * blocks_at_once * winograd_line);
+  return point_stride(case_.input.channels * case_.output.channels / winograd_line);
 }
 
 std::int64_t WinogradWeightSums::buffer_floats() const
@@ -83,10 +83,11 @@ void WinogradWeightSums::add_products(const Operands& operands, const TileRange&
 {
   const auto in = case_.input.channels, out = case_.output.channels;
   const RowSums shape{.rows = chunk.tiles, .accumulate = accumulate};
-  const auto* pixels = operands.pixels + point * point_stride(in / line * chunk.tiles) + channel_block * line * chunk.tiles;
-  const auto* gradients = operands.gradients + point * point_stride(out / line * chunk.tiles);
-  auto* sums = operands.sums + point * sum_stride() + channel_block * line * line;
-  for (std::int64_t output = 0; output < out; output += line)
+  const auto* pixels =
+      operands.pixels + point * point_stride(in / winograd_line * chunk.tiles) + channel_block * winograd_line * chunk.tiles;
+  const auto* gradients = operands.gradients + point * point_stride(out / winograd_line * chunk.tiles);
+  auto* sums = operands.sums + point * sum_stride() + channel_block * winograd_line * winograd_line;
+  for (std::int64_t output = 0; output < out; output += winograd_line)
     products_.sum_rows(shape, pixels, gradients + output * chunk.tiles, sums + output * in);
 }
 
@@ -96,9 +97,9 @@ void WinogradWeightSums::sum_own_tiles(const Operands& operands) const
 #pragma omp for schedule(static)
   for (std::int64_t share = 0; share < shares; ++share) sum_share(operands, share);
 #pragma omp for schedule(static)
-  for (std::int64_t at = 0; at < sum_floats; at += line)
+  for (std::int64_t at = 0; at < sum_floats; at += winograd_line)
     for (std::int64_t share = 1; share < shares; ++share)
-      for (std::int64_t i = 0; i < line; ++i) operands.sums[at + i] += operands.sums[share * sum_floats + at + i];
+      for (std::int64_t i = 0; i < winograd_line; ++i) operands.sums[at + i] += operands.sums[share * sum_floats + at + i];
   give_gradients(operands);
 }
 
@@ -114,13 +115,14 @@ void WinogradWeightSums::sum_share(Operands operands, std::int64_t share) const
     tiling_.all_to_points(operands.images, chunk, operands.pixels);
     tiling_.all_to_points(operands.gradient, chunk, operands.gradients);
     for (std::int64_t point = 0; point < tiling_.points(); ++point)
-      for (std::int64_t block = 0; block < in / line; ++block) add_products(operands, chunk, first > begin, point, block);
+      for (std::int64_t block = 0; block < in / winograd_line; ++block)
+        add_products(operands, chunk, first > begin, point, block);
   }
 }
 
 void WinogradWeightSums::sum_own_sums(const Operands& operands) const
 {
-  const auto ins = case_.input.channels / line, outs = case_.output.channels / line, stride = sum_stride();
+  const auto ins = case_.input.channels / winograd_line, outs = case_.output.channels / winograd_line, stride = sum_stride();
   const auto pixel_stride = point_stride(ins * tiles_), gradient_stride = point_stride(outs * tiles_);
   const RowSums shape{.rows = tiles_};
   auto* sums = operands.sums + omp_get_thread_num() * tiling_.points() * stride;
@@ -130,16 +132,18 @@ void WinogradWeightSums::sum_own_sums(const Operands& operands) const
     for (std::int64_t channel = 0; channel < ins; channel += blocks_at_once) {
       const auto output_end = std::min(output + blocks_at_once, outs), channel_end = std::min(channel + blocks_at_once, ins);
       const auto sums_of = [&](std::int64_t o, std::int64_t c) {
-        return sums + ((o - output) * blocks_at_once + c - channel) * line * line;
+        return sums + ((o - output) * blocks_at_once + c - channel) * winograd_line * winograd_line;
       };
       for (std::int64_t point = 0; point < tiling_.points(); ++point)
         for (std::int64_t c = channel; c < channel_end; ++c)
           for (std::int64_t o = output; o < output_end; ++o)
-            products_.sum_rows(shape, operands.pixels + point * pixel_stride + c * tiles_ * line,
-                               operands.gradients + point * gradient_stride + o * tiles_ * line, sums_of(o, c) + point * stride);
+            products_.sum_rows(shape, operands.pixels + point * pixel_stride + c * tiles_ * winograd_line,
+                               operands.gradients + point * gradient_stride + o * tiles_ * winograd_line,
+                               sums_of(o, c) + point * stride);
       for (std::int64_t o = output; o < output_end; ++o)
         for (std::int64_t c = channel; c < channel_end; ++c)
-          for (std::int64_t i = 0; i < line; ++i) give_gradient(operands, o, c * line + i, sums_of(o, c) + i * line, stride);
+          for (std::int64_t i = 0; i < winograd_line; ++i)
+            give_gradient(operands, o, c * winograd_line + i, sums_of(o, c) + i * winograd_line, stride);
     }
 }
 
@@ -150,7 +154,7 @@ void WinogradWeightSums::sum_in_chunks(const Operands& operands) const
     divide_to_points(operands, chunk);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t point = 0; point < tiling_.points(); ++point)
-      for (std::int64_t block = 0; block < case_.input.channels / line; ++block)
+      for (std::int64_t block = 0; block < case_.input.channels / winograd_line; ++block)
         add_products(operands, chunk, first > 0, point, block);
   }
   give_gradients(operands);
@@ -160,9 +164,9 @@ void WinogradWeightSums::give_gradients(const Operands& operands) const
 {
   const auto in = case_.input.channels;
 #pragma omp for collapse(2) schedule(static)
-  for (std::int64_t block = 0; block < case_.output.channels / line; ++block)
+  for (std::int64_t block = 0; block < case_.output.channels / winograd_line; ++block)
     for (std::int64_t channel = 0; channel < in; ++channel)
-      give_gradient(operands, block, channel, operands.sums + (block * in + channel) * line, sum_stride());
+      give_gradient(operands, block, channel, operands.sums + (block * in + channel) * winograd_line, sum_stride());
 }
 
 void WinogradWeightSums::give_gradient(const Operands& operands, std::int64_t block, std::int64_t channel, const float* sums,
@@ -170,8 +174,10 @@ void WinogradWeightSums::give_gradient(const Operands& operands, std::int64_t bl
 {
   const auto in = case_.input.channels, size = tiling_.window() * tiling_.window();
   tiling_.kernels().window_gradient(
-      sums, stride, operands.weight_gradient + ((block * in + channel / line * line) * size + channel % line) * line,
-      line * line);
+      sums, stride,
+      operands.weight_gradient +
+          ((block * in + channel / winograd_line * winograd_line) * size + channel % winograd_line) * winograd_line,
+      winograd_line * winograd_line);
 }
 
 } // namespace dt::nn
