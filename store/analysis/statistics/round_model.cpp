@@ -202,20 +202,22 @@ void RoundModel::fit()
   double squares = 0;
   for (const auto& own : residuals) squares += own.squares;
   const double freedom = model.freedom();
-  if (freedom < 2 || std::sqrt(squares / freedom) < least_scatter || !are_alike(residuals, freedom)) return;
-  pooled_ = {.variance = squares / freedom,
-             .freedom = freedom,
-             .freedom_per_round = static_cast<double>(fitted.size()) - 1,
-             .price = pooled_price};
+  if (freedom < 2 || std::sqrt(squares / freedom) < least_scatter) return;
+  residual_variance_ = squares / freedom;
+  if (!are_alike(residuals, freedom)) return;
+  pooled_ = {.variance = squares / freedom, .freedom = freedom, .freedom_per_round = static_cast<double>(fitted.size()) - 1};
 }
 
-// Averages the variances of few runs with the mean variance.
+double RoundModel::steadied(double variance, double count, double mean)
+{
+  return count > few_runs ? variance : (prior_freedom * mean + (count - 1) * variance) / (prior_freedom + count - 1);
+}
+
 void RoundModel::steady(const std::vector<std::size_t>& fitted)
 {
   double mean = 0;
   for (const auto i : fitted) mean += moments_[i].variance / static_cast<double>(fitted.size());
-  for (const auto i : fitted)
-    if (auto& own = moments_[i]; own.count < few_runs) own.variance = (mean + (own.count - 1) * own.variance) / own.count;
+  for (const auto i : fitted) moments_[i].variance = steadied(moments_[i].variance, moments_[i].count, mean);
 }
 
 double PairTest::p() const { return within.price * two_sided_p(estimate); }
@@ -229,15 +231,13 @@ PairTest RoundModel::test(std::size_t a, std::size_t b) const
   const auto within = [&](Design design, const WithinRounds& scatter) {
     return PairTest{design, difference_within(differences, scatter, 0), differences, {}, scatter, left_out};
   };
-  const auto scatters = [](const PairTest& test) { return test.estimate.standard_error >= least_scatter; };
+  double own_variance = differences.variance / 2;
+  if (pooled_ && own_variance <= most_own * pooled_->variance) return within(Design::pooled, *pooled_);
+  if (residual_variance_) own_variance = steadied(own_variance, differences.count, *residual_variance_);
   const bool in_ladder = in_ladder_[a] && in_ladder_[b];
-  const double price = in_ladder ? 1 : paired_price;
-  const auto paired = within(Design::paired, {differences.variance / 2, differences.count - 1, 1, price});
-  auto best = in_ladder ? paired : independent;
-  if (!in_ladder && scatters(paired) && paired.p() < best.p()) best = paired;
-  if (!pooled_ || paired.within.variance > most_own * pooled_->variance) return best;
-  const auto pooled = within(Design::pooled, *pooled_);
-  return !scatters(best) || pooled.p() < best.p() ? pooled : best;
+  const auto paired = within(Design::paired, {own_variance, differences.count - 1, 1, in_ladder ? 1 : paired_price});
+  if (in_ladder) return paired;
+  return paired.estimate.standard_error >= least_scatter && paired.p() < independent.p() ? paired : independent;
 }
 
 } // namespace dt::store

@@ -23,27 +23,29 @@ struct PairTest {
   double p() const;         // two-sided, with its price
 };
 
-// Additive model of runs on the scale of their values: value = candidate + round + residual. A pair of candidates is analysed in
-// several ways, and the one with the smallest p value counts. Each has a price, by which its p value is multiplied (and the error
-// of its interval divided), so that all together keep the level:
+// Additive model of runs on the scale of their values: value = candidate + round + residual. A pair of candidates is analysed
+// with the first of these designs that it allows:
 //
-//   independent   Welch's t, price 1. Between three or more candidates in rounds, a variance of fewer than `few_runs` runs is
-//                 averaged with the mean variance of the candidates, which counts as one degree of freedom: two or three runs
-//                 that are alike by chance are no proof
-//   paired        Student's t on the differences within at least `least_runs` common rounds, price `paired_price`. In ladders,
-//   which
-//                 are planned for this, the price is 1, and there is no independent analysis
-//   pooled        the same differences with the variance of the residuals of all candidates, which has about (rounds - 1)
-//                 (candidates - 1) degrees of freedom and so decides at few repeats; price `pooled_price`. Only if there are
-//                 three or more candidates with `least_runs` rounds, they scatter alike (Bartlett's test of their residual
-//                 variances [Bartlett1937] does not reject at `alike_level`), and the variance within the pair's own differences
-//                 is at most `most_own` times as large
+//   pooled        Student's t on the differences within their common rounds, with the variance of the residuals of all
+//                 candidates, which has about (rounds - 1)(candidates - 1) degrees of freedom and so decides at few repeats. Only
+//                 if there are three or more candidates with `least_runs` rounds, they scatter alike (Bartlett's test of their
+//                 residual variances [Bartlett1937] does not reject at `alike_level`), and the variance within the pair's own
+//                 differences is at most `most_own` times as large. Residuals say nothing about differences between candidates,
+//                 so this choice leaves the level of the test as it is
+//   paired        in ladders, which are planned for this: Student's t on the differences within at least `least_runs` common
+//                 rounds, with their own variance
+//   independent   Welch's t; or paired, if its p value is below that of Welch's t even when multiplied by `paired_price`. (The
+//                 error of its interval is divided by this price.)
+//
+// Where three or more candidates are in rounds, a variance of at most `few_runs` runs (differences) is averaged with the mean one
+// of the candidates (the residuals), which counts as `prior_freedom` degrees of freedom: a few runs that are alike by chance are
+// no proof.
 //
 // Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen
 // by simulation (docs/benchmarks.md, scripts/benchmark-statistics).
 class RoundModel {
  public:
-  static constexpr double alike_level = 0.05, most_own = 1.25, paired_price = 5, pooled_price = 2, few_runs = 5;
+  static constexpr double alike_level = 0.3, most_own = 1.5, paired_price = 5, few_runs = 5, prior_freedom = 2;
 
   // All values must be finite; `ratio` and `time_to_target`: positive, too.
   RoundModel(std::span<const Candidate> candidates, Scale scale);
@@ -59,12 +61,15 @@ class RoundModel {
   void take_cells(std::span<const Candidate> candidates);
   void fit();
   void steady(const std::vector<std::size_t>& fitted);
+  // A variance of few runs, averaged with the mean variance.
+  static double steadied(double variance, double count, double mean);
 
   Scale scale_;
   std::vector<Moments> moments_; // of all runs, by candidate
   std::vector<bool> in_ladder_;  // by candidate: its rounds are those of a ladder
   std::vector<Cells> cells_;     // empty: not all of its runs are in rounds
   std::size_t rounds_ = 0;
+  std::optional<double> residual_variance_; // of three or more candidates
   std::optional<WithinRounds> pooled_;
 };
 

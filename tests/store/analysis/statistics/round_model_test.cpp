@@ -62,6 +62,7 @@ TEST_CASE("three or more candidates in common rounds share the variance of the t
   CHECK(test.design == Design::pooled);
   CHECK(test.within.freedom == 9); // (4 - 1)(4 - 1)
   CHECK(test.within.freedom_per_round == 3);
+  CHECK(test.within.price == 1); // residuals chose it, and not the difference
   // By hand: value less the candidate's and the round's mean, plus the mean of all.
   double squares = 0;
   Values of_candidate(4), of_round(4);
@@ -146,6 +147,20 @@ TEST_CASE("rounds find a difference that a drift would hide")
   }
   CHECK(found > 230);
   CHECK(found_without < 60);
+}
+
+TEST_CASE("few runs that are alike by chance are no proof where the other candidates scatter")
+{
+  // A machine with two speeds: all runs of a were slow, all of b fast.
+  const std::vector<Candidate> two_speeds{
+      in_rounds("a", {95, 95.4, 94.7, 95.1, 95.2}),    in_rounds("b", {100.1, 99.8, 100.3, 99.7, 100}),
+      in_rounds("c", {95.1, 100.2, 99.6, 94.8, 99.9}), in_rounds("d", {100, 95.3, 94.9, 100.3, 95}),
+      in_rounds("e", {94.9, 99.8, 95.2, 99.9, 100.2}), in_rounds("f", {100.1, 94.7, 100, 95.2, 95.1})};
+  const RoundModel model(two_speeds, Scale::ratio);
+  CHECK_FALSE(model.is_pooled());
+
+  CHECK(model.test(1, 0).p() > 1e-4);
+  CHECK(RoundModel({two_speeds.data(), 2}, Scale::ratio).test(1, 0).p() < 1e-6);
 }
 
 TEST_CASE("deterministic values are compared by their difference alone")
