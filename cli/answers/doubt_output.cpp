@@ -132,7 +132,7 @@ std::string simulated_text(const store::Doubts& doubts)
 {
   std::vector<std::string> platforms;
   for (const auto& [platform, runs] : doubts.simulated_runs) platforms.push_back(platform);
-  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds, which have no scatter",
+  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds",
                      simulated_count(doubts), doubts.measured_runs, join(platforms, ", "));
 }
 

@@ -210,7 +210,9 @@ std::string missing_repeats(std::span<const ScalingRow> points)
   if (fewest >= least_runs) return "";
   const auto scatter = pooled_scatter(candidates, Scale::ratio);
   const double resolvable = resolvable_difference(scatter.cv, scatter.freedom, fewest, fewest, 0.95);
-  const auto text = "with fewer than 3 runs of a size, the runs do not show whether its efficiency differs from " +
+  const auto outlying = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.outlying > 0; });
+  const auto text = std::string("with fewer than 3 runs of a size") + (outlying ? " without the outliers" : "") +
+                    ", the runs do not show whether its efficiency differs from " +
                     std::string(points.front().is_part ? "that of the fewest parts: " : "100 %: ");
   return text + (std::isnan(resolvable)
                      ? "without repeats nothing is known about the scatter"
@@ -322,6 +324,27 @@ Outcome outcome_of(const Standing& standing)
   return standing.ranked[best.front()].rank == Rank::equivalent ? Outcome::equivalent : Outcome::several;
 }
 
+// ": no candidate" or ": only one candidate".
+std::string with_enough_runs(const Standing& standing)
+{
+  return std::any_of(standing.samples.begin(), standing.samples.end(), has_enough_runs) ? ": only one candidate"
+                                                                                        : ": no candidate";
+}
+
+// An interval in a ranking is that of one pair. Says what decides instead, if an interval alone would have: else empty.
+std::string correction(const Standing& standing)
+{
+  const auto best = may_be_best(standing);
+  const auto decides_alone = [&](std::size_t place) {
+    const auto& pair = standing.ranked[place].with_best;
+    return pair && (pair->verdict == Verdict::faster || pair->verdict == Verdict::slower);
+  };
+  if (std::none_of(best.begin(), best.end(), decides_alone)) return "";
+  const auto enough = std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs);
+  return "; an interval is that of one pair alone, and p is corrected for all " + std::to_string(enough * (enough - 1) / 2) +
+         " pairs";
+}
+
 // Why more runs of the same kind would not decide between those that may be the best; else empty.
 std::string hindrance(const Standing& standing)
 {
@@ -362,14 +385,15 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
     return "No run reached the target" + place + ", so no candidate is the best by " +
            std::string(metric_row(standing.metric).words);
   case Outcome::too_few_runs:
-    return "Undecided " + metrics + place +
-           ": fewer than two candidates have 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
+    return "Undecided " + metrics + place + with_enough_runs(standing) +
+           " has 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
   case Outcome::one_seed:
     return one_seed_text(standing, metrics + place);
   case Outcome::several: {
     const auto why = hindrance(standing);
     return "Undecided between " + std::to_string(best.size()) + " of " + of_all +
-           (cannot_decide(standing) ? ", because so few runs cannot decide" : "") + (why.empty() ? "" : "; " + why);
+           (cannot_decide(standing) ? ", because so few runs cannot decide" : "") +
+           (why.empty() ? correction(standing) : "; " + why);
   }
   case Outcome::equivalent: {
     const auto equivalent = names_of(standing, best) + " are equivalent within " + two_digits(100 * standing.rule.margin) +

@@ -199,11 +199,25 @@ TEST_CASE("the best candidate is named with its lead, and a close one may be the
   CHECK(may_be_best(close).size() == 2);
 }
 
+TEST_CASE("an undecided ranking says that an interval without zero is that of one pair")
+{
+  // Welch's t of the outer two has p = 0.03, of which six pairs make 0.18.
+  const auto four = ranked({runs_of({100, 101.5, 98.5}, "a"), runs_of({101, 102.8, 99.6}, "b"), runs_of({102, 100.3, 103.4}, "c"),
+                            runs_of({103.9, 102.4, 105.7}, "d")},
+                           Metric::throughput);
+  REQUIRE(may_be_best(four).size() == 4);
+  CHECK_THAT(sentence_of(four), Contains("an interval is that of one pair alone, and p is corrected for all 6 pairs"));
+  const auto alike = ranked({runs_of({100, 104, 96}, "one"), runs_of({101, 97, 103}, "two")}, Metric::throughput);
+  CHECK_THAT(sentence_of(alike), !Contains("one pair alone"));
+}
+
 TEST_CASE("a ranking with fewer than three runs says what could be resolved")
 {
   const auto pair = ranked({runs_of({100, 101}, "slow"), runs_of({110, 111}, "fast")}, Metric::throughput);
-  CHECK_THAT(sentence_of(pair), StartsWith("Undecided by throughput at 2 ranks: fewer than two candidates have 3 runs") &&
-                                    Contains("smallest difference"));
+  CHECK_THAT(sentence_of(pair),
+             StartsWith("Undecided by throughput at 2 ranks: no candidate has 3 runs") && Contains("smallest difference"));
+  const auto one = ranked({runs_of({100, 101, 99}, "x"), runs_of({110}, "y")}, Metric::throughput);
+  CHECK_THAT(sentence_of(one), Contains(": only one candidate has 3 runs"));
   const auto mixed =
       ranked({runs_of({100, 101, 99}, "x"), runs_of({110, 111, 109}, "y"), runs_of({500}, "lucky")}, Metric::throughput);
   CHECK_THAT(sentence_of(mixed), Contains("with fewer than 3 runs nothing can be said about lucky"));
@@ -265,7 +279,7 @@ TEST_CASE("a verdict that is clear by both metrics names the best once, and one 
 TEST_CASE("a verdict without enough runs says so once, not for each metric")
 {
   const auto few = verdict_text(both({timed({1, 1.1}, "one", 200), timed({3, 3.1}, "two", 100)}), {});
-  CHECK_THAT(few.headline, StartsWith("Undecided by time to target at 2 ranks: fewer than two candidates have 3 runs"));
+  CHECK_THAT(few.headline, StartsWith("Undecided by time to target at 2 ranks: no candidate has 3 runs"));
   CHECK(few.headline.find("throughput") == std::string::npos);
 }
 
