@@ -171,7 +171,8 @@ Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains)
                   return Cell{g.gain, fmt::format("{:+.1f}%", g.gain * 100)};
                 }),
   };
-  return table_of("what_if", columns, gains, std::identity(), "none");
+  return table_of("what_if", columns, gains, std::identity(),
+                  "none: the prediction for this size is not identifiable from the measured sizes");
 }
 
 Table law_table(const std::vector<OfSeries<LawPoint>>& points)

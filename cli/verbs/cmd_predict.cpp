@@ -118,7 +118,9 @@ void print_what_if(Context& context, const std::vector<Answer>& answers, const Q
   context.out.heading(
       fmt::format("What if, at {} {}", question.sizes.back(), question.unit == store::SizeUnit::nodes ? "nodes" : "ranks"));
   context.out.table(without_empty_columns(what_if_table(collect<store::Gain>(answers, [&](const Answer& answer) {
-    return store::gains(answer.forecast.calibration, answer.forecast.predictions.back().at, question.changes);
+    const auto& largest = answer.forecast.predictions.back();
+    if (!largest.is_identified) return std::vector<store::Gain>();
+    return store::gains(answer.forecast.calibration, largest.at, question.changes);
   }))));
 }
 
