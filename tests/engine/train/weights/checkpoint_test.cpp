@@ -154,7 +154,8 @@ TEST_CASE("a torn, an empty and a missing checkpoint are refused with the file's
   CHECK_THROWS_WITH(CheckpointReader(path), "open " + path.string() + ": No such file or directory");
 }
 
-TEST_CASE("a file that is no checkpoint is refused as such; a checkpoint with another name that is cut short or altered as torn")
+TEST_CASE(
+    "a file that is no checkpoint is refused as such, and a checkpoint that is cut short or altered as torn whatever its name")
 {
   const dt::test::TemporaryFolder folder;
   const auto path = folder.path() / "copy.safetensors";
