@@ -45,14 +45,10 @@ bool is_last(const fs::path& folder)
 
 } // namespace
 
-Home Home::from_environment()
+fs::path user_data_folder()
 {
-  const char* value = std::getenv("DTCTL_HOME");
-  const bool is_named = value != nullptr && value[0] != '\0';
-  const auto data = is_named ? fs::path() : from_environment_variable("XDG_DATA_HOME");
-  const Home home(is_named ? fs::absolute(value) : (data.empty() ? user_home() / ".local" / "share" : data) / "dtctl");
-  require_own_home(home.root());
-  return home;
+  const auto data = from_environment_variable("XDG_DATA_HOME");
+  return data.empty() ? user_home() / ".local" / "share" : data;
 }
 
 fs::path user_config_path()

@@ -1,7 +1,5 @@
-// Paths of dtctl's state folder, of its configuration files and of its programs.
+// Paths of dtctl's configuration files and of its programs. Of its state folder: core/home/home.hpp.
 #pragma once
-
-#include "core/spec/run_spec.hpp"
 
 #include <filesystem>
 #include <string>
@@ -10,39 +8,8 @@
 
 namespace dt {
 
-// The home: the one folder that holds everything dtctl keeps (runs, studies, data sets, the database, the local queue).
-class Home {
- public:
-  explicit Home(std::filesystem::path root) : root_(std::move(root)) {}
-  // $DTCTL_HOME, else $XDG_DATA_HOME/dtctl, else ~/.local/share/dtctl.
-  static Home from_environment();
-
-  const std::filesystem::path& root() const { return root_; }
-  std::filesystem::path runs() const { return root_ / "runs"; }
-  std::filesystem::path run(std::string_view key) const { return runs() / key; }
-  std::filesystem::path studies() const { return root_ / "studies"; }
-  std::filesystem::path study(std::string_view id) const { return studies() / id; }
-  // The copy of the files of a user's own program (core/program/program_files.hpp).
-  std::filesystem::path program(std::string_view id) const { return root_ / "programs" / id; }
-  // Python environments of own programs, and changes of repositories that were not committed: files named after their content.
-  std::filesystem::path environments() const { return root_ / "environments"; }
-  std::filesystem::path sources() const { return root_ / "sources"; }
-  std::filesystem::path predictions() const { return root_ / "predictions"; }
-  std::filesystem::path database() const { return root_ / "results.db"; }
-  std::filesystem::path local_queue() const { return root_ / "local"; }
-  std::filesystem::path data() const { return root_ / "data"; }
-  // The file of the packed set with this name.
-  std::filesystem::path packed_set(const std::string& name) const { return data() / (name + ".pack"); }
-  // The folder of a data set; the file of a packed one.
-  std::filesystem::path data_place(const DataSpec& spec) const
-  {
-    if (!spec.path.empty()) return spec.path;
-    return spec.name == "packed" ? packed_set(spec.set) : data() / spec.name;
-  }
-
- private:
-  std::filesystem::path root_;
-};
+// $XDG_DATA_HOME, else ~/.local/share: where a user's programs keep their data.
+std::filesystem::path user_data_folder();
 
 // $XDG_CONFIG_HOME/dtctl/config.yaml, else ~/.config/dtctl/config.yaml.
 std::filesystem::path user_config_path();

@@ -1,10 +1,8 @@
 #include "core/trust.hpp"
 
 #include "core/error.hpp"
-#include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -95,32 +93,9 @@ std::string objection_to_folder(const fs::path& folder)
       doubt.facts, shell_quote(folder.string()));
 }
 
-// Folders of a home with programs, scripts and answers that decide what is started. Those of schedulers, with what is started
-// next, have the schedulers' names.
-constexpr std::array executed_from{"runs", "programs", "environments", "doctor"};
-
 constexpr const char* home_of_your_own = "Every user needs a home of their own: set DTCTL_HOME to a folder of yours, or unset it "
                                          "to use ~/.local/share/dtctl. To share "
                                          "settings, put a dtctl.yaml into the project's folder";
-
-// The home of another user, also where that is root and nobody else may write.
-void require_own_root(const fs::path& root)
-{
-  const auto doubt = doubt_of(root);
-  if (doubt.kind == Doubt::Kind::foreign)
-    throw Error(ErrorKind::environment,
-                fmt::format("The home {} belongs to another user ({}), and what lies in a home is executed. {}", root.string(),
-                            doubt.facts, home_of_your_own));
-  if (doubt.kind == Doubt::Kind::hidden)
-    throw Error(ErrorKind::environment,
-                fmt::format("The home {} cannot be looked at ({}). {}", root.string(), doubt.facts, home_of_your_own));
-  struct stat status {};
-  if (::stat(root.c_str(), &status) != 0 || status.st_uid == ::geteuid() ||
-      ::faccessat(AT_FDCWD, root.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
-    return;
-  throw Error(ErrorKind::environment, fmt::format("The home {} belongs to another user ({}). {}", root.string(),
-                                                  name_of_user(status.st_uid), home_of_your_own));
-}
 
 } // namespace
 
@@ -157,12 +132,22 @@ void require_own(const fs::path& path)
                     path.string(), doubt.facts, shell_quote(path.string())));
 }
 
-void require_own_home(const fs::path& root)
+void require_own_root(const fs::path& root)
 {
-  require_own_root(root);
-  require_own(root);
-  for (const auto* name : executed_from) require_own(root / name);
-  for (const auto& row : scheduler_rows()) require_own(root / row.name.name);
+  const auto doubt = doubt_of(root);
+  if (doubt.kind == Doubt::Kind::foreign)
+    throw Error(ErrorKind::environment,
+                fmt::format("The home {} belongs to another user ({}), and what lies in a home is executed. {}", root.string(),
+                            doubt.facts, home_of_your_own));
+  if (doubt.kind == Doubt::Kind::hidden)
+    throw Error(ErrorKind::environment,
+                fmt::format("The home {} cannot be looked at ({}). {}", root.string(), doubt.facts, home_of_your_own));
+  struct stat status {};
+  if (::stat(root.c_str(), &status) != 0 || status.st_uid == ::geteuid() ||
+      ::faccessat(AT_FDCWD, root.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
+    return;
+  throw Error(ErrorKind::environment, fmt::format("The home {} belongs to another user ({}). {}", root.string(),
+                                                  name_of_user(status.st_uid), home_of_your_own));
 }
 
 } // namespace dt

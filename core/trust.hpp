@@ -12,12 +12,12 @@ namespace dt {
 // nothing if the file does not exist.
 std::optional<std::string> objection_to_file(const std::filesystem::path& file);
 
-// Throws an environment error, which says what to do, if the home or one of its folders from which something is executed belongs
-// to another user or can be written by one. A home that does not exist yet is accepted.
-void require_own_home(const std::filesystem::path& root);
+// Throws an environment error, which says what to do, if the home belongs to another user, also where that is root and nobody
+// else may write. A home that does not exist yet is accepted.
+void require_own_root(const std::filesystem::path& root);
 
-// The same for one file or folder inside a home, before it is executed. One that cannot be looked at is accepted: its use will
-// say why.
+// The same for one file or folder inside a home, before it is executed, if others can write it, too. One that cannot be looked at
+// is accepted: its use will say why.
 void require_own(const std::filesystem::path& path);
 
 } // namespace dt

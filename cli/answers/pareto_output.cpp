@@ -66,14 +66,14 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
   };
 }
 
-void require_figures(const std::vector<PricedPoint>& points, Metric criterion, const std::string& name)
+void require_figures(const std::vector<PricedPoint>& points, Metric metric, const std::string& name)
 {
-  const auto has_figure = [&](const auto& point) { return std::isfinite(point.figure(criterion)); };
+  const auto has_figure = [&](const auto& point) { return std::isfinite(point.figure(metric)); };
   if (std::any_of(points.begin(), points.end(), has_figure)) return;
   std::size_t with_target = 0, diverged = 0;
   for (const auto& point : points) with_target += point.with_target, diverged += point.diverged;
-  const bool needs_target = store::metric_row(criterion).needs_target;
-  const auto is_missed = [&](const auto& point) { return std::isinf(point.figure(criterion)); };
+  const bool needs_target = store::metric_row(metric).needs_target;
+  const auto is_missed = [&](const auto& point) { return std::isinf(point.figure(metric)); };
   if (needs_target && std::any_of(points.begin(), points.end(), is_missed))
     throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: at no point did most of the runs reach the target "
                                               "({} of {} in all)",
@@ -98,12 +98,12 @@ std::string explanation(Metric partner)
 
 } // namespace
 
-BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& criterion,
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& metric,
                           const store::PointLabels& labels, std::size_t most_rows)
 {
-  const auto by = store::metric_of(criterion);
+  const auto by = store::metric_of(metric);
   auto priced = store::priced_points(points);
-  require_figures(priced, by, criterion);
+  require_figures(priced, by, metric);
   auto best = store::best_points(std::move(priced), by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
   const auto columns = before(point_columns(labels), best_columns(has_target, by));

@@ -1,4 +1,4 @@
-// The points of a study by a criterion and by their node-hours (`dtctl results --best-by`).
+// The points of a study by a metric and by their node-hours (`dtctl results --best-by`).
 #pragma once
 
 #include "cli/command/context.hpp"
@@ -16,8 +16,8 @@ struct BestPoints {
   std::string explanation; // of the mark
   std::size_t points = 0;  // all of them; the table has the first `most_rows`
 };
-// Throws a usage error if the criterion is no metric (store::metric_rows), or if no run has a figure for it.
-BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& criterion,
+// Throws a usage error if there is no such metric (store::metric_rows), or if no run has a figure for it.
+BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const std::string& metric,
                           const store::PointLabels& labels, std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
 // Prints them.

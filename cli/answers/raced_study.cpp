@@ -50,11 +50,8 @@ StudyRace race_of_recipe(const StudySpec& study)
 
 store::RaceRule rule_of(const StudyRace& race)
 {
-  const bool is_time = race.metric == name_of(RaceMetric::time_to_target);
-  return {.margin = race.margin,
-          .first = race.first,
-          .most = race.most,
-          .better = is_time ? store::Better::smaller : store::Better::larger};
+  const auto metric = find_choice<Metric>(race.metric).value_or(Metric::throughput);
+  return {.margin = race.margin, .first = race.first, .most = race.most, .better = store::metric_row(metric).better};
 }
 
 std::optional<double> race_value(const store::RunRow& row, const StudyRace& race)
@@ -62,7 +59,7 @@ std::optional<double> race_value(const store::RunRow& row, const StudyRace& race
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   if (!is_final(row.state) || row.state == RunState::cancelled) return std::nullopt;
   if (row.state != RunState::succeeded) return none;
-  if (race.metric == name_of(RaceMetric::throughput)) return row.figure("throughput");
+  if (race.metric == name_of(Metric::throughput)) return row.figure("throughput");
   if (row.has_diverged() || !row.knows_target()) return none;
   const double time_s = row.figure("time_to_accuracy_s");
   return std::isnan(time_s) ? std::numeric_limits<double>::infinity() : time_s;

@@ -6,6 +6,7 @@
 #include "core/counted.hpp"
 #include "core/memory.hpp"
 #include "core/number.hpp"
+#include "core/paths.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"

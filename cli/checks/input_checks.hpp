@@ -3,7 +3,7 @@
 
 #include "cli/checks/engine_model.hpp"
 #include "cli/command/context.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "recipes/recipe.hpp"
 
 #include <filesystem>

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/memory.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"

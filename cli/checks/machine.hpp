@@ -1,7 +1,7 @@
 // The checks of `dtctl doctor` for this machine.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <string>
 #include <string_view>

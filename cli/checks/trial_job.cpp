@@ -5,6 +5,7 @@
 #include "cli/planning/recipe_options.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

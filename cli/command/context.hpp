@@ -3,7 +3,7 @@
 
 #include "cli/output/output.hpp"
 #include "cli/output/terminal.hpp"
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "cli/output/cell.hpp"
 #include "core/data/packed_file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <filesystem>
 #include <optional>

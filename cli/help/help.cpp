@@ -151,6 +151,22 @@ constexpr std::array habits{Habit{"ls", "status --all"},
                             Habit{"sql", "query"},
                             Habit{"version", "--version"}};
 
+// The verb of this name below `family`, or nullptr.
+const CLI::App* find_verb(const CLI::App& family, const std::string& word)
+{
+  const auto found = family.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// The refusal of a word after a verb that has no verbs below it.
+Error unknown_word_after(const CLI::App& verb, const std::string& word, const CLI::App& root)
+{
+  const auto help = "dtctl help ";
+  const auto name = verb_name(verb);
+  return Error(ErrorKind::usage, "`dtctl " + name + "` has no verb `" + printable(word) + "`. Type: " + help + name +
+                                     (find_verb(root, word) != nullptr ? ", or: " + (help + word) : ""));
+}
+
 } // namespace
 
 void add_help_pages(CLI::App& root)
@@ -192,9 +208,9 @@ std::string help_page(const CLI::App& root, const std::vector<std::string>& word
 {
   const CLI::App* verb = &root;
   for (const auto& word : words) {
-    const auto found = verb->get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
-    if (found.empty()) throw unknown_verb(*verb, word);
-    verb = found.front();
+    const auto* found = find_verb(*verb, word);
+    if (found == nullptr) throw visible_verbs(*verb).empty() ? unknown_word_after(*verb, word, root) : unknown_verb(*verb, word);
+    verb = found;
   }
   // verb->help() would print the page of the verb that was parsed.
   return verb->get_formatter()->make_help(verb, "", CLI::AppFormatMode::Normal);

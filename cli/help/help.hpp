@@ -18,8 +18,8 @@ void add_help_pages(CLI::App& root);
 // The text that `dtctl` prints when it is called without a verb: its purpose, the first commands, the commands for help.
 std::string welcome_page();
 
-// The page of the verb that these words name: {"data", "pack"}; without words, of dtctl. Throws a usage error for an unknown
-// verb.
+// The page of the verb that these words name: {"data", "pack"}; without words, of dtctl. Throws a usage error that says
+// what to type for an unknown verb.
 std::string help_page(const CLI::App& root, const std::vector<std::string>& words);
 
 // The refusal of a word that is no verb below `family`, with what to type in its place.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/planning/recipe_options.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
 #include "jobs/program/asked_environment.hpp"

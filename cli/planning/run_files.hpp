@@ -2,7 +2,7 @@
 // convolutions (train.algorithms_from).
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/spec/algorithms.hpp"
 #include "core/spec/run_spec.hpp"
 

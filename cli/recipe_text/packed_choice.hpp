@@ -1,7 +1,7 @@
 // The packed data sets of the home, as `dtctl new` offers them.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/spec/input_shape.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Finds checkpoints by their file names. Only the engine checks whether a checkpoint is complete.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Removes folders of the home as a transaction: either all folders are removed, or all are put back.
 #pragma once
 
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 
 #include <filesystem>
 #include <string>

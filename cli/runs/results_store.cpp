@@ -3,7 +3,7 @@
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/removal.hpp"
 #include "core/file.hpp"
-#include "core/home_identity.hpp"
+#include "core/home/home_identity.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
 

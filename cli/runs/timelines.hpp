@@ -1,7 +1,7 @@
 // The timelines that the ranks of a traced run have written.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/attempt_files.hpp"
 #include "core/record/trace_record.hpp"
 

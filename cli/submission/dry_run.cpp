@@ -7,6 +7,7 @@
 #include "cli/submission/submission.hpp"
 #include "core/counted.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/spec/simulation_cost.hpp"

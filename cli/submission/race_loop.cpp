@@ -260,11 +260,11 @@ void refuse_unfit(const recipes::Plan& plan)
                                       " asks for study.order: listed. A machine that changes within a round would then favour "
                                       "the same point in each round; --until-decided needs study.order: random");
   for (const auto& run : plan.runs)
-    if (run.study.until.metric == RaceMetric::time_to_target && run.train.target_accuracy <= 0)
+    if (run.study.until.metric == Metric::time_to_target && run.train.target_accuracy <= 0)
       throw Error(ErrorKind::usage, fmt::format("{}: study.until.metric is time-to-target, but {} no target; set "
                                                 "train.target_accuracy, or take the metric throughput",
                                                 plan.name, run.label.empty() ? "the run has" : printable(run.label) + " has"));
-  if (plan.runs.front().study.until.metric == RaceMetric::time_to_target && !plan.runs.front().study.vary_seed)
+  if (plan.runs.front().study.until.metric == Metric::time_to_target && !plan.runs.front().study.vary_seed)
     throw Error(ErrorKind::usage, plan.name + " trains all repeats of a point with one seed, so more repeats do not show how far "
                                               "trainings differ by chance; study.until.metric: time-to-target needs "
                                               "study.vary_seed: true");

@@ -11,6 +11,7 @@
 #include "cli/submission/dry_run.hpp"
 #include "core/counted.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

@@ -12,11 +12,12 @@ void add_compare(Commands& commands)
 {
   auto options = std::make_shared<CompareOptions>();
   auto& verb = commands.add(
-      {"compare", understand_verbs, "Compare two studies, or the candidates within one: which is faster, and how sure.",
+      {"compare", understand_verbs, "Compare two studies, or the candidates within one: which is better, and how sure.",
        "Verdicts, from the 95% interval of the effect of A against B:\n"
-       "  faster, slower  it does not contain \"no effect\"; with --reference and slower beyond the margin: exit 5\n"
+       "  better, worse   it does not contain \"no effect\"; of throughput and times: faster, slower\n"
        "  equivalent      it lies inside the margin\n"
        "  cannot tell     neither: how many more runs would decide, and their node-hours\n"
+       "With --reference and worse beyond the margin: exit 5.\n"
        "Points are matched by label and size. With A alone or --by, the labels or values within A compete (Holm); of several "
        "points: Bonferroni.\n"
        "Studies measured apart differ by more than their runs; --against-now runs both again, in one study.\n"

@@ -2,6 +2,7 @@
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 

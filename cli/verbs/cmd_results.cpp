@@ -26,7 +26,7 @@ struct ResultsOptions {
   Selector selector;
   bool runs = false;
   bool why = false;
-  std::string best_by; // a criterion; empty: none
+  std::string best_by; // a metric; empty: none
   bool predictions = false;
 };
 
@@ -122,8 +122,8 @@ void add_results(Commands& commands)
   add_selector(verb, options->selector);
   verb.add_flag("--predictions", options->predictions, "print the stored predictions of dtctl predict and their errors");
   verb.add_flag("--runs", options->runs, "print one row per run, not one per point");
-  verb.add_option("--best-by", options->best_by, "mark the best points by this (as compare --metric) and by node-hours")
-      ->type_name("CRITERION")
+  verb.add_option("--best-by", options->best_by, "mark the best points by this metric (as compare --metric) and by node-hours")
+      ->type_name("METRIC")
       ->one_of(store::metric_names());
   verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
 }

@@ -9,6 +9,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -25,7 +25,6 @@ namespace dt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr double patience_s = 30; // for an interpreter on a slow file system; the other ranks wait meanwhile
 constexpr std::string_view id_fact = "python_environment";
@@ -105,9 +104,9 @@ std::pair<std::int64_t, std::int64_t> stamp_of(const fs::path& path)
   return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-Json stamps_of(const Json& watched)
+nlohmann::json stamps_of(const nlohmann::json& watched)
 {
-  Json stamps = Json::array();
+  nlohmann::json stamps = nlohmann::json::array();
   for (const auto& path : watched) {
     const auto [size, time_ns] = stamp_of(path.get<std::string>());
     stamps.push_back({path, size, time_ns});
@@ -117,13 +116,13 @@ Json stamps_of(const Json& watched)
 
 // Whether nothing has changed within the last seconds. A second change in the same tick of a file system's clock would leave no
 // trace.
-bool are_settled(const Json& stamps)
+bool are_settled(const nlohmann::json& stamps)
 {
   constexpr std::int64_t tick_ns = 2'000'000'000;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   return std::all_of(stamps.begin(), stamps.end(),
-                     [&](const Json& stamp) { return stamp[2].get<std::int64_t>() < now_ns - tick_ns; });
+                     [&](const nlohmann::json& stamp) { return stamp[2].get<std::int64_t>() < now_ns - tick_ns; });
 }
 
 bool is_binary(const fs::path& file)
@@ -156,11 +155,11 @@ template<class Work> void try_to(Work work)
   }
 }
 
-std::optional<Json> kept_answer(const std::optional<fs::path>& file)
+std::optional<nlohmann::json> kept_answer(const std::optional<fs::path>& file)
 {
   std::optional<std::string> text;
   if (file) try_to([&] { text = read_file_if_exists(*file); });
-  const auto kept = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto kept = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
   if (!kept.is_object() || !kept.contains("stamps") || stamps_of(kept["answer"]["watched"]) != kept["stamps"])
     return std::nullopt;
   return kept["answer"];
@@ -176,7 +175,7 @@ void keep(const fs::path& file, const std::string& text)
 }
 
 // Returns the answer, or why there is none.
-std::pair<Json, std::string> ask(const Interpreter& interpreter)
+std::pair<nlohmann::json, std::string> ask(const Interpreter& interpreter)
 {
   auto words = interpreter.words;
   words.insert(words.end(), {"-c", question});
@@ -184,7 +183,7 @@ std::pair<Json, std::string> ask(const Interpreter& interpreter)
   try {
     const auto result = run_command(words, patience_s);
     if (result.timed_out) return {{}, fmt::format("`{}` did not answer within {:.0f} s", name, patience_s)};
-    auto answer = Json::parse(last_line(result.out), nullptr, false);
+    auto answer = nlohmann::json::parse(last_line(result.out), nullptr, false);
     if (result.ok() && answer.is_object() && answer.contains("identity")) return {std::move(answer), {}};
     const auto why = result.err.empty() ? fmt::format("exit code {}", result.exit_code) : printable(last_line(result.err));
     return {{}, fmt::format("`{}` cannot be asked: {}", name, why)};
@@ -193,7 +192,7 @@ std::pair<Json, std::string> ask(const Interpreter& interpreter)
   }
 }
 
-ProgramEnvironment described(const Json& answer, const fs::path& environments)
+ProgramEnvironment described(const nlohmann::json& answer, const fs::path& environments)
 {
   const auto& identity = answer["identity"];
   const auto text = identity.dump(1) + "\n";
@@ -234,7 +233,7 @@ ProgramEnvironment describe_program(const std::vector<std::string>& command, con
   const auto [answer, why] = ask(interpreter);
   if (!why.empty()) return unknown_environment(why);
   if (const auto stamps = stamps_of(answer["watched"]); file && are_settled(stamps))
-    keep(*file, Json{{"answer", answer}, {"stamps", stamps}}.dump() + "\n");
+    keep(*file, nlohmann::json{{"answer", answer}, {"stamps", stamps}}.dump() + "\n");
   return described(answer, environments);
 }
 
@@ -244,7 +243,7 @@ std::vector<std::string> environment_changes(const fs::path& environments, std::
   const auto versions_in = [&](std::string_view id) {
     std::optional<std::string> text;
     try_to([&] { text = read_file_if_exists(environments / (std::string(id) + ".json")); });
-    auto json = text ? Json::parse(*text, nullptr, false) : Json();
+    auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
     std::map<std::string, std::string> versions;
     if (!json.is_object()) return versions;
     versions["Python"] = json.value("implementation", "") + " " + json.value("python", "") + json.value("abi", "");

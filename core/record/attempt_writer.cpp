@@ -105,7 +105,12 @@ void AttemptWriter::start(ThreadOptions options)
   options_ = std::move(options);
   replace_file(attempt_.reserve(), std::string(reserve_bytes, '\0'));
   beat_if_due();
-  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  std::promise<void> end;
+  work_end_ = end.get_future();
+  thread_ = std::jthread([this, end = std::move(end)](const std::stop_token& stop) mutable {
+    work(stop);
+    end.set_value();
+  });
 }
 
 void AttemptWriter::progress(std::int64_t step, std::int64_t steps)
@@ -222,13 +227,31 @@ std::string AttemptWriter::preempt(const Preemption& preemption)
   return refusal_;
 }
 
-std::string AttemptWriter::fail(const RankError& error)
+// If the writer's thread does not end, its members are not touched: it may still use them.
+std::string AttemptWriter::record_failure(const RankError& error)
 {
+  thread_.request_stop();
+  const std::chrono::duration<double> half(options_.fail_within_s / 2); // the other half is for error.json
+  if (thread_.joinable() && work_end_.wait_for(half) != std::future_status::ready) return record_error(attempt_, error);
   try {
     end_lines(false);
   } catch (const std::exception&) { // the error that ends the attempt matters more
   }
   return refusal().empty() ? record_error(attempt_, error) : refusal_;
+}
+
+// A system call that waits for a dead file server cannot be ended, so a thread of its own makes it.
+std::string AttemptWriter::fail(const RankError& error)
+{
+  if (!thread_.joinable()) return record_failure(error);
+  std::packaged_task<std::string()> task([this, error] { return record_failure(error); });
+  auto recorded = task.get_future();
+  failing_ = std::jthread(std::move(task));
+  if (recorded.wait_for(std::chrono::duration<double>(options_.fail_within_s)) != std::future_status::ready)
+    throw Error(ErrorKind::environment, fmt::format("{} could not be written within {}: the file system does not answer.",
+                                                    attempt_.error().string(), format_seconds(options_.fail_within_s)));
+  failing_.join();
+  return recorded.get();
 }
 
 } // namespace dt

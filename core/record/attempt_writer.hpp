@@ -17,6 +17,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -47,6 +48,7 @@ class AttemptWriter {
     // Both are called before a heartbeat, and may end the process.
     std::function<void(const std::string& refusal)> refused{}; // called once, when a fence is found
     std::function<void()> cancelled{};                         // called every time, while there is the file `cancel`
+    double fail_within_s = 20; // the longest time that fail() takes; a file server may not answer at all
   };
 
   explicit AttemptWriter(AttemptFolder attempt) : attempt_(std::move(attempt)) {}
@@ -87,7 +89,9 @@ class AttemptWriter {
   void close();
 
   // The ends of an attempt. Each returns the refusal() if it has not written its file. The first two call close(), and throw if a
-  // record cannot be written. The last one writes the remaining lines if possible, and keeps an error.json of another rank.
+  // record cannot be written. The last one writes the remaining lines if possible, and keeps an error.json of another rank. After
+  // start() it returns within ThreadOptions::fail_within_s: it leaves the lines out if the thread does not end, and throws if
+  // error.json is not written by then. The destructor waits for the threads without a limit, so end the process after a fail().
   std::string commit(const RunResult& result);
   std::string preempt(const Preemption& preemption);
   std::string fail(const RankError& error);
@@ -97,6 +101,7 @@ class AttemptWriter {
   void write_lines(bool synced);
   void beat();
   void end_lines(bool synced);
+  std::string record_failure(const RankError& error);
 
   AttemptFolder attempt_;
   ThreadOptions options_;
@@ -111,7 +116,9 @@ class AttemptWriter {
   Heartbeat heartbeat_;
   std::exception_ptr failure_; // of the thread
   std::condition_variable_any wake_;
+  std::future<void> work_end_; // ready when the thread has left work()
   std::jthread thread_;
+  std::jthread failing_; // of fail()
 };
 
 } // namespace dt

@@ -1,7 +1,7 @@
 // A stored prediction of one size of a study: <home>/predictions/ID.json. It is scored when the size has run.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/field.hpp"
 
 #include <cstdint>

@@ -108,11 +108,11 @@ constexpr std::array layouts{
     Choice{StudyLayout::ladder,
            Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"}},
 };
-constexpr std::array race_metrics{
-    Choice{RaceMetric::throughput, Name{"throughput", "samples per second; larger is better"}},
-    Choice{RaceMetric::time_to_target,
-           Name{"time-to-target", "time until train.target_accuracy was reached; a run that missed it counts as infinite"}},
-};
+constexpr auto metrics = [] {
+  std::array<Choice<Metric>, metric_words.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {metric_words[i].metric, metric_words[i].name};
+  return all;
+}();
 
 } // namespace
 
@@ -133,7 +133,18 @@ template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { r
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>() { return modes; }
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return orders; }
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>() { return layouts; }
-template<> std::span<const Choice<RaceMetric>> choices<RaceMetric>() { return race_metrics; }
+template<> std::span<const Choice<Metric>> choices<Metric>() { return metrics; }
+
+std::span<const Name> race_metric_names()
+{
+  static const auto names = [] {
+    std::vector<Name> all;
+    for (const auto& word : metric_words)
+      if (word.is_raced) all.push_back(word.name);
+    return all;
+  }();
+  return names;
+}
 
 void refuse_choice(std::string_view word, std::span<const Name> allowed)
 {

@@ -5,6 +5,7 @@
 // Names that a registry of the engine or of jobs knows (models, strategies, allreduces, …) are texts: core/spec/names.hpp.
 #pragma once
 
+#include "core/spec/metrics.hpp"
 #include "core/spec/names.hpp"
 
 #include <algorithm>
@@ -66,9 +67,6 @@ enum class StudyOrder { random, listed };
 // How the runs of a study share jobs.
 enum class StudyLayout { separate, ladder };
 
-// The figure by which `dtctl sweep --until-decided` compares the points of a study.
-enum class RaceMetric { throughput, time_to_target };
-
 // A value of an enumeration, its word and one line of help.
 template<class Value> struct Choice {
   Value value;
@@ -94,7 +92,7 @@ template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>();
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>();
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>();
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>();
-template<> std::span<const Choice<RaceMetric>> choices<RaceMetric>();
+template<> std::span<const Choice<Metric>> choices<Metric>();
 
 template<class Value>
 concept HasChoices = requires

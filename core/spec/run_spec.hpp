@@ -185,10 +185,10 @@ struct PlatformSpec {
 
 // When a study has enough repeats (`dtctl sweep --until-decided`).
 struct UntilSpec {
-  double interval = 0;           // margin and precision, as a share: 0.03 is 3 %; 0: the number of repeats is fixed
-  std::int64_t max_repeats = 12; // per point
-  double budget_node_hours = 0;  // of all runs of the study; 0: no limit
-  RaceMetric metric = RaceMetric::throughput;
+  double interval = 0;                // margin and precision, as a share: 0.03 is 3 %; 0: the number of repeats is fixed
+  std::int64_t max_repeats = 12;      // per point
+  double budget_node_hours = 0;       // of all runs of the study; 0: no limit
+  Metric metric = Metric::throughput; // one of race_metric_names()
 };
 
 struct StudySpec {

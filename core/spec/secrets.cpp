@@ -44,7 +44,7 @@ std::vector<std::string> words_of(std::string_view upper_name)
   return split(blanks, '_');
 }
 
-bool is_secret_word(const std::string& word)
+bool is_word_of_secrets(const std::string& word)
 {
   constexpr std::string_view parts[]{"TOKEN",      "SECRET",  "PASSWORD",      "PASSWD", "PASSPHRASE",
                                      "CREDENTIAL", "PRIVATE", "AUTHORIZATION", "COOKIE"};
@@ -163,7 +163,7 @@ bool looks_secret(std::string_view name)
   const auto whole = upper(name);
   if (std::find(std::begin(innocent_names), std::end(innocent_names), whole) != std::end(innocent_names)) return false;
   const auto words = words_of(whole);
-  return whole.find("CONNECTION_STRING") != whole.npos || std::any_of(words.begin(), words.end(), is_secret_word);
+  return whole.find("CONNECTION_STRING") != whole.npos || std::any_of(words.begin(), words.end(), is_word_of_secrets);
 }
 
 std::string without_secrets(std::string_view name, std::string_view value)

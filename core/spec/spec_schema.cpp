@@ -415,7 +415,7 @@ std::vector<Key> study_keys()
        "With `dtctl sweep --until-decided`: most runs per point. The first comparison is after study.repeats runs, at least 3."},
       {"study.until.budget", real, "node-hours", 0, 1e9, no, no, none, DT_FIELD(study.until.budget_node_hours),
        "With `dtctl sweep --until-decided`: no more repeats begin when the study would need more than this. 0: no limit."},
-      {"study.until.metric", choice, "", 0, 0, no, no, choice_names<RaceMetric>(), DT_FIELD(study.until.metric),
+      {"study.until.metric", choice, "", 0, 0, no, no, race_metric_names(), DT_FIELD(study.until.metric),
        "With `dtctl sweep --until-decided`: what labels are compared by."},
   };
 }
@@ -474,7 +474,8 @@ struct FieldWriter {
   void operator()(const ChoiceField& field) const
   {
     const auto& word = typed<std::string>(value, key);
-    if (!field.set_word(word))
+    const bool is_allowed = word.empty() || contains(key.choices, word); // empty: an optional choice that was not made
+    if (!is_allowed || !field.set_word(word))
       throw Error(ErrorKind::environment, "`" + std::string(key.path) + "` is `" + printable(word) +
                                               "`, which this dtctl does not know; it knows " +
                                               join(strings_of(key.choices), ", "));

@@ -1,7 +1,7 @@
 // The latest attempt of each run, as recorded in its folder. Used by reconcile, cancel and submit.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/attempt_record.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 

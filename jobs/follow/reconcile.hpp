@@ -1,7 +1,7 @@
 // Determines the state of a run from its files, and then from the scheduler. A run without a result never counts as succeeded.
 #pragma once
 
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 #include "core/record/attempt_record.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 

@@ -1,6 +1,7 @@
 // This machine as one of the schedulers of the registry.
 #pragma once
 
+#include "core/home/home.hpp"
 #include "jobs/scheduler/kind.hpp"
 
 namespace dt::jobs::local {

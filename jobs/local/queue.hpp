@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <cstdint>
 #include <filesystem>

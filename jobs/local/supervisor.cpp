@@ -2,7 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/home_identity.hpp"
+#include "core/home/home_identity.hpp"
+#include "core/paths.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/local/leader.hpp"

@@ -10,7 +10,7 @@
 // then all processes of the job get SIGTERM; then SIGKILL.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 namespace dt::jobs::local {
 

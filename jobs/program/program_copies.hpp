@@ -1,7 +1,7 @@
 // The copies of programs in the home that one submission makes, or finds to be complete.
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/run_record.hpp"
 
 #include <mutex>

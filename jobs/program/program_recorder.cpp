@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/process.hpp"
 #include "core/program/program_files.hpp"
 #include "core/record/rank_state.hpp"

@@ -3,6 +3,7 @@
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/home/home.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/program/environment.hpp"

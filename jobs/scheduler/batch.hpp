@@ -7,7 +7,7 @@
 //     log, log-<array task>     what `dtjob batch` says
 #pragma once
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/batch_token.hpp"
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 // one object for each; what a scheduler does not have keeps its default.
 #pragma once
 
+#include "core/home/home.hpp"
 #include "jobs/scheduler/batch_step.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 #include "jobs/scheduler/site.hpp"

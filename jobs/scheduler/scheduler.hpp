@@ -2,9 +2,9 @@
 // registry/schedulers.cpp; its properties are a row of core/spec/scheduler_table.cpp.
 #pragma once
 
-#include "core/paths.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/spec/run_spec.hpp"
 
 #include <optional>
 #include <span>

@@ -1,6 +1,7 @@
 #include "jobs/slurm/submission.hpp"
 
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"

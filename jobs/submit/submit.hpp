@@ -1,7 +1,7 @@
 // Submits planned runs. A missing or failed run gets a new attempt; a succeeded or active run is not changed.
 #pragma once
 
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 

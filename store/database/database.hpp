@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -2,7 +2,7 @@
 // be interrupted at any point.
 #pragma once
 
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 #include "store/database/database.hpp"

@@ -1,3 +1,4 @@
+#include "core/home/home.hpp"
 #include "core/paths.hpp"
 
 #include "core/file.hpp"

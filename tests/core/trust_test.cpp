@@ -2,6 +2,7 @@
 #include "core/trust.hpp"
 
 #include "core/error.hpp"
+#include "core/home/home.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,7 @@
 #include "tests/jobs/playground.hpp"
 
 #include "core/hash.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "jobs/follow/reconcile.hpp"

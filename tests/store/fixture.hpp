@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 #include "store/database/database.hpp"

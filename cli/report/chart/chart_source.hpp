@@ -5,7 +5,7 @@
 #include "store/analysis/verdict/compared_points.hpp"
 #include "store/query/queries.hpp"
 
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <set>
 #include <string>

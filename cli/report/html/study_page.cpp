@@ -154,10 +154,10 @@ void add_best_table(Page& page, const ChartSource& source)
 {
   const bool has_time = std::any_of(source.runs.begin(), source.runs.end(),
                                     [](const auto& run) { return std::isfinite(run.figure("time_to_accuracy_s")); });
-  for (const char* criterion : {"time-to-target", "throughput"}) {
-    if (!has_time && criterion == std::string_view("time-to-target")) continue;
+  for (const char* metric : {"time-to-target", "throughput"}) {
+    if (!has_time && metric == std::string_view("time-to-target")) continue;
     try {
-      const auto best = best_points_of(source.compared, criterion, source.shown, most_table_rows);
+      const auto best = best_points_of(source.compared, metric, source.shown, most_table_rows);
       page.table(without_empty_columns(best.table), "best");
       if (best.points > most_table_rows)
         page.paragraph(fmt::format("Shown: the first {} of {} rows.", most_table_rows, best.points), "dim");

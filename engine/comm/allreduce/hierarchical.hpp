@@ -5,7 +5,7 @@
 
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/allreduce/slice_board.hpp"
-#include "engine/comm/machine/shared_window.hpp"
+#include "engine/comm/machine/ranks/shared_window.hpp"
 
 #include <deque>
 

@@ -1,7 +1,7 @@
 #include "engine/comm/allreduce/scheduled_sum.hpp"
 
 #include "engine/comm/machine/clock.hpp"
-#include "engine/comm/machine/wait.hpp"
+#include "engine/comm/machine/ranks/wait.hpp"
 
 #include <algorithm>
 

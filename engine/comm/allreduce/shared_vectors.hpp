@@ -4,7 +4,7 @@
 
 #include "core/range.hpp"
 #include "engine/comm/machine/doorbell.hpp"
-#include "engine/comm/machine/shared_memory.hpp"
+#include "engine/comm/machine/ranks/shared_memory.hpp"
 
 #include <array>
 #include <cstddef>

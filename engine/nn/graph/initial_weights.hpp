@@ -1,7 +1,7 @@
 // Initial weights [He2015], equal for every rank count, batch size and layout.
 #pragma once
 
-#include "engine/nn/graph/parameter_store.hpp"
+#include "engine/nn/plan/parameter_store.hpp"
 
 #include <cstdint>
 #include <span>

@@ -4,6 +4,7 @@
 #include "core/spec/algorithms.hpp"
 #include "core/spec/choices.hpp"
 #include "engine/model/tensor.hpp"
+#include "engine/nn/plan/values.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -20,9 +21,6 @@ using model::Shape;
 // Whether this processor supports the number format of the kernels without emulation. bf16: activations and the kernels' copies
 // of the weights are bfloat16; weights, gradients and sums stay fp32.
 bool is_supported(Precision precision);
-
-// Replaces the values by their mean over all ranks, in place. Collective: every rank calls it at the same places of a pass.
-using MeanOverRanks = std::function<void(std::span<float>)>;
 
 struct NetworkOptions {
   std::string model;                 // one of model::registered_models()
@@ -48,24 +46,6 @@ struct NetworkOptions {
   std::int64_t memory_limit_bytes = 0; // throw if the network needs more; 0: no limit
 };
 
-// The purpose of a tensor in the packed buffers.
-enum class ParameterKind {
-  weight,    // of a convolution or inner product
-  bias,      // of a convolution or inner product
-  scale,     // batch norm's gamma
-  shift,     // batch norm's beta
-  statistic, // batch norm's running mean or variance; its gradient is this batch's value times the loss scale
-};
-
-// A tensor in the packed buffers.
-struct Parameter {
-  std::string name;    // "conv1.weight"
-  std::int64_t offset; // in floats from the buffer's start; 64-byte aligned
-  std::int64_t size;   // in floats, with the padding of a blocked layout
-  ParameterKind kind;
-  std::vector<std::int64_t> dims{}; // as PyTorch's: outputs, inputs of its group (, height, width); a bias has only outputs
-};
-
 // Called during the backward pass for each parameter, with its index in parameters(), when its gradient is final. The last layer
 // comes first, before the layers below are computed.
 using GradientReady = std::function<void(std::size_t parameter)>;
@@ -73,12 +53,6 @@ using GradientReady = std::function<void(std::size_t parameter)>;
 // Times of one forward_backward call, in seconds. They exclude the time in GradientReady callbacks and in sums of statistics.
 struct ComputeTimes {
   double forward_s = 0, backward_s = 0;
-};
-
-struct Evaluation {
-  double loss_sum = 0;      // over the counted samples
-  std::int64_t correct = 0; // top-1
-  std::int64_t samples = 0; // number of counted samples: those with a label >= 0
 };
 
 // One executed operation of a step.
@@ -99,14 +73,6 @@ struct MemoryNeed {
   std::int64_t unshared = 0;    // size of activations if no two buffers shared memory
   std::int64_t total() const { return parameters + activations; }
 };
-
-// The memory of the packed buffers.
-struct ParameterBuffers {
-  std::span<float> weights, gradients;
-};
-// Gives zeroed memory for weights and gradients of so many bytes each, aligned to 64 bytes, which must outlive the network and
-// those that share its weights. Called once, while the network is built.
-using ParameterMemory = std::function<ParameterBuffers(std::int64_t bytes)>;
 
 class Network {
  public:

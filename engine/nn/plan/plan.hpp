@@ -1,11 +1,13 @@
 // Plan: what layers share while a network is built: activations, their gradients, parameters, scratch memory and reorders.
 #pragma once
 
+#include "core/spec/algorithms.hpp"
+#include "core/spec/choices.hpp"
 #include "engine/model/tensor.hpp"
-#include "engine/nn/graph/parameter_store.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
 #include "engine/nn/kernels/operation.hpp"
 #include "engine/nn/plan/memory_plan.hpp"
+#include "engine/nn/plan/parameter_store.hpp"
 
 #include <map>
 #include <memory>

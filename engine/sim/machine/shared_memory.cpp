@@ -1,5 +1,5 @@
 // Shared memory of a simulated node: all ranks are in one process, so rank 0 only tells the others where it is.
-#include "engine/comm/machine/shared_memory.hpp"
+#include "engine/comm/machine/ranks/shared_memory.hpp"
 
 #include "engine/sim/machine/simulated_machine.hpp"
 

@@ -1,5 +1,5 @@
 // Shared windows of a simulated node: the ranks' parts begin at multiples of 128 bytes, and are zeros from the start.
-#include "engine/comm/machine/shared_window.hpp"
+#include "engine/comm/machine/ranks/shared_window.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Waiting in a simulation: completed sends are taken off the simulator's hands as early as possible.
-#include "engine/comm/machine/wait.hpp"
+#include "engine/comm/machine/ranks/wait.hpp"
 
 #include "engine/sim/machine/simulated_machine.hpp"
 

@@ -1,7 +1,7 @@
 // SharedCentre: one centre in the shared memory of a node. All ranks read and write it without a lock.
 #pragma once
 
-#include "engine/comm/machine/shared_window.hpp"
+#include "engine/comm/machine/ranks/shared_window.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <cstdint>

@@ -106,9 +106,24 @@ std::string hash_of(const InputFile& file)
   return hasher.hex();
 }
 
+// Whether the file is or was a checkpoint, by its name or by most of its first bytes; both may have changed.
+bool was_checkpoint(const InputFile& file)
+{
+  if (checkpoint_step(file.path().filename().string())) return true;
+  constexpr std::size_t begin = checkpoint_hash_begin - checkpoint_magic.size();
+  if (file.size() <= begin) return false;
+  const auto found = file.bytes_at(begin, std::min<std::uint64_t>(checkpoint_magic.size(), file.size() - begin));
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) equal += found[i] == checkpoint_magic[i] ? 1U : 0U;
+  return 2 * equal > found.size();
+}
+
 std::unique_ptr<const InputFile> open_whole(const fs::path& path)
 {
   auto file = std::make_unique<const InputFile>(path);
+  if (!was_checkpoint(*file))
+    file->refuse("the file is no checkpoint. A file step-<number>.safetensors is expected, which a run has written into "
+                 "attempts/<number>/checkpoints/ of its folder.");
   if (!is_checkpoint(*file) || file->bytes_at(checkpoint_hash_begin, checkpoint_hash_digits) != hash_of(*file))
     file->refuse("the file is torn or was altered: its content does not have the hash in its header.");
   return file;

@@ -30,9 +30,9 @@ double PricedPoint::figure(Metric metric) const
   return found == figures.end() ? not_measured : found->second;
 }
 
-Metric partner_of(Metric criterion, std::span<const PricedPoint> points)
+Metric partner_of(Metric metric, std::span<const PricedPoint> points)
 {
-  if (criterion != Metric::node_hours) return criterion;
+  if (metric != Metric::node_hours) return metric;
   const bool has_target = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.with_target > 0; });
   return has_target ? Metric::time_to_target : Metric::throughput;
 }
@@ -44,18 +44,18 @@ std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points)
   return all;
 }
 
-std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric criterion)
+std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric metric)
 {
-  const auto partner = partner_of(criterion, points);
+  const auto partner = partner_of(metric, points);
   std::vector<Criteria> criteria;
   for (const auto& point : points) {
     const double figure = point.figure(partner);
     criteria.push_back({std::isfinite(figure) ? figure : not_measured, point.figure(Metric::node_hours)});
   }
   for (const auto index : pareto_set(criteria, metric_row(partner).better, Better::smaller)) points[index].is_in_set = true;
-  const double sign = metric_row(criterion).better == Better::larger ? -1 : 1;
+  const double sign = metric_row(metric).better == Better::larger ? -1 : 1;
   const auto place = [&](const PricedPoint& point) {
-    const double figure = sign * point.figure(criterion);
+    const double figure = sign * point.figure(metric);
     return std::tuple(!point.is_in_set, std::isnan(figure), std::isnan(figure) ? 0 : figure);
   };
   std::stable_sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });

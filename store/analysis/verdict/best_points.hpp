@@ -1,4 +1,4 @@
-// The best points of a study by a criterion and by what they cost: its Pareto set. Pure functions over numbers.
+// The best points of a study by a metric and by what they cost: its Pareto set. Pure functions over numbers.
 #pragma once
 
 #include "store/analysis/statistics/ranking.hpp"
@@ -26,16 +26,16 @@ struct PricedPoint {
   double figure(Metric metric) const; // NaN if it was not measured
 };
 
-// What node-hours are weighed against: the criterion itself, but for node_hours the time to target, or the throughput if no run
+// What node-hours are weighed against: the metric itself, but for node_hours the time to target, or the throughput if no run
 // has a target.
-Metric partner_of(Metric criterion, std::span<const PricedPoint> points);
+Metric partner_of(Metric metric, std::span<const PricedPoint> points);
 
 // The points of a study with their figures.
 std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points);
 
-// Marks the Pareto set in the criterion (for node_hours: its partner) and node-hours, and sorts the points: the set before the
-// others, each part by the criterion, the best first; points that were not measured come last. A point whose criterion is
+// Marks the Pareto set in the metric (for node_hours: its partner) and node-hours, and sorts the points: the set before the
+// others, each part by the metric, the best first; points that were not measured come last. A point whose metric is
 // infinite, because most runs missed the target, is in no set.
-std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric criterion);
+std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric metric);
 
 } // namespace dt::store

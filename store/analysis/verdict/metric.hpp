@@ -1,7 +1,8 @@
-// The metrics that runs are compared and ranked by: one table. And the runs that have them.
+// How the metrics of core/spec/metrics.hpp are computed of a run and what they depend on: one table. And the runs that have them.
 #pragma once
 
 #include "core/record/field.hpp"
+#include "core/spec/metrics.hpp"
 #include "store/analysis/statistics/candidate.hpp"
 
 #include <cstdint>
@@ -44,21 +45,21 @@ struct ComparedRun {
 // Whether a run belongs to the statistics of accuracy and of the time to the target.
 inline bool has_trained(const ComparedRun& run) { return run.succeeded && !run.has_diverged; }
 
-enum class Metric { throughput, time_to_target, step_time, accuracy, node_hours, samples };
+using dt::Metric;
 
 struct MetricRow {
   Metric metric;
-  std::string_view name;   // on the command line: "time-to-target"
   std::string_view title;  // of a table's column: "to target"
   std::string_view words;  // in a sentence: "time to target"
   std::string_view column; // SQL over `other`, a row of runs, and `results`, its result
   Scale scale;
-  Better better;
   bool is_speed;       // a better value is a faster one
   bool needs_target;   // only runs with train.target_accuracy have it
   bool is_of_training; // it depends on the training: a diverged run has no value, and runs of one seed decide nothing
   bool is_of_machine;  // it depends on the machine, so studies of the same work may differ in it
   double (*value)(const ComparedRun&);
+  std::string_view name = metric_word(metric).name.name; // on the command line: "time-to-target"
+  Better better = metric_word(metric).is_larger_better ? Better::larger : Better::smaller;
 };
 
 // All metrics, in the order of the help.

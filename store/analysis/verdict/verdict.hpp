@@ -45,7 +45,8 @@ Judged across_studies(Judged judged, const Apart& apart);
 // `slower`, because a rank test has no interval.
 bool is_regression(const Judged& judged);
 
-// The verdict as one word or a few: "faster", "slower", "equivalent", "cannot tell". Of accuracies: "better" and "worse".
+// The verdict as one word or a few: "faster", "slower", "equivalent", "cannot tell". Of a metric that is no speed: "better" and
+// "worse".
 std::string word_of(Verdict verdict, Metric metric);
 // The same of a comparison; "no data" if A or B has no value, which is not the same as values that do not decide. With a limit
 // "for this one seed", or of sides that were measured apart "different in these runs" and "alike in these runs".

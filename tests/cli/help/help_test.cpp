@@ -83,6 +83,18 @@ TEST_CASE("dtctl help prints the same pages as option --help")
             .err.starts_with("dtctl: error: there is no verb `pakc`; did you mean `dtctl data pack`? Allowed: make, pack, "));
 }
 
+TEST_CASE("dtctl help of words after a verb that has none below it says what to type")
+{
+  const Dtctl dtctl;
+  const auto both = dtctl.run({"help", "status", "watch"});
+  CHECK(both.exit_code == 2);
+  CHECK(both.out.empty());
+  CHECK(both.err == "dtctl: error: `dtctl status` has no verb `watch`. Type: dtctl help status, or: dtctl help watch\n");
+  const auto below = dtctl.run({"help", "data", "pack", "digits"});
+  CHECK(below.exit_code == 2);
+  CHECK(below.err == "dtctl: error: `dtctl data pack` has no verb `digits`. Type: dtctl help data pack\n");
+}
+
 TEST_CASE("a word from habit, or one that dtctl had before, is answered with the command that does what it means")
 {
   const Dtctl dtctl;

@@ -403,8 +403,8 @@ TEST_CASE("results print the Pareto set, the best first")
 {
   Studies studies;
   studies.add("study", {{"slow", 2, {100, 101, 99}, {5, 6, 7}}, {"fast", 2, {110, 111, 109}, {1, 2, 3}}});
-  for (const auto* criterion : {"time-to-target", "throughput", "node-hours"}) {
-    const auto best = studies.json({"results", "study", "--best-by", criterion}).at("best");
+  for (const auto* metric : {"time-to-target", "throughput", "node-hours"}) {
+    const auto best = studies.json({"results", "study", "--best-by", metric}).at("best");
     CHECK(best[0].at("point") == "fast, 2 ranks");
     CHECK(best[0].at("pareto") == true);
     CHECK(best[1].at("pareto") == false); // the node-hours are equal

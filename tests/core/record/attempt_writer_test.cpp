@@ -1,6 +1,7 @@
 // One life of an attempt: what its writer leaves in the folder, in which order, and what it leaves alone.
 #include "core/record/attempt_writer.hpp"
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "tests/support/eventually.hpp"
@@ -9,10 +10,13 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <map>
 #include <set>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 using namespace dt;
 using test::eventually;
@@ -304,6 +308,48 @@ TEST_CASE("a run whose lines cannot be written has no result and is not preempte
   CHECK(life.writer.fail(own_error(0, message)).empty());
   CHECK(read_error(life.attempt)->cause == message);
   CHECK_FALSE(fs::exists(life.attempt.reserve()));
+}
+
+TEST_CASE("an attempt fails in limited time although its thread hangs, and its error is recorded without the remaining lines")
+{
+  Life life;
+  std::promise<void> hangs, released;
+  replace_file(life.attempt.cancel(), "1 somebody\n");
+  std::atomic<int> calls = 0;
+  auto& writer = life.started({.write_every_s = 0.001,
+                               .beat_every_s = 0,
+                               .cancelled =
+                                   [&] {
+                                     if (++calls != 2) return; // the first one comes from start()
+                                     hangs.set_value();
+                                     released.get_future().wait();
+                                   },
+                               .fail_within_s = 0.5});
+  hangs.get_future().wait();
+  writer.add(step_event(1));
+  auto failing = std::async(std::launch::async, [&] { return writer.fail(own_error(0, "the loss is NaN", 1)); });
+  const bool is_over = failing.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  CHECK(is_over);
+  if (is_over) {
+    CHECK(read_error(life.attempt)->cause == "the loss is NaN");
+    CHECK(life.events().empty());
+    CHECK_FALSE(fs::exists(life.attempt.reserve()));
+  }
+  released.set_value();
+  CHECK(failing.get().empty());
+}
+
+TEST_CASE("an attempt whose files cannot be written because the file system does not answer fails in limited time and says so")
+{
+  Life life;
+  life.started({.write_every_s = 1000, .fail_within_s = 0.5}).add(step_event(1));
+  REQUIRE(::mkfifo(life.attempt.events().c_str(), 0600) == 0); // opening it for writing waits for a reader
+  auto failing =
+      std::async(std::launch::async, [&] { return refused([&] { life.writer.fail(own_error(0, "the loss is NaN", 1)); }); });
+  CHECK(failing.wait_for(std::chrono::seconds(60)) == std::future_status::ready);
+  const Descriptor released(::open(life.attempt.events().c_str(), O_RDONLY | O_NONBLOCK));
+  CHECK(failing.get() == life.attempt.error().string() + " could not be written within 500 ms: the file system does not answer.");
+  CHECK(eventually([&] { return read_error(life.attempt).has_value(); })); // what began goes on when the file system answers
 }
 
 TEST_CASE("of the errors of several ranks the first one stays")

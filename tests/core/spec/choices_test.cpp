@@ -12,7 +12,7 @@ using namespace dt;
 
 TEMPLATE_TEST_CASE("every word of an enumeration stands for one value, and back", "", Engine, BatchNormSamples, Precision,
                    AlgorithmChoice, ElasticForm, ProgressMode, Wire, ServerPlacement, TopologySource, EvaluatedModel, StudyMode,
-                   StudyOrder, StudyLayout)
+                   StudyOrder, StudyLayout, Metric)
 {
   std::set<TestType> values;
   for (const auto& [value, name] : choices<TestType>()) {
@@ -31,6 +31,20 @@ TEST_CASE("another word is refused with those that there are")
   const auto error = test::error_of([] { choice_of<Wire>("float16"); });
   CHECK(error.kind() == ErrorKind::usage);
   CHECK(error.what() == std::string("`float16` must be one of float32, bfloat16."));
+}
+
+TEST_CASE("a study is raced by some of the metrics, and spec.json can name no other")
+{
+  CHECK(strings_of(race_metric_names()) == std::vector<std::string>{"throughput", "time-to-target"});
+  RunSpec spec;
+  const Key& metric = *find_key("study.until.metric");
+  CHECK(value_of(spec, metric) == FieldValue(std::string("throughput")));
+  set_value(spec, metric, std::string("time-to-target"));
+  CHECK(spec.study.until.metric == Metric::time_to_target);
+  const auto error = test::error_of([&] { set_value(spec, metric, std::string("accuracy")); });
+  CHECK(error.what() == std::string("`study.until.metric` is `accuracy`, which this dtctl does not know; it knows throughput, "
+                                    "time-to-target"));
+  CHECK(spec.study.until.metric == Metric::time_to_target);
 }
 
 TEST_CASE("a key of an enumeration is read and written as its word")

@@ -1,6 +1,7 @@
 // The job script and dtjob, which runs it: golden texts, and the same scripts really run under a real mpirun.
 //
 // Regenerate the golden texts with: DTCTL_UPDATE_GOLDEN=1 build/dev/tests/test_jobs '[golden]'
+#include "core/paths.hpp"
 #include "jobs/launch/batch_script.hpp"
 
 #include "core/error.hpp"

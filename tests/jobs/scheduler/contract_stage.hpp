@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 #include "jobs/scheduler/kind.hpp"
 
 #include <memory>

@@ -1,4 +1,5 @@
 // submit_runs with a real queue, a real mpirun and an engine that is a shell script.
+#include "core/paths.hpp"
 #include "jobs/submit/submit.hpp"
 
 #include "core/error.hpp"

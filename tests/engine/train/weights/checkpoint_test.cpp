@@ -154,6 +154,32 @@ TEST_CASE("a torn, an empty and a missing checkpoint are refused with the file's
   CHECK_THROWS_WITH(CheckpointReader(path), "open " + path.string() + ": No such file or directory");
 }
 
+TEST_CASE(
+    "a file that is no checkpoint is refused as such, and a checkpoint that is cut short or altered as torn whatever its name")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto path = folder.path() / "copy.safetensors";
+  const auto refused = "read " + path.string() +
+                       ": the file is no checkpoint. A file step-<number>.safetensors is expected, which a run has written into "
+                       "attempts/<number>/checkpoints/ of its folder.";
+  const std::string png = "\x89PNG\r\n\x1a\n" + std::string(4, '\0') + "IHDR" + std::string(200, '\x7f');
+  const std::string weights =
+      "\x40" + std::string(7, '\0') + R"({"conv1.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}      )";
+  for (const auto& bytes : {std::string("batch: 64\n"), std::string(5000, 'x'), png, weights, std::string()}) {
+    dt::write_file_atomic(path, bytes);
+    CHECK_THROWS_WITH(CheckpointReader(path), refused);
+  }
+  const auto whole = dt::read_file(write_checkpoint(folder.path(), 3));
+  auto altered = whole;
+  altered[12] = 'x';
+  for (const auto& bytes : {whole.substr(0, 12), whole.substr(0, 100), whole.substr(0, whole.size() - 1), altered}) {
+    dt::write_file_atomic(path, bytes);
+    CHECK_THROWS_WITH(CheckpointReader(path), Contains(path.string() + ": the file is torn or was altered"));
+  }
+  dt::write_file_atomic(path, whole);
+  CHECK(CheckpointReader(path).progress().step == 3);
+}
+
 TEST_CASE("the tensors of a group are told with their dimensions in the order in which they were written")
 {
   const dt::test::TemporaryFolder folder;

@@ -167,10 +167,10 @@ PricedPoint priced(const std::string& name, double throughput, double time_s, do
           .figures = {{Metric::throughput, throughput}, {Metric::time_to_target, time_s}, {Metric::node_hours, hours}}};
 }
 
-std::string order(const std::vector<PricedPoint>& all, Metric criterion)
+std::string order(const std::vector<PricedPoint>& all, Metric metric)
 {
   std::string text;
-  for (const auto& point : best_points(all, criterion))
+  for (const auto& point : best_points(all, metric))
     text += (text.empty() ? "" : " ") + point.name + (point.is_in_set ? "*" : "");
   return text;
 }
@@ -191,6 +191,18 @@ TEST_CASE("node-hours are weighed against the throughput if no run has a target"
   const std::vector<PricedPoint> all{priced("slow", 100, not_measured, 2), priced("fast", 200, not_measured, 2)};
   CHECK(partner_of(Metric::node_hours, all) == Metric::throughput);
   CHECK(order(all, Metric::node_hours) == "fast* slow");
+}
+
+TEST_CASE("comparisons know every metric of core, in its order, by its name and with its direction")
+{
+  REQUIRE(metric_rows().size() == metric_words.size());
+  for (std::size_t i = 0; i < metric_words.size(); ++i) {
+    const auto& [metric, name, is_larger_better, is_raced] = metric_words[i];
+    CHECK(metric_rows()[i].metric == metric);
+    CHECK(metric_rows()[i].name == name.name);
+    CHECK((metric_rows()[i].better == Better::larger) == is_larger_better);
+    CHECK(metric_of(name.name) == metric);
+  }
 }
 
 TEST_CASE("a point at which most runs missed the target is in no Pareto set and comes last")

@@ -1,4 +1,4 @@
-#include "engine/nn/graph/parameter_store.hpp"
+#include "engine/nn/plan/parameter_store.hpp"
 
 #include "core/error.hpp"
 

@@ -1,6 +1,6 @@
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 
-#include "core/home_identity.hpp"
+#include "core/home/home_identity.hpp"
 #include "core/process.hpp"
 #include "core/temporary_file.hpp"
 #include "core/text.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/home/home.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 // SharedWindow: memory that all ranks of a communicator can access; each rank owns one part.
 #pragma once
 
-#include "engine/comm/machine/shared_memory.hpp"
+#include "engine/comm/machine/ranks/shared_memory.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "core/home_identity.hpp"
+#include "core/home/home_identity.hpp"
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -16,7 +16,6 @@ namespace dt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 struct Identity {
   std::string id, place;
@@ -43,11 +42,11 @@ std::optional<Identity> recorded_at(const fs::path& root)
 {
   const auto text = read_file_if_exists(file_of(root));
   if (!text) return std::nullopt;
-  const auto json = Json::parse(*text, nullptr, false);
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
   if (!json.is_object() || json.value("schema", 0) != 1) return std::nullopt;
   try {
     return Identity{json.at("id"), json.at("place"), json.at("folder"), json.at("born_ns")};
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
 }
@@ -111,7 +110,8 @@ void establish_identity(const Home& home)
   try {
     write_file_atomic(
         file_of(home.root()),
-        Json{{"schema", 1}, {"id", seen->id}, {"place", seen->place}, {"folder", seen->folder}, {"born_ns", seen->born_ns}}
+        nlohmann::json{
+            {"schema", 1}, {"id", seen->id}, {"place", seen->place}, {"folder", seen->folder}, {"born_ns", seen->born_ns}}
                 .dump() +
             "\n");
   } catch (const SystemError&) { // a full disk: a later call writes it, and what frees space must work

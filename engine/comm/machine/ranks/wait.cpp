@@ -1,4 +1,4 @@
-#include "engine/comm/machine/wait.hpp"
+#include "engine/comm/machine/ranks/wait.hpp"
 
 #include <limits>
 

@@ -4,8 +4,8 @@
 // A training network declares the parameters and so determines their layouts. Evaluation networks share its store.
 #pragma once
 
-#include "engine/nn/graph/network.hpp"
 #include "engine/nn/kernels/aligned_buffer.hpp"
+#include "engine/nn/plan/values.hpp"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 // still itself; a copy of a home is not, because the runs that its records speak of are the original's.
 #pragma once
 
-#include "core/locked_home.hpp"
+#include "core/home/locked_home.hpp"
 
 #include <filesystem>
 #include <optional>

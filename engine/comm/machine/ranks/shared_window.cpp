@@ -1,4 +1,4 @@
-#include "engine/comm/machine/shared_window.hpp"
+#include "engine/comm/machine/ranks/shared_window.hpp"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "engine/comm/machine/shared_memory.hpp"
+#include "engine/comm/machine/ranks/shared_memory.hpp"
 
 #include "core/error.hpp"
 #include "core/file.hpp"

@@ -1,5 +1,5 @@
 // A home knows itself after a move, and a copy of it knows that it is one.
-#include "core/home_identity.hpp"
+#include "core/home/home_identity.hpp"
 
 #include "core/error.hpp"
 #include "tests/core/error_of.hpp"
