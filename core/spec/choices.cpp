@@ -108,7 +108,7 @@ constexpr std::array layouts{
     Choice{StudyLayout::ladder,
            Name{"ladder", "one allocation of the largest size; all sizes run in it in turn, each on the first of its nodes"}},
 };
-constexpr auto metrics = [] {
+constexpr auto metric_choices = [] {
   std::array<Choice<Metric>, metric_words.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = {metric_words[i].metric, metric_words[i].name};
   return all;
@@ -133,7 +133,7 @@ template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { r
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>() { return modes; }
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return orders; }
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>() { return layouts; }
-template<> std::span<const Choice<Metric>> choices<Metric>() { return metrics; }
+template<> std::span<const Choice<Metric>> choices<Metric>() { return metric_choices; }
 
 std::span<const Name> race_metric_names()
 {
