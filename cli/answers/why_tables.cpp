@@ -32,10 +32,15 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
 
 bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::size_t>(wanted); }
 
-// Without a measurement of one rank alone, `contention` is the whole computation.
+// Without a measurement of one rank alone, the factor `contention` is the whole computation.
+bool is_whole_computation(const Attribution& point, std::size_t factor)
+{
+  return is(factor, Factor::contention) && !point.has_split && std::isfinite(point.lost[factor]);
+}
+
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
-  if (is(factor, Factor::contention) && !point.has_split) return point.is_part ? "computation per core" : "slower computation";
+  if (is_whole_computation(point, factor)) return point.is_part ? "computation per core" : "computation";
   if (is(factor, Factor::together) && !point.missing.all_causes())
     return point.missing.communication ? "computation or communication" : "input or communication";
   if (is(factor, Factor::batch) && point.is_part) return "fewer threads and a smaller batch per rank";
@@ -135,6 +140,13 @@ PointColumn factor_column(std::size_t factor)
           [factor](const Attribution& point) { return real_cell(point.factors[factor]); }};
 }
 
+// The title of a factor's column. The column of computation has one name with the bars and the sentences.
+std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
+{
+  const auto whole = std::find_if(points.begin(), points.end(), [&](const auto& point) { return is_whole_computation(point, factor); });
+  return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
+}
+
 bool has_servers(const std::vector<Attribution>& points)
 {
   return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.workers != point.ranks; });
@@ -160,15 +172,17 @@ std::vector<PointColumn> columns_of(const store::PointLabels& labels)
   return label_columns<Attribution>(labels, "label", [](const auto& point) { return point.label; });
 }
 
-std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
+std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& points)
 {
+  const bool servers = has_servers(points);
+  const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
   const auto is_hidden = [&](std::size_t factor) {
-    return (is(factor, Factor::queueing) && !has_servers) || (is(factor, Factor::together) && !has_missing);
+    return (is(factor, Factor::queueing) && !servers) || (is(factor, Factor::together) && !has_missing);
   };
   std::vector<PointColumn> columns{
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
-      count_column<&Attribution::workers>("workers", has_servers ? "workers" : ""),
+      count_column<&Attribution::workers>("workers", servers ? "workers" : ""),
       count_column<&Attribution::size>("size", ""),
       count_column<&Attribution::runs>("runs", "runs", 3),
       count_column<&Attribution::left_out>("left_out", ""),
@@ -179,7 +193,7 @@ std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
       share_column<&Attribution::efficiency_per_process>("efficiency_per_process", "per process"),
   };
   for (std::size_t factor = 0; factor < store::factor_count; ++factor)
-    columns.push_back(lost_column(factor, is_hidden(factor) ? "" : words[factor].column));
+    columns.push_back(lost_column(factor, is_hidden(factor) ? "" : title_of(points, factor)));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) columns.push_back(factor_column(factor));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) {
     columns.push_back(lost_bound_column(factor, "low", &store::Interval::low));
@@ -332,8 +346,7 @@ std::string line_of(const Attribution& point, const std::string& name, const std
 
 Table attribution_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
-  const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
-  const auto columns = before(columns_of(labels), attribution_columns(has_servers(points), has_missing));
+  const auto columns = before(columns_of(labels), attribution_columns(points));
   return table_of("why", columns, points, std::identity(), "no results yet");
 }
 
@@ -393,7 +406,7 @@ std::vector<std::string> uncertainty_notes(const std::vector<Attribution>& point
   for (const auto& point : points) {
     if (lacks_fast_worker(point))
       add("The ranks of some of these runs did not report the same steps, so computation is measured against the mean worker: of "
-          "what one slow worker of W costs, 1/W counts as slower computation. Let every rank report every step");
+          "what one slow worker of W costs, 1/W counts as computation. Let every rank report every step");
     if (point.lone_deviation >= visible_deviation)
       add(fmt::format(
           "The time of one rank alone predicts the steps of {} with an error of {:.0f}%. At a smaller batch it may be "

@@ -108,6 +108,7 @@ void add_results(Commands& commands)
        "Causes of --why, in points of efficiency:\n"
        "  batch          smaller batches take more time per sample\n"
        "  contention     passes and updates take longer than on one rank alone: shared caches, memory, cores\n"
+       "  computation    batch and contention together, where no time of one rank alone divides them\n"
        "  balance        some ranks always have more work or slower cores\n"
        "  jitter         in each step another rank is late\n"
        "  input          waiting for data\n"

@@ -127,12 +127,15 @@ TEST_CASE("a point that lost nothing says so, and one with a target tells the sa
         "samples to the target, so its efficiency in time to accuracy is 80.0%.");
 }
 
-TEST_CASE("without a time of one rank alone the sentence speaks of slower computation")
+TEST_CASE("without a time of one rank alone the column, the bars and the sentence speak of computation")
 {
   auto point = example();
   point.has_split = false;
   point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
-  CHECK(sentence_of(point, {}).find("slower computation 10.0") != std::string::npos);
+  CHECK(sentence_of(point, {}).find(", computation 10.0") != std::string::npos);
+  CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
+  CHECK(has(titles(attribution_table({point}, {})), "computation"));
+  CHECK_FALSE(has(titles(attribution_table({point}, {})), "contention"));
 }
 
 TEST_CASE("the waterfall goes from the baseline down to the point, with a line for each cause")
