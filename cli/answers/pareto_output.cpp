@@ -42,8 +42,7 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
   for (auto& [column, cell] : of_labels)
     if (column.title == "point") column.title = "label"; // `point` is the member for programs
   // Without a member for programs the value is only what people read: an empty one makes an empty column.
-  for (auto& [column, cell] : of_labels)
-    cell = [shown = cell](const PricedPoint& p) { return text_cell(shown(p).text); };
+  for (auto& [column, cell] : of_labels) cell = [shown = cell](const PricedPoint& p) { return text_cell(shown(p).text); };
   columns = before(columns, of_labels);
   columns.push_back({{"", "size"}, [](const PricedPoint& p) { return text_cell(p.size); }});
   return columns;

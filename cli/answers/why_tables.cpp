@@ -3,6 +3,7 @@
 #include "cli/output/label_columns.hpp"
 #include "core/counted.hpp"
 #include "core/text.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -143,7 +144,8 @@ PointColumn factor_column(std::size_t factor)
 // The title of a factor's column. The column of computation has one name with the bars and the sentences.
 std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
 {
-  const auto whole = std::find_if(points.begin(), points.end(), [&](const auto& point) { return is_whole_computation(point, factor); });
+  const auto whole =
+      std::find_if(points.begin(), points.end(), [&](const auto& point) { return is_whole_computation(point, factor); });
   return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
 }
 
@@ -187,7 +189,7 @@ std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& poi
       count_column<&Attribution::runs>("runs", "runs", 3),
       count_column<&Attribution::left_out>("left_out", ""),
       {{"baseline_size", "of", Align::right, 5}, baseline_cell},
-      {{"efficiency", "efficiency [95%]", Align::right}, efficiency_cell},
+      {{"efficiency", "efficiency [95 %]", Align::right}, efficiency_cell},
       {{"efficiency_low", ""}, [](const auto& point) { return percent_cell(point.interval.low); }},
       {{"efficiency_high", ""}, [](const auto& point) { return percent_cell(point.interval.high); }},
       share_column<&Attribution::efficiency_per_process>("efficiency_per_process", "per process"),
@@ -280,7 +282,7 @@ std::string losses_of(const Attribution& point)
 {
   if (point.is_throttled())
     return fmt::format(
-        "A CPU quota held ranks back for up to {:.0f}% of the time, in whatever they did then, so dtctl cannot say "
+        "A CPU quota held ranks back for up to {:.0f} % of the time, in whatever they did then, so dtctl cannot say "
         "what else costs efficiency. Give the job more processor time, or run fewer ranks or threads.",
         point.throttled_share * 100);
   constexpr double half_a_point = 0.005;
@@ -309,7 +311,7 @@ std::string target_words(const Attribution& point)
   const double samples = 1 / point.statistical_efficiency;
   const auto needed =
       std::abs(samples - 1) < 0.005 ? std::string("as many samples") : fmt::format("{:.2f} times the samples", samples);
-  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f}%.", needed,
+  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f} %.", needed,
                      point.time_efficiency * 100);
 }
 
@@ -379,7 +381,7 @@ std::string sentence_of(const Attribution& point, const store::PointLabels& labe
         "{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
         "time is waiting.",
         name_of(point, labels));
-  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
+  return fmt::format("{}: {:.1f} %{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
                      compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
 }
 
@@ -409,7 +411,7 @@ std::vector<std::string> uncertainty_notes(const std::vector<Attribution>& point
           "what one slow worker of W costs, 1/W counts as computation. Let every rank report every step");
     if (point.lone_deviation >= visible_deviation)
       add(fmt::format(
-          "The time of one rank alone predicts the steps of {} with an error of {:.0f}%. At a smaller batch it may be "
+          "The time of one rank alone predicts the steps of {} with an error of {:.0f} %. At a smaller batch it may be "
           "wrong by as much, so that much may move between the smaller batch and contention; their intervals include it.",
           counted(point.baseline_size, unit_of(point)), std::expm1(point.lone_deviation) * 100));
   }
@@ -422,15 +424,15 @@ std::string waterfall_of(const Attribution& point, const store::PointLabels& lab
   const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
   const auto label = printable(labels.shown(point.label));
   auto text = label.empty() ? std::string() : label + "\n";
-  text += line_of(point, base, "100.0%", bar(0, 1));
+  text += line_of(point, base, "100.0 %", bar(0, 1));
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {
     const double next = level - point.lost[factor];
-    text += line_of(point, cost_of(point, factor), fmt::format("{:+.1f} ", -point.lost[factor] * 100),
+    text += line_of(point, cost_of(point, factor), store::number_text("%+.1f  ", -point.lost[factor] * 100),
                     bar(std::min(level, next), std::max(level, next)));
     level = next;
   }
-  return text + line_of(point, counted(point.size, unit_of(point)), fmt::format("{:.1f}%", point.efficiency * 100),
+  return text + line_of(point, counted(point.size, unit_of(point)), fmt::format("{:.1f} %", point.efficiency * 100),
                         bar(0, point.efficiency));
 }
 

@@ -271,7 +271,8 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
         text_cell(short_key(explanation.nearest) + " (the most similar earlier run): " + join(explanation.differences, "; ")));
   if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
-  const auto err = failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt), run.row.cause) : "";
+  const auto err =
+      failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt), run.row.cause) : "";
   if (err.empty()) return;
   context.out.block("", printable_lines(err));
 }

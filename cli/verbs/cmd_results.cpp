@@ -102,7 +102,7 @@ void add_results(Commands& commands)
        "Columns:\n"
        "  samples/s      of all ranks, without the warm-up; geometric mean over the repeats\n"
        "  speed-up       throughput divided by that at the smallest size of the same label (the baseline)\n"
-       "  efficiency     throughput per worker divided by that of the baseline; its 95% interval needs 3 runs of both\n"
+       "  efficiency     throughput per worker divided by that of the baseline; its 95 % interval needs 3 runs of both\n"
        "  comm.          share of a step in which a rank waits on communication and does nothing else\n"
        "  to target      time until the target accuracy; (2/3): 2 of 3 runs reached it, a miss counts as infinite\n"
        "Causes of --why, in points of efficiency:\n"

@@ -330,13 +330,13 @@ TEST_CASE("where labels count their sizes differently, the axis has the workers 
     point.speedup = point.efficiency = 1;
     return point;
   };
-  cli::ChartSource source{database,
-                          site.home,
-                          {},
-                          {},
-                          {row("async-easgd", 1, 1, 1, 1), row("async-easgd", 2, 3, 3, 1), row("sync-sgd", 1, 2, 1, 1),
-                           row("sync-sgd", 2, 4, 2, 1)},
-                          {}};
+  cli::ChartSource source{
+      database,
+      site.home,
+      {},
+      {},
+      {row("async-easgd", 1, 1, 1, 1), row("async-easgd", 2, 3, 3, 1), row("sync-sgd", 1, 2, 1, 1), row("sync-sgd", 2, 4, 2, 1)},
+      {}};
   cli::choose_labels(source);
   for (const auto& drawn : {cli::efficiency_chart(source), cli::speedup_chart(source)}) {
     REQUIRE(drawn.charts.size() == 1);
