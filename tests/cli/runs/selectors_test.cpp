@@ -68,7 +68,7 @@ TEST_CASE("a run's name means the run of the newest study, although an older stu
   CHECK(home.json({"show", "quick/point=a/#0"}).at("key") == home.succeeded_key);
 }
 
-TEST_CASE("show counts repeats from 1, as names do, and has a row for each fact; programs get what is stored")
+TEST_CASE("show counts repeats from 1, as names do, and has a row for each fact, and programs get what is stored")
 {
   const store::test::Site site;
   const Dtctl dtctl;
