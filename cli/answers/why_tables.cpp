@@ -39,8 +39,15 @@ bool is_whole_computation(const Attribution& point, std::size_t factor)
   return is(factor, Factor::contention) && !point.has_split && std::isfinite(point.lost[factor]);
 }
 
+// Where no rank reported communication, as a program on one rank, the factor `communication` is only the time outside its phases.
+bool is_outside_phases(const Attribution& point, std::size_t factor)
+{
+  return is(factor, Factor::communication) && std::isnan(point.communication.exposed_s);
+}
+
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
+  if (is_outside_phases(point, factor)) return "time outside phases";
   if (is_whole_computation(point, factor)) return point.is_part ? "computation per core" : "computation";
   if (is(factor, Factor::together) && !point.missing.all_causes())
     return point.missing.communication ? "computation or communication" : "input or communication";
@@ -141,11 +148,14 @@ PointColumn factor_column(std::size_t factor)
           [factor](const Attribution& point) { return real_cell(point.factors[factor]); }};
 }
 
-// The title of a factor's column. The column of computation has one name with the bars and the sentences.
+// The title of a factor's column. The column of computation, and that of time outside phases, has one name with the bars and the
+// sentences.
 std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
 {
-  const auto whole =
-      std::find_if(points.begin(), points.end(), [&](const auto& point) { return is_whole_computation(point, factor); });
+  const auto is_outside = [&](const auto& point) { return is_outside_phases(point, factor); };
+  if (!points.empty() && std::all_of(points.begin(), points.end(), is_outside)) return cost_of(points.front(), factor);
+  const auto is_whole = [&](const auto& point) { return is_whole_computation(point, factor); };
+  const auto whole = std::find_if(points.begin(), points.end(), is_whole);
   return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
 }
 

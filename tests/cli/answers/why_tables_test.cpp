@@ -22,6 +22,7 @@ store::Attribution example()
   point.has_split = true;
   point.latest_host = "host3";
   point.latest_host_runs = 4;
+  point.communication.exposed_s = 0.002;
   const auto lose = [&](Factor factor, double lost) { point.lost[static_cast<std::size_t>(factor)] = lost; };
   lose(Factor::communication, 0.19);
   lose(Factor::jitter, 0.06);
@@ -136,6 +137,18 @@ TEST_CASE("without a time of one rank alone the column, the bars and the sentenc
   CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
   CHECK(has(titles(attribution_table({point}, {})), "computation"));
   CHECK_FALSE(has(titles(attribution_table({point}, {})), "contention"));
+}
+
+TEST_CASE("of a program that measured no communication nothing is said about it")
+{
+  auto point = example();
+  point.communication.exposed_s = not_measured;
+  CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));
+  CHECK(has(titles(attribution_table({point}, {})), "time outside phases"));
+  for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
+    CHECK(text.find("ommunication") == std::string::npos);
+    CHECK(text.find("ime outside phases") != std::string::npos);
+  }
 }
 
 TEST_CASE("the waterfall goes from the baseline down to the point, with a line for each cause")
