@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -265,10 +266,11 @@ std::vector<std::size_t> factors_above(const Attribution& point, double least)
 // " [17.2, 20.8]" of a cost or a gain, in points.
 std::string lost_interval_text(const Attribution& point, std::size_t factor)
 {
-  const auto [low, high] = point.lost_intervals[factor];
+  auto [low, high] = point.lost_intervals[factor];
   if (std::isnan(low)) return "";
-  return point.lost[factor] < 0 ? fmt::format(" [{:.1f}, {:.1f}]", -high * 100, -low * 100)
-                                : fmt::format(" [{:.1f}, {:.1f}]", low * 100, high * 100);
+  if (point.lost[factor] < 0) low = -std::exchange(high, -low);
+  const auto points = [](double share) { return store::number_text("%.1f", share * 100); };
+  return " [" + points(low) + ", " + points(high) + "]";
 }
 
 // "exposed communication costs 19.0 points [17.2, 20.8], jitter 6.1 [4.0, 8.2] (host3 in 4 of 5 runs)"; `verb` is "costs" or
