@@ -1,6 +1,7 @@
 #include "core/allreduce_cost.hpp"
 
 #include "core/nonnegative_fit.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,7 +68,9 @@ CostModel fit_costs(std::span<const CostSample> samples)
 
 std::string network_block(const CostModel& model)
 {
-  auto text = fmt::format("network:\n  latency: {:.4g}us\n", 1e6 * model.alpha_s);
+  constexpr double ms = 1e-3, us = 1e-6;
+  std::string text = "network:\n  latency: ";
+  text += model.alpha_s < ms ? fmt::format("{:.4g}us\n", model.alpha_s / us) : fmt::format("{:.4g}ms\n", model.alpha_s / ms);
   if (model.beta_s > 0) text += fmt::format("  bandwidth: {:.4g} MB/s\n", 1e-6 / model.beta_s);
   constexpr double least_gamma_s = 1e-14; // a fit that found no additions gives less than that, not exactly 0
   if (model.gamma_s > least_gamma_s) text += fmt::format("  reduce: {:.4g} MB/s\n", 1e-6 / model.gamma_s);
@@ -76,8 +79,8 @@ std::string network_block(const CostModel& model)
 
 std::string in_words(const CostModel& model)
 {
-  return fmt::format("α {:.3g} µs, β {:.3g} ns/byte ({:.3g} MB/s), γ {:.3g} ns/byte, half of the timings within {:.0f}%",
-                     1e6 * model.alpha_s, 1e9 * model.beta_s, 1e-6 * model.link_bytes_per_s(), 1e9 * model.gamma_s,
+  return fmt::format("α {}, β {} ({}), γ {}, half of the timings within {:.0f} %", format_seconds(model.alpha_s),
+                     format_per_byte(model.beta_s), format_rate(model.link_bytes_per_s()), format_per_byte(model.gamma_s),
                      100 * model.spread);
 }
 

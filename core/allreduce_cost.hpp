@@ -59,7 +59,7 @@ CostModel fit_costs(std::span<const CostSample> samples);
 // is known, reduce (1/γ). dtctl reads them again (recipes/reading/network.hpp).
 std::string network_block(const CostModel& model);
 
-// "α 52 µs, β 8.1 ns/byte (124 MB/s), γ 0.05 ns/byte, half of the timings within 8%".
+// "α 52 µs, β 8.1 ns/byte (124 MB/s), γ 0.05 ns/byte, half of the timings within 8 %".
 std::string in_words(const CostModel& model);
 
 } // namespace dt

@@ -171,6 +171,25 @@ std::string format_bytes(double bytes)
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
+std::string format_rate(double bytes_per_s)
+{
+  if (std::isnan(bytes_per_s)) return "unknown";
+  if (std::isinf(bytes_per_s)) return "unlimited";
+  constexpr std::array<const char*, 4> units{"B/s", "kB/s", "MB/s", "GB/s"};
+  constexpr double below_next = 999.5; // from here on, rounding to three digits gives the next unit
+  std::size_t unit = 0;
+  while (bytes_per_s >= below_next && unit + 1 < units.size()) bytes_per_s /= 1000, ++unit;
+  const auto number = bytes_per_s < below_next ? fmt::format("{:.3g}", bytes_per_s) : fmt::format("{:.0f}", bytes_per_s);
+  return number + " " + units[unit];
+}
+
+std::string format_per_byte(double seconds)
+{
+  constexpr double least_ns = 1e-4; // ten terabytes a second; a fit that found nothing gives less
+  const double ns = 1e9 * seconds;
+  return ns >= 100 ? fmt::format("{:.0f} ns/byte", ns) : fmt::format("{:.3g} ns/byte", ns < least_ns ? 0 : ns);
+}
+
 std::string format_seconds(double seconds)
 {
   if (std::isnan(seconds)) return "unknown";
@@ -178,8 +197,9 @@ std::string format_seconds(double seconds)
   if (seconds == 0) return "0 s";
   const double size = std::abs(seconds);
   constexpr double below_next = 0.9995; // from here on, rounding to three digits gives the next unit
+  if (size < 1e-13) return "0 s";       // no clock measures it; it comes from a fit
   if (size < below_next * 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
-  if (size < below_next * 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (size < below_next * 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
   if (size < below_next) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (size < 100) return fmt::format("{:.3g} s", seconds);
   return (seconds < 0 ? "-" : "") + format_duration(size);

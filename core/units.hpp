@@ -31,6 +31,12 @@ std::optional<double> parse_rate_bytes_per_s(std::string_view text);
 // "1.5 GiB", "512 B".
 std::string format_bytes(double bytes);
 
+// "124 MB/s", "1.9 GB/s": three significant digits, powers of ten, never an exponent; infinite: "unlimited".
+std::string format_rate(double bytes_per_s);
+
+// "3290 ns/byte", "0.05 ns/byte"; less than 0.1 ps/byte is 0.
+std::string format_per_byte(double seconds);
+
 // Three significant digits with a suitable unit, from nanoseconds to days: "1.53 ms", "12.4 s".
 std::string format_seconds(double seconds);
 

@@ -172,7 +172,7 @@ std::vector<TableColumn<Place>> standing_columns(Metric metric)
        }},
       {{"runs", "runs", Align::right}, [](const Place& p) { return count_of(p.sample->candidate.values.size()); }},
       {{"value", std::string(row.title), Align::right}, [](const Place& p) { return sample_cell(*p.sample, p.metric); }},
-      {{"effect", "against the first [95%]", Align::right, 1},
+      {{"effect", "against the first [95 %]", Align::right, 1},
        [](const Place& p) {
          return p.ranked->with_best ? effect_cell(*p.ranked->with_best, p.metric) : Cell{nullptr, "-"};
        }},
@@ -205,7 +205,7 @@ Table comparison_table(const std::vector<Judged>& comparisons)
        [](const Judged& j) {
          return Cell{nullptr, fmt::format("{}+{}", j.comparison.runs_a, j.comparison.runs_b)};
        }},
-      {{"effect", "A against B [95%]", Align::right}, [](const Judged& j) { return effect_cell(j.comparison, j.metric); }},
+      {{"effect", "A against B [95 %]", Align::right}, [](const Judged& j) { return effect_cell(j.comparison, j.metric); }},
       {{"verdict", "verdict"}, [](const Judged& j) { return text_cell(store::word_of(j), style_of(j.comparison.verdict)); }},
   };
   for (auto& column : data_columns()) columns.push_back(std::move(column));

@@ -2,6 +2,7 @@
 
 #include "core/counted.hpp"
 #include "core/text.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +17,9 @@ namespace {
 // 0.8 %".
 std::string describe(const store::Drift& drift)
 {
-  auto text =
-      fmt::format("{:+.1f} % from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)", drift.change * 100,
-                  drift.controls, real_cell(drift.first).text, real_cell(drift.last).text, drift.spread * 100);
+  auto text = fmt::format("{} from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)",
+                          store::percent_change(drift.change), drift.controls, real_cell(drift.first).text,
+                          real_cell(drift.last).text, drift.spread * 100);
   if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
   return text +
          fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
@@ -180,8 +181,8 @@ std::vector<std::string> deciding_facts(const store::Doubts& doubts)
   if (busy > 0 && least_part * busy >= doubts.measured_runs)
     facts.push_back(fmt::format("the machine was busy in {} of {} runs, so repeat when it is idle", busy, doubts.measured_runs));
   if (doubts.drift && doubts.drift->beyond_noise)
-    facts.push_back(
-        fmt::format("the throughput of the control runs changed by {:+.1f} % during the study", doubts.drift->change * 100));
+    facts.push_back(fmt::format("the throughput of the control runs changed by {} during the study",
+                                store::percent_change(doubts.drift->change)));
   return facts;
 }
 

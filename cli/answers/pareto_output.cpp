@@ -41,6 +41,8 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
   auto of_labels = label_columns<PricedPoint>(labels, "", [](const auto& p) { return p.label; });
   for (auto& [column, cell] : of_labels)
     if (column.title == "point") column.title = "label"; // `point` is the member for programs
+  // Without a member for programs the value is only what people read: an empty one makes an empty column.
+  for (auto& [column, cell] : of_labels) cell = [shown = cell](const PricedPoint& p) { return text_cell(shown(p).text); };
   columns = before(columns, of_labels);
   columns.push_back({{"", "size"}, [](const PricedPoint& p) { return text_cell(p.size); }});
   return columns;
@@ -109,7 +111,7 @@ BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const
   const auto columns = before(point_columns(labels), best_columns(has_target, by));
   auto text = explanation(store::partner_of(by, best));
   best.resize(std::min(best.size(), most_rows));
-  return {table_of("best", columns, best, std::identity(), "no runs"), std::move(text), points.size()};
+  return {without_empty_columns(table_of("best", columns, best, std::identity(), "no runs")), std::move(text), points.size()};
 }
 
 void print_best(Context& context, const BestPoints& best)

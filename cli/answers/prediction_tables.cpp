@@ -2,6 +2,7 @@
 
 #include "cli/output/table_column.hpp"
 #include "core/text.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ Cell throughput_cell(double value, const store::Interval& interval)
   return cell;
 }
 
-// "91.5% [88.0, 95.1]"; the interval alone if the measured sizes do not identify it.
+// "91.5 % [88.0, 95.1]"; the interval alone if the measured sizes do not identify it.
 Cell efficiency_cell(const store::Prediction& prediction)
 {
   const auto ends =
@@ -91,10 +92,10 @@ template<class Value, class NameOf> Json names_of(const std::vector<Value>& valu
 Cell error_cell(double error, bool is_inside)
 {
   if (!std::isfinite(error)) return {nullptr, "-", Style::dim};
-  return {error, fmt::format("{:+.1f}%", error * 100), is_inside ? Style::plain : Style::warning};
+  return {error, store::percent_change(error), is_inside ? Style::plain : Style::warning};
 }
 
-std::string interval_title(const std::string& name) { return fmt::format("{} [{:.0f}%]", name, store::forecast_level * 100); }
+std::string interval_title(const std::string& name) { return fmt::format("{} [{:.0f} %]", name, store::forecast_level * 100); }
 
 } // namespace
 
@@ -168,7 +169,7 @@ Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains)
       column<G>({"throughput", "samples/s", Align::right}, [](const G& g) { return real_cell(g.throughput); }),
       column<G>({"gain", "gain", Align::right},
                 [](const G& g) {
-                  return Cell{g.gain, fmt::format("{:+.1f}%", g.gain * 100)};
+                  return Cell{g.gain, store::percent_change(g.gain)};
                 }),
   };
   return table_of("what_if", columns, gains, std::identity(),

@@ -17,7 +17,7 @@ bool has_interval(const store::ScalingRow& row)
   return std::isfinite(row.efficiency_low) && std::isfinite(row.efficiency_high);
 }
 
-// Returns "91.5% [90.2, 92.4]". Without an interval: "91.5% [-]" if other rows of the table have one, else "91.5%".
+// Returns "91.5 % [90.2, 92.4]". Without an interval: "91.5 % [-]" if other rows of the table have one, else "91.5 %".
 Cell efficiency_cell(const store::ScalingRow& row, bool others_have_intervals)
 {
   auto cell = percent_cell(row.efficiency);
@@ -94,7 +94,7 @@ std::vector<ScalingColumn> scaling_columns(bool has_servers, bool has_intervals,
       real_column<&Row::throughput_min>("throughput_min", "", plain),
       real_column<&Row::throughput_max>("throughput_max", "", plain),
       real_column<&Row::speedup>("speedup", "speed-up", factor_cell),
-      {{"efficiency", has_servers ? "efficiency/worker [95%]" : "efficiency [95%]", Align::right},
+      {{"efficiency", has_servers ? "efficiency/worker [95 %]" : "efficiency [95 %]", Align::right},
        [has_intervals](const Row& row) { return efficiency_cell(row, has_intervals); }},
       real_column<&Row::efficiency_low>("efficiency_low", "", percent_cell),
       real_column<&Row::efficiency_high>("efficiency_high", "", percent_cell),

@@ -9,7 +9,7 @@
 
 namespace dt::cli {
 
-// One row per point. An efficiency is shown with its 95 % interval, "91.5% [90.2, 92.4]".
+// One row per point. An efficiency is shown with its 95 % interval, "91.5 % [90.2, 92.4]".
 Table scaling_table(const std::vector<store::ScalingRow>& points, const store::PointLabels& labels);
 
 } // namespace dt::cli

@@ -3,10 +3,12 @@
 #include "cli/output/label_columns.hpp"
 #include "core/counted.hpp"
 #include "core/text.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,10 +34,22 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
 
 bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::size_t>(wanted); }
 
-// Without a measurement of one rank alone, `contention` is the whole computation.
+// Without a measurement of one rank alone, the factor `contention` is the whole computation.
+bool is_whole_computation(const Attribution& point, std::size_t factor)
+{
+  return is(factor, Factor::contention) && !point.has_split && std::isfinite(point.lost[factor]);
+}
+
+// Where no rank reported communication, as a program on one rank, the factor `communication` is only the time outside its phases.
+bool is_outside_phases(const Attribution& point, std::size_t factor)
+{
+  return is(factor, Factor::communication) && std::isnan(point.communication.exposed_s);
+}
+
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
-  if (is(factor, Factor::contention) && !point.has_split) return point.is_part ? "computation per core" : "slower computation";
+  if (is_outside_phases(point, factor)) return "time outside phases";
+  if (is_whole_computation(point, factor)) return point.is_part ? "computation per core" : "computation";
   if (is(factor, Factor::together) && !point.missing.all_causes())
     return point.missing.communication ? "computation or communication" : "input or communication";
   if (is(factor, Factor::batch) && point.is_part) return "fewer threads and a smaller batch per rank";
@@ -135,6 +149,17 @@ PointColumn factor_column(std::size_t factor)
           [factor](const Attribution& point) { return real_cell(point.factors[factor]); }};
 }
 
+// The title of a factor's column. The column of computation, and that of time outside phases, has one name with the bars and the
+// sentences.
+std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
+{
+  const auto is_outside = [&](const auto& point) { return is_outside_phases(point, factor); };
+  if (!points.empty() && std::all_of(points.begin(), points.end(), is_outside)) return cost_of(points.front(), factor);
+  const auto is_whole = [&](const auto& point) { return is_whole_computation(point, factor); };
+  const auto whole = std::find_if(points.begin(), points.end(), is_whole);
+  return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
+}
+
 bool has_servers(const std::vector<Attribution>& points)
 {
   return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.workers != point.ranks; });
@@ -160,26 +185,28 @@ std::vector<PointColumn> columns_of(const store::PointLabels& labels)
   return label_columns<Attribution>(labels, "label", [](const auto& point) { return point.label; });
 }
 
-std::vector<PointColumn> attribution_columns(bool has_servers, bool has_missing)
+std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& points)
 {
+  const bool servers = has_servers(points);
+  const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
   const auto is_hidden = [&](std::size_t factor) {
-    return (is(factor, Factor::queueing) && !has_servers) || (is(factor, Factor::together) && !has_missing);
+    return (is(factor, Factor::queueing) && !servers) || (is(factor, Factor::together) && !has_missing);
   };
   std::vector<PointColumn> columns{
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
       count_column<&Attribution::ranks>("ranks", "ranks"),
-      count_column<&Attribution::workers>("workers", has_servers ? "workers" : ""),
+      count_column<&Attribution::workers>("workers", servers ? "workers" : ""),
       count_column<&Attribution::size>("size", ""),
       count_column<&Attribution::runs>("runs", "runs", 3),
       count_column<&Attribution::left_out>("left_out", ""),
       {{"baseline_size", "of", Align::right, 5}, baseline_cell},
-      {{"efficiency", "efficiency [95%]", Align::right}, efficiency_cell},
+      {{"efficiency", "efficiency [95 %]", Align::right}, efficiency_cell},
       {{"efficiency_low", ""}, [](const auto& point) { return percent_cell(point.interval.low); }},
       {{"efficiency_high", ""}, [](const auto& point) { return percent_cell(point.interval.high); }},
       share_column<&Attribution::efficiency_per_process>("efficiency_per_process", "per process"),
   };
   for (std::size_t factor = 0; factor < store::factor_count; ++factor)
-    columns.push_back(lost_column(factor, is_hidden(factor) ? "" : words[factor].column));
+    columns.push_back(lost_column(factor, is_hidden(factor) ? "" : title_of(points, factor)));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) columns.push_back(factor_column(factor));
   for (std::size_t factor = 0; factor < store::factor_count; ++factor) {
     columns.push_back(lost_bound_column(factor, "low", &store::Interval::low));
@@ -239,10 +266,11 @@ std::vector<std::size_t> factors_above(const Attribution& point, double least)
 // " [17.2, 20.8]" of a cost or a gain, in points.
 std::string lost_interval_text(const Attribution& point, std::size_t factor)
 {
-  const auto [low, high] = point.lost_intervals[factor];
+  auto [low, high] = point.lost_intervals[factor];
   if (std::isnan(low)) return "";
-  return point.lost[factor] < 0 ? fmt::format(" [{:.1f}, {:.1f}]", -high * 100, -low * 100)
-                                : fmt::format(" [{:.1f}, {:.1f}]", low * 100, high * 100);
+  if (point.lost[factor] < 0) low = -std::exchange(high, -low);
+  const auto points = [](double share) { return store::number_text("%.1f", share * 100); };
+  return " [" + points(low) + ", " + points(high) + "]";
 }
 
 // "exposed communication costs 19.0 points [17.2, 20.8], jitter 6.1 [4.0, 8.2] (host3 in 4 of 5 runs)"; `verb` is "costs" or
@@ -266,7 +294,7 @@ std::string losses_of(const Attribution& point)
 {
   if (point.is_throttled())
     return fmt::format(
-        "A CPU quota held ranks back for up to {:.0f}% of the time, in whatever they did then, so dtctl cannot say "
+        "A CPU quota held ranks back for up to {:.0f} % of the time, in whatever they did then, so dtctl cannot say "
         "what else costs efficiency. Give the job more processor time, or run fewer ranks or threads.",
         point.throttled_share * 100);
   constexpr double half_a_point = 0.005;
@@ -295,7 +323,7 @@ std::string target_words(const Attribution& point)
   const double samples = 1 / point.statistical_efficiency;
   const auto needed =
       std::abs(samples - 1) < 0.005 ? std::string("as many samples") : fmt::format("{:.2f} times the samples", samples);
-  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f}%.", needed,
+  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f} %.", needed,
                      point.time_efficiency * 100);
 }
 
@@ -332,8 +360,7 @@ std::string line_of(const Attribution& point, const std::string& name, const std
 
 Table attribution_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
-  const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
-  const auto columns = before(columns_of(labels), attribution_columns(has_servers(points), has_missing));
+  const auto columns = before(columns_of(labels), attribution_columns(points));
   return table_of("why", columns, points, std::identity(), "no results yet");
 }
 
@@ -366,7 +393,7 @@ std::string sentence_of(const Attribution& point, const store::PointLabels& labe
         "{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
         "time is waiting.",
         name_of(point, labels));
-  return fmt::format("{}: {:.1f}%{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
+  return fmt::format("{}: {:.1f} %{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
                      compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
 }
 
@@ -393,10 +420,10 @@ std::vector<std::string> uncertainty_notes(const std::vector<Attribution>& point
   for (const auto& point : points) {
     if (lacks_fast_worker(point))
       add("The ranks of some of these runs did not report the same steps, so computation is measured against the mean worker: of "
-          "what one slow worker of W costs, 1/W counts as slower computation. Let every rank report every step");
+          "what one slow worker of W costs, 1/W counts as computation. Let every rank report every step");
     if (point.lone_deviation >= visible_deviation)
       add(fmt::format(
-          "The time of one rank alone predicts the steps of {} with an error of {:.0f}%. At a smaller batch it may be "
+          "The time of one rank alone predicts the steps of {} with an error of {:.0f} %. At a smaller batch it may be "
           "wrong by as much, so that much may move between the smaller batch and contention; their intervals include it.",
           counted(point.baseline_size, unit_of(point)), std::expm1(point.lone_deviation) * 100));
   }
@@ -409,15 +436,15 @@ std::string waterfall_of(const Attribution& point, const store::PointLabels& lab
   const auto base = point.baseline_size == 0 ? std::string("without any waiting") : counted(point.baseline_size, unit_of(point));
   const auto label = printable(labels.shown(point.label));
   auto text = label.empty() ? std::string() : label + "\n";
-  text += line_of(point, base, "100.0%", bar(0, 1));
+  text += line_of(point, base, "100.0 %", bar(0, 1));
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {
     const double next = level - point.lost[factor];
-    text += line_of(point, cost_of(point, factor), fmt::format("{:+.1f} ", -point.lost[factor] * 100),
+    text += line_of(point, cost_of(point, factor), store::number_text("%+.1f  ", -point.lost[factor] * 100),
                     bar(std::min(level, next), std::max(level, next)));
     level = next;
   }
-  return text + line_of(point, counted(point.size, unit_of(point)), fmt::format("{:.1f}%", point.efficiency * 100),
+  return text + line_of(point, counted(point.size, unit_of(point)), fmt::format("{:.1f} %", point.efficiency * 100),
                         bar(0, point.efficiency));
 }
 

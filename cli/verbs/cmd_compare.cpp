@@ -13,7 +13,7 @@ void add_compare(Commands& commands)
   auto options = std::make_shared<CompareOptions>();
   auto& verb = commands.add(
       {"compare", understand_verbs, "Compare two studies, or the candidates within one: which is better, and how sure.",
-       "Verdicts, from the 95% interval of the effect of A against B:\n"
+       "Verdicts, from the 95 % interval of the effect of A against B:\n"
        "  better, worse   it does not contain \"no effect\"; of throughput and times: faster, slower\n"
        "  equivalent      it lies inside the margin\n"
        "  cannot tell     neither: how many more runs would decide, and their node-hours\n"

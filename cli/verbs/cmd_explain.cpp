@@ -77,12 +77,22 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
     explanation.differences.push_back("Python environment: " + change);
 }
 
-// The last lines that the program printed, or those of its launcher.
-std::string last_lines(const AttemptFolder& attempt)
+// Whether it is dtctl's own line, and the cause says the same.
+bool is_told(std::string_view line, std::string_view cause)
+{
+  constexpr std::string_view own = "dtctl: ";
+  if (!line.starts_with(own)) return false;
+  const auto sentence = line.substr(own.size(), line.rfind(" (exit code ") - own.size());
+  return cause.find(printable(std::string(sentence))) != std::string_view::npos;
+}
+
+// The last lines that the program printed, or those of its launcher. What the cause says already is left out.
+std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
 {
   try {
     const auto submission = read_submission(attempt);
     auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
+    std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
     if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
     return join(lines, "\n");
   } catch (const Error& error) {
@@ -261,7 +271,8 @@ void print(Context& context, const Home& home, const RunView& run, const Explana
         text_cell(short_key(explanation.nearest) + " (the most similar earlier run): " + join(explanation.differences, "; ")));
   if (!explanation.advice.empty()) context.out.field("", "next", text_cell(explanation.advice));
   const bool failed = explanation.state == RunState::failed || explanation.state == RunState::lost;
-  const auto err = failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt)) : "";
+  const auto err =
+      failed && run.row.attempt > 0 ? last_lines(AttemptFolder(home.run(run.row.key), run.row.attempt), run.row.cause) : "";
   if (err.empty()) return;
   context.out.block("", printable_lines(err));
 }

@@ -297,7 +297,7 @@ void add_predict(Commands& commands)
        "  computation  each worker with the scatter that was measured; the slowest one ends the step\n"
        "  network      fitted to the runs, or the `network:` block of a profile (dtbench comm prints one)\n"
        "  servers      a queue\n"
-       "  interval     should contain the measured value in 80% of all cases; it holds the scatter of the runs and\n"
+       "  interval     should contain the measured value in 80 % of all cases; it holds the scatter of the runs and\n"
        "               the errors of backtests, in which the largest size is predicted from the smaller ones\n"
        "\"not identifiable from these sizes\": the runs allow too different predictions; measure the size it names.\n"
        "dtctl results --predictions compares stored predictions with the sizes that have run since.\n"

@@ -8,6 +8,9 @@
 #include "core/units.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace dt::cli {
 namespace {
@@ -33,6 +36,27 @@ Table checkpoint_table(const std::filesystem::path& run_folder)
   return table;
 }
 
+// People read the repeat's number as in the run's name, from 1, and a map, such as the facts, as a row for each of its members.
+// Programs get both as they are stored.
+Table for_people(Table table)
+{
+  const bool is_upright = table.columns.size() == 2 && table.columns[1].name == "value";
+  if (!is_upright) return table;
+  std::vector<std::vector<Cell>> rows;
+  for (auto& row : table.rows) {
+    const auto name = row[0].text;
+    const auto map = row[1].text.starts_with('{') ? Json::parse(row[1].text, nullptr, false) : Json();
+    if (name == "repeat" && row[1].value.is_number_integer()) row[1].text = std::to_string(row[1].value.get<int>() + 1);
+    if (map.is_object())
+      for (const auto& [member, value] : map.items())
+        rows.push_back({text_cell(name + "." + member), text_cell(value.is_string() ? value.get<std::string>() : value.dump())});
+    else
+      rows.push_back(std::move(row));
+  }
+  table.rows = std::move(rows);
+  return table;
+}
+
 ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
 {
   context.out.data("key", run.row.key);
@@ -41,7 +65,8 @@ ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
   context.out.data("folder", results.home().run(run.row.key).string());
   for (const auto& section : store::describe_run(results.database(), run.row.key)) {
     context.out.heading(section.title);
-    context.out.table(without_empty_columns(table_of(member_name(section.title), section.table)));
+    auto table = table_of(member_name(section.title), section.table);
+    context.out.table(without_empty_columns(context.json ? std::move(table) : for_people(std::move(table))));
   }
   const auto checkpoints = checkpoint_table(results.home().run(run.row.key));
   if (checkpoints.rows.empty()) return ExitCode::ok;

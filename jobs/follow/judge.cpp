@@ -75,10 +75,18 @@ std::string rank_error(const RankError& error)
 // Whether dtctl's own line says what ended the job: it then ends with the exit code.
 bool tells_end(const LastWords& words, int code) { return words.own.ends_with(fmt::format("(exit code {})", code)); }
 
+// dtctl's own line. Of ranks that ended with exit code 0 but left no result, the line tells that code, and the job's is left out.
+std::string end_in_words(const LastWords& words, int code)
+{
+  const bool tells_code_of_ranks = words.own.find(" ended with exit code 0") != std::string::npos;
+  const auto tail = fmt::format(" (exit code {})", code);
+  return tells_code_of_ranks ? words.own.substr(0, words.own.size() - tail.size()) : words.own;
+}
+
 // What the program says comes first, then its launcher, then dtctl.
 std::string exit_cause(int code, const LastWords& words)
 {
-  if (tells_end(words, code)) return words.own + (words.is_certain ? ": " + words.error : "");
+  if (tells_end(words, code)) return end_in_words(words, code) + (words.is_certain ? ": " + words.error : "");
   std::string told;
   for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
     if (told.empty()) told = *text;

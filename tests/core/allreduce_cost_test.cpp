@@ -83,6 +83,14 @@ TEST_CASE("the block of a network leaves out what the fit did not find")
         "network:\n  latency: 50us\n  bandwidth: 125 MB/s\n");
 }
 
+TEST_CASE("a model in words has the unit that fits each figure and no exponent")
+{
+  CHECK(in_words({.alpha_s = 3.69e-3, .beta_s = 0.526e-9, .gamma_s = 3.29e-25, .spread = 0.08}) ==
+        "α 3.69 ms, β 0.526 ns/byte (1.9 GB/s), γ 0 ns/byte, half of the timings within 8 %");
+  CHECK(network_block({.alpha_s = 12.5e-3, .beta_s = 8e-9, .gamma_s = 0}) ==
+        "network:\n  latency: 12.5ms\n  bandwidth: 125 MB/s\n");
+}
+
 TEST_CASE("no part of the fit is negative, and what no sample knows of is zero")
 {
   const std::vector<CostSample> falling{{{2, 1, 0}, 1000, 2.0}, {{2, 1, 0}, 1'000'000, 1.0}};

@@ -181,8 +181,9 @@ TEST_CASE("bytes are shown in the binary unit that fits")
 TEST_CASE("seconds are shown to three digits with the unit that fits")
 {
   CHECK(format_seconds(0) == "0 s");
+  CHECK(format_seconds(1e-20) == "0 s");
   CHECK(format_seconds(1.5e-9) == "1.5 ns");
-  CHECK(format_seconds(2.5e-6) == "2.5 us");
+  CHECK(format_seconds(2.5e-6) == "2.5 µs");
   CHECK(format_seconds(0.00153) == "1.53 ms");
   CHECK(format_seconds(0.5) == "500 ms");
   CHECK(format_seconds(1) == "1 s");
@@ -200,7 +201,7 @@ TEST_CASE("a time just below a unit is shown in the next, never with an exponent
 {
   CHECK(format_seconds(0.99999) == "1 s");
   CHECK(format_seconds(0.00099999) == "1 ms");
-  CHECK(format_seconds(0.00000099999) == "1 us");
+  CHECK(format_seconds(0.00000099999) == "1 µs");
   std::mt19937_64 random(9);
   std::uniform_real_distribution<double> exponent(-9, 6);
   for (int round = 0; round < 2000; ++round) {
@@ -208,6 +209,16 @@ TEST_CASE("a time just below a unit is shown in the next, never with an exponent
     INFO(shown);
     CHECK(shown.find('e') == std::string::npos);
   }
+}
+
+TEST_CASE("a rate is shown to three digits with the unit that fits, never with an exponent")
+{
+  CHECK(format_rate(124e6) == "124 MB/s");
+  CHECK(format_rate(1.9e9) == "1.9 GB/s");
+  CHECK(format_rate(999.9e6) == "1 GB/s");
+  CHECK(format_rate(2.5e13) == "25000 GB/s");
+  CHECK(format_rate(12) == "12 B/s");
+  CHECK(format_rate(1 / 0.0) == "unlimited");
 }
 
 TEST_CASE("a moment is shown in UTC as ISO 8601, whole seconds, rounded down")

@@ -27,7 +27,19 @@ std::vector<std::string> best_labels(const std::vector<std::string>& labels, con
   return chosen;
 }
 
+// Whether every point's size is its number of nodes.
+bool is_in_nodes(const ChartSource& source)
+{
+  const bool in_nodes =
+      std::all_of(source.scaling.begin(), source.scaling.end(), [](const auto& point) { return point.size == point.nodes; });
+  const bool has_several_nodes =
+      std::any_of(source.scaling.begin(), source.scaling.end(), [](const auto& point) { return point.nodes > 1; });
+  return in_nodes && has_several_nodes;
+}
+
 } // namespace
+
+bool is_partition(const ChartSource& source) { return store::sizes_of_kind(source.study.kind) == store::StudySizes::parts; }
 
 ChartSource chart_source(store::Database& database, const Home& home, const store::StudyRow& study,
                          std::vector<store::RunRow> runs)
@@ -80,12 +92,13 @@ std::string runs_text(std::int64_t succeeded, std::int64_t runs)
 
 std::string size_title(const ChartSource& source)
 {
-  if (store::sizes_of_kind(source.study.kind) == store::StudySizes::parts) return "ranks per node";
-  const bool in_nodes =
-      std::all_of(source.scaling.begin(), source.scaling.end(), [](const auto& point) { return point.size == point.nodes; });
-  const bool has_several_nodes =
-      std::any_of(source.scaling.begin(), source.scaling.end(), [](const auto& point) { return point.nodes > 1; });
-  return in_nodes && has_several_nodes ? "nodes" : "workers";
+  if (is_partition(source)) return "ranks per node";
+  return is_in_nodes(source) ? "nodes" : "workers";
+}
+
+double drawn_size(const ChartSource& source, const store::ScalingRow& row)
+{
+  return static_cast<double>(is_partition(source) || is_in_nodes(source) ? row.size : row.workers);
 }
 
 } // namespace dt::cli

@@ -53,7 +53,14 @@ std::string legend_name(const ChartSource& source, const std::string& label);
 // Returns "5 runs" or "1 run"; "of 6" is added where some did not succeed.
 std::string runs_text(std::int64_t succeeded, std::int64_t runs);
 
-// The unit in which the study counts its sizes: "nodes", "workers" or "ranks per node".
+// Whether the study divides the same cores into parts. Its sizes are the ranks of a node.
+bool is_partition(const ChartSource& source);
+
+// The unit of an axis of sizes: "nodes", "workers" or "ranks per node".
 std::string size_title(const ChartSource& source);
+
+// Where a point stands on the axis of sizes, in the unit of size_title(). `workers` where labels count their sizes differently:
+// with a parameter server, nodes do not have equally many workers.
+double drawn_size(const ChartSource& source, const store::ScalingRow& row);
 
 } // namespace dt::cli

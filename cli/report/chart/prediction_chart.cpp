@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "store/analysis/prediction/forecast.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 #include "store/query/prediction_query.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ Series earlier_series(const ChartSource& source, const store::SeriesMeasurements
     const auto& prediction = scored.prediction;
     if (prediction.series != measured.series) continue;
     const auto size = measured.traits.by_nodes ? prediction.nodes : prediction.ranks;
-    auto note = scored.runs == 0 ? std::string("not measured yet") : fmt::format("error {:+.1f} %", scored.error * 100);
+    auto note = scored.runs == 0 ? std::string("not measured yet") : "error " + store::percent_change(scored.error);
     if (prediction.unidentified) note = scored.runs == 0 ? "not identifiable" : scored.is_inside() ? "inside" : "outside";
     series.points.push_back(
         {static_cast<double>(size), prediction.throughput, prediction.throughput_low, prediction.throughput_high, note});

@@ -17,7 +17,7 @@ std::vector<double> sizes_of(const ChartSource& source)
 {
   std::vector<double> sizes;
   for (const auto& point : source.scaling)
-    if (std::isfinite(point.efficiency)) sizes.push_back(static_cast<double>(point.size));
+    if (std::isfinite(point.efficiency)) sizes.push_back(drawn_size(source, point));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -49,8 +49,10 @@ Series series_of(const ChartSource& source, const std::string& label, int colour
 std::set<double> baselines_of(const ChartSource& source)
 {
   std::set<double> baselines;
-  for (const auto& row : source.scaling)
-    if (std::isfinite(row.efficiency) && is_drawn(source, row.label)) baselines.insert(static_cast<double>(row.baseline_size));
+  for (const auto& row : source.scaling) {
+    const bool is_baseline = std::isfinite(row.efficiency) && row.size == row.baseline_size;
+    if (is_baseline && is_drawn(source, row.label)) baselines.insert(drawn_size(source, row));
+  }
   return baselines;
 }
 
@@ -79,9 +81,6 @@ std::vector<Series> ideal_speedups(const std::set<double>& baselines, const std:
   return lines;
 }
 
-// Whether nothing is lost if the throughput stays.
-bool is_partition(const ChartSource& source) { return store::sizes_of_kind(source.study.kind) == store::StudySizes::parts; }
-
 Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_point)
 {
   const auto sizes = sizes_of(source);
@@ -96,7 +95,8 @@ Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_p
     auto series = series_of(source, label, colour++, to_point);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  const bool is_flat = chart.y.is_share || is_partition(source);
+  const bool is_flat = // of a partition study nothing is lost if the throughput stays
+      chart.y.is_share || is_partition(source);
   for (auto& line : is_flat ? ideal_efficiency(sizes) : ideal_speedups(baselines_of(source), sizes))
     chart.series.push_back(std::move(line));
   chart.caption += drawn_note(source);
@@ -115,8 +115,8 @@ Charts efficiency_chart(const ChartSource& source)
                   interval_note,
               .x = {},
               .y = {.title = "efficiency", .is_share = true, .from_zero = true}};
-  const auto to_point = [](const store::ScalingRow& row) {
-    return ChartPoint{static_cast<double>(row.size), row.efficiency, row.efficiency_low, row.efficiency_high,
+  const auto to_point = [&](const store::ScalingRow& row) {
+    return ChartPoint{drawn_size(source, row), row.efficiency, row.efficiency_low, row.efficiency_high,
                       runs_text(row.succeeded, row.runs)};
   };
   return scaling_chart(source, std::move(chart), to_point);
@@ -129,9 +129,9 @@ Charts speedup_chart(const ChartSource& source)
               .caption = std::string("Throughput relative to the smallest size of the same label. ") + interval_note,
               .x = {},
               .y = {.title = "speed-up", .from_zero = true}};
-  const auto to_point = [](const store::ScalingRow& row) {
+  const auto to_point = [&](const store::ScalingRow& row) {
     const double of_ideal = row.speedup / row.efficiency;
-    return ChartPoint{static_cast<double>(row.size), row.speedup, row.efficiency_low * of_ideal, row.efficiency_high * of_ideal,
+    return ChartPoint{drawn_size(source, row), row.speedup, row.efficiency_low * of_ideal, row.efficiency_high * of_ideal,
                       runs_text(row.succeeded, row.runs)};
   };
   return scaling_chart(source, std::move(chart), to_point);

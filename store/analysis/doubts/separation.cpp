@@ -146,7 +146,7 @@ std::string describe(const Separation& separation)
 {
   const auto time = std::isnan(separation.apart_s) ? std::string("apart by an unknown time")
                     : separation.apart_s < 1       ? std::string("not interleaved")
-                                                   : format_duration(separation.apart_s) + " apart";
+                                                   : format_seconds(std::round(separation.apart_s)) + " apart";
   return time + (separation.other_processors ? " on other processors" : separation.other_hosts ? " on other hosts" : "");
 }
 
@@ -155,7 +155,8 @@ std::string time_text(const Separation& separation)
   if (std::isnan(separation.apart_s)) return "it is not known when both were measured";
   const std::string later = separation.a_is_later ? "A" : "B", earlier = separation.a_is_later ? "B" : "A";
   if (separation.apart_s < 1) return "the runs of A and B were not interleaved";
-  return "the runs of " + later + " began " + format_duration(separation.apart_s) + " after those of " + earlier + " had ended";
+  return "the runs of " + later + " began " + format_seconds(std::round(separation.apart_s)) + " after those of " + earlier +
+         " had ended";
 }
 
 } // namespace dt::store

@@ -1,6 +1,7 @@
 #include "store/analysis/prediction/profile.hpp"
 
 #include "core/statistics.hpp"
+#include "core/units.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>
@@ -323,21 +324,20 @@ double value_of(Parameter parameter, const Calibration& calibration)
   return 0;
 }
 
-// "3 to 88 us".
+// "3 µs to 88 µs a message".
 std::string range_text(Parameter parameter, double low, double high)
 {
   switch (parameter) {
   case Parameter::latency:
-    return fmt::format("{:.3g} to {:.3g} us a message", 1e6 * low, 1e6 * high);
+    return format_seconds(low) + " to " + format_seconds(high) + " a message";
   case Parameter::bandwidth:
-    return low > 0 ? fmt::format("{:.3g} to {:.3g} MB/s", 1e-6 / high, 1e-6 / low)
-                   : fmt::format("{:.3g} MB/s or more", 1e-6 / high);
+    return format_rate(1 / high) + (low > 0 ? " to " + format_rate(1 / low) : " or more");
   case Parameter::reduction:
-    return fmt::format("{:.3g} to {:.3g} ns a byte", 1e9 * low, 1e9 * high);
+    return format_per_byte(low) + " to " + format_per_byte(high);
   case Parameter::trunk:
     return fmt::format("{:.3g} to {:.3g} % of the links together", 100 * low, 100 * high);
   default:
-    return fmt::format("{:.3g} to {:.3g} ms", 1e3 * low, 1e3 * high);
+    return format_seconds(low) + " to " + format_seconds(high);
   }
 }
 

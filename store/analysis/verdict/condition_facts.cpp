@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "store/analysis/statistics/run_conditions.hpp"
+#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,8 @@ std::string outlier_text(const MeasuredSpeeds& all, std::size_t at)
   for (std::size_t i = 0; i < all.runs.size(); ++i)
     if (all.points[i] == all.points[at] && !all.outlying[i]) others.push_back(all.runs[i]->throughput);
   const double ratio = all.runs[at]->throughput / std::exp(log_moments(others).mean);
-  return fmt::format("{} #{} ({:+.0f} %)", printable(title_of(*all.points[at])), all.runs[at]->repeat + 1, 100 * (ratio - 1));
+  return fmt::format("{} #{} ({})", printable(title_of(*all.points[at])), all.runs[at]->repeat + 1,
+                     number_text("%+.0f %%", 100 * (ratio - 1)));
 }
 
 std::string outliers_text(const MeasuredSpeeds& all)
@@ -59,8 +61,8 @@ std::string outliers_text(const MeasuredSpeeds& all)
 
 std::string trend_text(const Trend& trend, bool in_rounds)
 {
-  return fmt::format("the throughput changed by {:+.1f} % from the first run to the last (p = {:.1g}){}", 100 * trend.change,
-                     trend.p,
+  return fmt::format("the throughput changed by {} from the first run to the last (p = {:.1g}){}",
+                     number_text("%+.1f %%", 100 * trend.change), trend.p,
                      in_rounds ? ", which rounds keep out of the comparison"
                                : ", and the runs were not measured in rounds, so a difference may be that change");
 }

@@ -22,6 +22,7 @@ store::Attribution example()
   point.has_split = true;
   point.latest_host = "host3";
   point.latest_host_runs = 4;
+  point.communication.exposed_s = 0.002;
   const auto lose = [&](Factor factor, double lost) { point.lost[static_cast<std::size_t>(factor)] = lost; };
   lose(Factor::communication, 0.19);
   lose(Factor::jitter, 0.06);
@@ -48,7 +49,7 @@ bool has(const std::vector<std::string>& texts, const std::string& text)
 TEST_CASE("the sentence names efficiency, interval, runs, the costs in order, the host, and the gains")
 {
   CHECK(sentence_of(example(), {}) ==
-        "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points, "
+        "8 nodes: 71.0 % [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points, "
         "jitter 6.0 (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points.");
 }
 
@@ -62,7 +63,7 @@ TEST_CASE("costs and gains that the runs bound are told with their intervals, an
   bound(Factor::jitter, 0.04, 0.082);
   bound(Factor::contention, -0.02, 0.01);
   CHECK(sentence_of(point, {}) ==
-        "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points "
+        "8 nodes: 71.0 % [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points "
         "[17.2, 20.8], jitter 6.0 [4.0, 8.2] (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points "
         "[-1.0, 2.0].");
   const auto row = to_json(attribution_table({point}, {}))[0];
@@ -79,7 +80,7 @@ TEST_CASE("notes say that one rank alone does not predict the baseline, and that
   point.lone_deviation = std::log(1.07);
   CHECK(uncertainty_notes({point, point}) ==
         std::vector<std::string>{
-            "The time of one rank alone predicts the steps of 1 node with an error of 7%. At a smaller batch "
+            "The time of one rank alone predicts the steps of 1 node with an error of 7 %. At a smaller batch "
             "it may be wrong by as much, so that much may move between the smaller batch and contention; their "
             "intervals include it."});
   point.lone_deviation = 0.001;
@@ -101,7 +102,7 @@ TEST_CASE("a baseline has no sentence, and a point of a single size is compared 
   point.baseline_size = 0;
   point.label = "strategy=easgd";
   CHECK(sentence_of(point, {}).starts_with(
-      "strategy=easgd, 8 nodes: 71.0% [69.0, 73.0] of the throughput that its own computation would allow without any waiting"));
+      "strategy=easgd, 8 nodes: 71.0 % [69.0, 73.0] of the throughput that its own computation would allow without any waiting"));
 }
 
 TEST_CASE("on one node no host is named, and sizes are counted in ranks or workers")
@@ -123,28 +124,43 @@ TEST_CASE("a point that lost nothing says so, and one with a target tells the sa
   point.statistical_efficiency = 0.8;
   point.time_efficiency = 0.8;
   CHECK(sentence_of(point, {}) ==
-        "8 nodes: 100.0% of the throughput per worker of 1 node (5 runs). No factor costs half a point. It needs 1.25 times the "
-        "samples to the target, so its efficiency in time to accuracy is 80.0%.");
+        "8 nodes: 100.0 % of the throughput per worker of 1 node (5 runs). No factor costs half a point. It needs 1.25 times the "
+        "samples to the target, so its efficiency in time to accuracy is 80.0 %.");
 }
 
-TEST_CASE("without a time of one rank alone the sentence speaks of slower computation")
+TEST_CASE("without a time of one rank alone the column, the bars and the sentence speak of computation")
 {
   auto point = example();
   point.has_split = false;
   point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
-  CHECK(sentence_of(point, {}).find("slower computation 10.0") != std::string::npos);
+  CHECK(sentence_of(point, {}).find(", computation 10.0") != std::string::npos);
+  CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
+  CHECK(has(titles(attribution_table({point}, {})), "computation"));
+  CHECK_FALSE(has(titles(attribution_table({point}, {})), "contention"));
+}
+
+TEST_CASE("of a program that measured no communication nothing is said about it")
+{
+  auto point = example();
+  point.communication.exposed_s = not_measured;
+  CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));
+  CHECK(has(titles(attribution_table({point}, {})), "time outside phases"));
+  for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
+    CHECK(text.find("ommunication") == std::string::npos);
+    CHECK(text.find("ime outside phases") != std::string::npos);
+  }
 }
 
 TEST_CASE("the waterfall goes from the baseline down to the point, with a line for each cause")
 {
   auto point = example();
   const std::string full = "████████████████████████████████████████";
-  CHECK(waterfall_of(point, {}).starts_with("  1 node                      100.0%  " + full +
+  CHECK(waterfall_of(point, {}).starts_with("  1 node                     100.0 %  " + full +
                                             "\n"
-                                            "  the smaller batch            -4.5   "));
+                                            "  the smaller batch           -4.5    "));
   point.label = "strategy=easgd";
   CHECK(waterfall_of(point, {}).starts_with("strategy=easgd\n  1 node "));
-  CHECK(waterfall_of(point, {}).ends_with("  8 nodes                      71.0%  ████████████████████████████\n"));
+  CHECK(waterfall_of(point, {}).ends_with("  8 nodes                     71.0 %  ████████████████████████████\n"));
 }
 
 TEST_CASE("the column of queues is shown with servers only")
@@ -174,7 +190,7 @@ TEST_CASE("a program that reports no communication does not get the answer that 
   point.missing.communication = true;
   point.interval = {not_measured, not_measured};
   CHECK(sentence_of(point, {}) ==
-        "8 nodes: 71.0% of the throughput per worker of 1 node (5 runs). Computation or communication costs "
+        "8 nodes: 71.0 % of the throughput per worker of 1 node (5 runs). Computation or communication costs "
         "29.0 points.");
   CHECK(
       missing_phases_notes({point, point}) ==
@@ -202,7 +218,8 @@ TEST_CASE("of a point that a CPU quota held back the sentence names the quota an
   point.lost.fill(not_measured);
   CHECK(
       sentence_of(point, {}) ==
-      "8 nodes: 71.0% [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75% of "
+      "8 nodes: 71.0 % [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75 % "
+      "of "
       "the time, in whatever they did then, so dtctl cannot say what else costs efficiency. Give the job more processor time, or "
       "run fewer ranks or threads.");
 }

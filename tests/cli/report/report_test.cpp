@@ -1,4 +1,6 @@
 // dtctl report: one self-contained file whose charts are the rows of the database.
+#include "cli/report/chart/chart_source.hpp"
+#include "cli/report/chart/charts.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "tests/cli/report/pictured_home.hpp"
@@ -315,6 +317,37 @@ TEST_CASE("a reader can sort the tables, hide a series with its band, see a poin
   CHECK_THAT(tooltip, Contains("workers: 4") && Contains("3 runs") && Contains("hsgd"));
   CHECK_THAT(tooltip, Contains(std::to_string(row.at("efficiency").get<double>() * 100).substr(0, 4)));
   CHECK_THAT(seen[5].get<std::string>(), Contains("series,origin,x,y,low,high,note") && Contains("\nhsgd,measured,4,"));
+}
+
+TEST_CASE("where labels count their sizes differently, the axis has the workers of each point")
+{
+  const store::test::Site site;
+  auto database = site.open();
+  const auto row = [](const std::string& label, std::int64_t nodes, std::int64_t workers, std::int64_t size, std::int64_t base) {
+    store::ScalingRow point;
+    point.label = label;
+    point.nodes = nodes, point.ranks = 2 * nodes, point.workers = workers, point.size = size, point.baseline_size = base;
+    point.speedup = point.efficiency = 1;
+    return point;
+  };
+  cli::ChartSource source{
+      database,
+      site.home,
+      {},
+      {},
+      {row("async-easgd", 1, 1, 1, 1), row("async-easgd", 2, 3, 3, 1), row("sync-sgd", 1, 2, 1, 1), row("sync-sgd", 2, 4, 2, 1)},
+      {}};
+  cli::choose_labels(source);
+  for (const auto& drawn : {cli::efficiency_chart(source), cli::speedup_chart(source)}) {
+    REQUIRE(drawn.charts.size() == 1);
+    CHECK(drawn.charts[0].x.title == "workers");
+    CHECK(drawn.charts[0].x.ticks == std::vector<double>{1, 2, 3, 4});
+    CHECK(drawn.charts[0].series[1].points[1].x == 4);
+  }
+  CHECK(cli::speedup_chart(source).charts[0].series.back().points.back().y == 2); // ideal from 2 workers
+  source.scaling.erase(source.scaling.begin(), source.scaling.begin() + 2);
+  CHECK(cli::efficiency_chart(source).charts[0].x.title == "nodes");
+  CHECK(cli::efficiency_chart(source).charts[0].x.ticks == std::vector<double>{1, 2});
 }
 
 TEST_CASE("without JavaScript a report still has its verdict and every table")

@@ -68,6 +68,25 @@ TEST_CASE("a run's name means the run of the newest study, although an older stu
   CHECK(home.json({"show", "quick/point=a/#0"}).at("key") == home.succeeded_key);
 }
 
+TEST_CASE("show counts repeats from 1, as names do, and has a row for each fact, and programs get what is stored")
+{
+  const store::test::Site site;
+  const Dtctl dtctl;
+  const auto run = site.plan(store::test::sample_spec());
+  const auto attempt = site.begin(run, 1);
+  auto result = store::test::sample_result(run.spec, 100);
+  result.facts = {{"allreduce", "ring"}, {"progress", "poll, a core is free"}};
+  store::test::put_file(attempt.result(), to_json(result));
+  store::test::put_file(attempt.end(), "exit 0 1700000101\n");
+  site.study({run});
+  const Words home{"DTCTL_HOME=" + site.home.root().string()};
+  const auto shown = dtctl.run({"show", run.key}, home).out;
+  CHECK_THAT(shown, Catch::Matches("(.|\n)*\nrepeat +1\n(.|\n)*"));
+  CHECK_THAT(shown, Contains("facts.allreduce ") && Contains(" poll, a core is free\n") && !Contains("{\"allreduce\""));
+  for (const auto& row : dtctl.json({"show", run.key}, home).at("run"))
+    if (row.at("name") == "repeat") CHECK(row.at("value") == 0);
+}
+
 TEST_CASE("a point means that of the newest study, and a point that only an older study of the name has is found there")
 {
   const TwoOfAName home;

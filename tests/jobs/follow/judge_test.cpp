@@ -256,6 +256,9 @@ TEST_CASE("a verdict tells the most telling witness's cause")
       ended_with(1, "Traceback (most recent call last):\nValueError: no data\n" +
                         own_line("token", "the program reported its result, but then ended with an error", 1)),
       RunState::failed, "the program reported its result, but then ended with an error (exit code 1): ValueError: no data");
+  add("the program's exit code 0 is the only one in the cause",
+      ended_with(1, own_line("token", "the program ended with exit code 0, but rank 0 reported no result", 1)), RunState::failed,
+      "the program ended with exit code 0, but rank 0 reported no result");
   add("the exception behind an abort",
       ended_with(134, "terminate called after throwing an instance of 'std::bad_alloc'\n"
                       "  what():  std::bad_alloc\n" +

@@ -58,6 +58,9 @@ TEST_CASE("what differs between two sides is told, and what one side does not kn
   CHECK_FALSE(separation.is_same_kind);
   CHECK(describe(separation) == "1d9h apart on other processors");
   CHECK(time_text(separation) == "the runs of B began 1d9h after those of A had ended");
+  auto close = separation;
+  close.apart_s = 2.3;
+  CHECK(describe(close).starts_with("2 s apart"));
 }
 
 TEST_CASE("a machine that others used during one side is told")
