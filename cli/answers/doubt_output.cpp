@@ -133,8 +133,8 @@ std::string simulated_text(const store::Doubts& doubts)
 {
   std::vector<std::string> platforms;
   for (const auto& [platform, runs] : doubts.simulated_runs) platforms.push_back(platform);
-  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds",
-                     simulated_count(doubts), doubts.measured_runs, join(platforms, ", "));
+  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds", simulated_count(doubts),
+                     doubts.measured_runs, join(platforms, ", "));
 }
 
 std::string modelled_text(const store::Doubts& doubts)
