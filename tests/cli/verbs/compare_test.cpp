@@ -410,7 +410,7 @@ TEST_CASE("results print the Pareto set, the best first")
     CHECK(best[1].at("pareto") == false); // the node-hours are equal
   }
   CHECK(studies.run({"results", "study", "--best-by", "luck"}).exit_code == 2);
-  CHECK_THAT(studies.run({"results", "study", "--best-by", "throughput"}).out, Contains("best  label  size"));
+  CHECK_THAT(studies.run({"results", "study", "--best-by", "throughput"}).out, Contains("best  mark  size"));
   studies.add("without", {{"", 2, {100}}});
   CHECK_THAT(studies.run({"results", "without", "--best-by", "throughput"}).out, Contains("best  size"));
   CHECK_THAT(studies.run({"results", "without", "--best-by", "time-to-target"}).err, Contains("no run has a target"));
