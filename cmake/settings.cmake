@@ -35,3 +35,6 @@ target_compile_options(dtctl_warnings INTERFACE -Wall -Wextra -Wshadow -Wconvers
 # uninitialised members in copied std::variants (105562) that are not there; they are mended in 13.
 target_compile_options(dtctl_warnings INTERFACE
                        "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-maybe-uninitialized;$<$<CONFIG:Release>:-Wno-array-bounds>>")
+# Sources that are compiled together see each other's unnamed namespaces, and GCC takes them for headers.
+target_compile_options(dtctl_warnings INTERFACE
+                       "$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;-Wno-subobject-linkage>")
