@@ -171,6 +171,8 @@ std::string format_bytes(double bytes)
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
+std::string format_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
 std::string format_rate(double bytes_per_s)
 {
   if (std::isnan(bytes_per_s)) return "unknown";

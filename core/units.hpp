@@ -31,6 +31,9 @@ std::optional<double> parse_rate_bytes_per_s(std::string_view text);
 // "1.5 GiB", "512 B".
 std::string format_bytes(double bytes);
 
+// A share in whole percent: "48 %".
+std::string format_percent(double share);
+
 // "124 MB/s", "1.9 GB/s": three significant digits, powers of ten, never an exponent; infinite: "unlimited".
 std::string format_rate(double bytes_per_s);
 

@@ -40,7 +40,8 @@ bool is_whole_computation(const Attribution& point, std::size_t factor)
   return is(factor, Factor::contention) && !point.has_split && std::isfinite(point.lost[factor]);
 }
 
-// Where no rank reported communication, as a program on one rank, the factor `communication` is only the time outside its phases.
+// Whether no rank reported any communication (a program on one rank has none). Attribution then puts the time that lies outside
+// of the reported phases into the factor `communication`.
 bool is_outside_phases(const Attribution& point, std::size_t factor)
 {
   return is(factor, Factor::communication) && std::isnan(point.communication.exposed_s);
@@ -149,8 +150,7 @@ PointColumn factor_column(std::size_t factor)
           [factor](const Attribution& point) { return real_cell(point.factors[factor]); }};
 }
 
-// The title of a factor's column. The column of computation, and that of time outside phases, has one name with the bars and the
-// sentences.
+// The title of a factor's column. Factors that cost_of() names by what was measured have the same name here.
 std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
 {
   const auto is_outside = [&](const auto& point) { return is_outside_phases(point, factor); };

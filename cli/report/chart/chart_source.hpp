@@ -59,8 +59,8 @@ bool is_partition(const ChartSource& source);
 // The unit of an axis of sizes: "nodes", "workers" or "ranks per node".
 std::string size_title(const ChartSource& source);
 
-// Where a point stands on the axis of sizes, in the unit of size_title(). `workers` where labels count their sizes differently:
-// with a parameter server, nodes do not have equally many workers.
+// The place of a point on the axis of sizes, in the unit of size_title(). A study with parameter servers counts some labels in
+// nodes and others in workers; all are then drawn at their number of workers.
 double drawn_size(const ChartSource& source, const store::ScalingRow& row);
 
 } // namespace dt::cli

@@ -95,8 +95,8 @@ Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_p
     auto series = series_of(source, label, colour++, to_point);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  const bool is_flat = // of a partition study nothing is lost if the throughput stays
-      chart.y.is_share || is_partition(source);
+  // In a partition study the ideal is that the throughput stays.
+  const bool is_flat = chart.y.is_share || is_partition(source);
   for (auto& line : is_flat ? ideal_efficiency(sizes) : ideal_speedups(baselines_of(source), sizes))
     chart.series.push_back(std::move(line));
   chart.caption += drawn_note(source);

@@ -1,5 +1,5 @@
-// What plan, layers and network exchange with their callers, without a library: parameters in packed buffers, evaluations, and
-// the mean over ranks.
+// Types in the interfaces of plan, layers and network: the parameters and their packed buffers, the result of an evaluation, and
+// the function that averages over ranks. None of them needs oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct Parameter {
 struct ParameterBuffers {
   std::span<float> weights, gradients;
 };
-// Gives zeroed memory for weights and gradients of so many bytes each, aligned to 64 bytes, which must outlive the network and
-// those that share its weights. Called once, while the network is built.
+// The network calls it once, while it is built. Returns zeroed memory for the weights and for the gradients, `bytes` each,
+// aligned to 64 bytes. The caller keeps the memory until this network, and all networks that share its weights, are destroyed.
 using ParameterMemory = std::function<ParameterBuffers(std::int64_t bytes)>;
 
 struct Evaluation {

@@ -2,6 +2,7 @@
 
 #include "core/counted.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "store/analysis/doubts/contamination.hpp"
 
 #include <algorithm>
@@ -79,8 +80,6 @@ bool has_reason(const BusyRun& run)
   return run.others_share > 0 || run.steal_share > 0 || run.load > 0 || run.probe_slower_by > 0 || run.step_spread_ratio > 0;
 }
 
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
-
 std::string ratio_text(double ratio) { return format_shortest(std::round(ratio * 10) / 10); }
 
 // One reason, its value in BusyRun and its text: "other processes took up to 48 % …".
@@ -94,11 +93,11 @@ const std::vector<Reason>& reasons()
   static const std::vector<Reason> all{
       {&BusyRun::others_share,
        [](const BusyRun& r) {
-         return "other processes took up to " + percent(r.others_share) + " of the cores that the ranks needed";
+         return "other processes took up to " + format_percent(r.others_share) + " of the cores that the ranks needed";
        }},
       {&BusyRun::steal_share,
        [](const BusyRun& r) {
-         return "the hypervisor took up to " + percent(r.steal_share) + " of the cores for other virtual machines";
+         return "the hypervisor took up to " + format_percent(r.steal_share) + " of the cores for other virtual machines";
        }},
       {&BusyRun::load,
        [](const BusyRun& r) {
@@ -106,7 +105,7 @@ const std::vector<Reason>& reasons()
        }},
       {&BusyRun::probe_slower_by,
        [](const BusyRun& r) {
-         return "matrix products before the first step were up to " + percent(r.probe_slower_by) +
+         return "matrix products before the first step were up to " + format_percent(r.probe_slower_by) +
                 " slower than the median on the same node";
        }},
       {&BusyRun::step_spread_ratio,
@@ -168,7 +167,7 @@ std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_run
                                                     : " of " + format_shortest(std::round(worst->quota_cores * 100) / 100) +
                                                           (worst->quota_cores == 1 ? " core" : " cores");
   return std::to_string(throttled.size()) + " of " + counted(of_runs, "run") + ": a CPU quota" + quota +
-         " held the ranks back for up to " + percent(worst->share) +
+         " held the ranks back for up to " + format_percent(worst->share) +
          " of the time; give the job more processor time, or run fewer ranks or threads";
 }
 

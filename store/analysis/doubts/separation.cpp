@@ -94,8 +94,6 @@ double busy_share_of(std::span<const Measured> runs)
   return share;
 }
 
-std::string up_to_percent(double share) { return "up to " + std::to_string(std::lround(share * 100)) + " %"; }
-
 std::vector<SeparateFact> differing_facts(std::span<const Measured> a, std::span<const Measured> b)
 {
   std::vector<SeparateFact> facts;
@@ -103,7 +101,7 @@ std::vector<SeparateFact> differing_facts(std::span<const Measured> a, std::span
   for (const auto& name : fact_names()) add_difference(facts, name, listed(facts_of(a, name)), listed(facts_of(b, name)));
   const double busy_a = busy_share_of(a), busy_b = busy_share_of(b);
   if (std::abs(busy_a - busy_b) >= least_busy_difference)
-    add_difference(facts, "cores taken by others", up_to_percent(busy_a), up_to_percent(busy_b));
+    add_difference(facts, "cores taken by others", "up to " + format_percent(busy_a), "up to " + format_percent(busy_b));
   return facts;
 }
 

@@ -1,6 +1,7 @@
 #include "store/analysis/prediction/size_changes.hpp"
 
 #include "core/counted.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +13,6 @@ namespace {
 
 using Kind = SizeChange::Kind;
 using Changes = std::vector<SizeChange>;
-
-std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // Exchanges that the servers can answer in the time in which a worker makes one: so many workers keep them busy.
 double full_at(const Calibration& calibration, const StudySize& size)
@@ -34,8 +33,8 @@ void add_saturation(Changes& changes, const Calibration& calibration, const Size
   if (!is_certain && !may_be) return;
   const auto& traits = calibration.traits;
   const auto busy =
-      fmt::format("busy {} of the time at {}, {} at {}", whole_percent(sizes.step_from.busy), in_units(traits, sizes.from.size),
-                  whole_percent(is_certain ? sizes.step_to.busy : most->busy), in_units(traits, sizes.to.size));
+      fmt::format("busy {} of the time at {}, {} at {}", format_percent(sizes.step_from.busy), in_units(traits, sizes.from.size),
+                  format_percent(is_certain ? sizes.step_to.busy : most->busy), in_units(traits, sizes.to.size));
   if (!traits.is_served) {
     changes.push_back(
         {Kind::link_saturates, fmt::format("the links {}: {}", is_certain ? "saturate" : "may saturate", busy), is_certain});

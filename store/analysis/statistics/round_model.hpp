@@ -37,9 +37,9 @@ struct PairTest {
 //   independent   Welch's t; or paired, if its p value is below that of Welch's t even when multiplied by `paired_price`. (The
 //                 error of its interval is divided by this price.)
 //
-// Where three or more candidates are in rounds, a variance of at most `few_runs` runs (differences) is averaged with the mean one
-// of the candidates (the residuals), which counts as `prior_freedom` degrees of freedom: a few runs that are alike by chance are
-// no proof.
+// A few runs can be alike by chance. So where three or more candidates are in rounds, and a candidate has at most `few_runs`
+// runs, its variance is averaged with the mean variance of all candidates, which counts as `prior_freedom` degrees of freedom;
+// the variance of as few differences is averaged with that of the residuals in the same way.
 //
 // Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen
 // by simulation (docs/benchmarks.md, scripts/benchmark-statistics).
@@ -60,8 +60,9 @@ class RoundModel {
 
   void take_cells(std::span<const Candidate> candidates);
   void fit();
+  // Replaces the variances of these candidates by steadied ones.
   void steady(const std::vector<std::size_t>& fitted);
-  // A variance of few runs, averaged with the mean variance.
+  // The variance of `count` runs, averaged with `mean` if they are few.
   static double steadied(double variance, double count, double mean);
 
   Scale scale_;

@@ -26,8 +26,8 @@ struct PricedPoint {
   double figure(Metric metric) const; // NaN if it was not measured
 };
 
-// What node-hours are weighed against: the metric itself, but for node_hours the time to target, or the throughput if no run
-// has a target.
+// The Pareto set compares node-hours with a second metric. Returns that one: `metric` itself; if it is node_hours, the time to
+// target, or the throughput if no run has a target.
 Metric partner_of(Metric metric, std::span<const PricedPoint> points);
 
 // The points of a study with their figures.

@@ -15,7 +15,7 @@ inline std::string number_text(const char* format, double value)
   std::array<char, 400> text{}; // a double has at most 309 digits before its point
   std::snprintf(text.data(), text.size(), format, value);
   std::string shown = text.data();
-  // What rounds to 0 has no sign of its own: "+0.0", not "-0.0".
+  // printf writes small negative values as "-0.0"; they become "0.0", or "+0.0" if the format asks for a sign.
   if (shown.starts_with('-') && shown.find_first_of("123456789") == std::string::npos) {
     shown.erase(0, 1);
     if (std::string_view(format).find('+') != std::string_view::npos) shown.insert(0, 1, '+');

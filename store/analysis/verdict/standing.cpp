@@ -324,14 +324,14 @@ Outcome outcome_of(const Standing& standing)
   return standing.ranked[best.front()].rank == Rank::equivalent ? Outcome::equivalent : Outcome::several;
 }
 
-// ": no candidate" or ": only one candidate".
-std::string with_enough_runs(const Standing& standing)
+// The candidates that have enough runs, where fewer than two have: "no candidate" or "only one candidate".
+std::string those_with_enough_runs(const Standing& standing)
 {
-  return std::any_of(standing.samples.begin(), standing.samples.end(), has_enough_runs) ? ": only one candidate"
-                                                                                        : ": no candidate";
+  return std::any_of(standing.samples.begin(), standing.samples.end(), has_enough_runs) ? "only one candidate" : "no candidate";
 }
 
-// An interval in a ranking is that of one pair. Says what decides instead, if an interval alone would have: else empty.
+// For an undecided ranking: the remark that p values are corrected for all pairs, while an interval is that of one pair. Empty if
+// no interval alone would decide.
 std::string correction(const Standing& standing)
 {
   const auto best = may_be_best(standing);
@@ -385,7 +385,7 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
     return "No run reached the target" + place + ", so no candidate is the best by " +
            std::string(metric_row(standing.metric).words);
   case Outcome::too_few_runs:
-    return "Undecided " + metrics + place + with_enough_runs(standing) +
+    return "Undecided " + metrics + place + ": " + those_with_enough_runs(standing) +
            " has 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
   case Outcome::one_seed:
     return one_seed_text(standing, metrics + place);
