@@ -162,9 +162,10 @@ TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with
   dtctl.write("notes.safetensors", "notes");
   dtctl.write("crafted.safetensors", crafted());
   const std::string altered = "the file is torn or was altered: its content does not have the hash in its header.";
-  for (const auto& [name, why] : {std::pair{"torn.safetensors", altered},
-                                  {"notes.safetensors", altered},
-                                  {"crafted.safetensors", std::string("its header is not JSON: ")}}) {
+  for (const auto& [name, why] :
+       {std::pair{"torn.safetensors", altered},
+        {"notes.safetensors", "the file is no checkpoint. A file step-<number>.safetensors is expected, "},
+        {"crafted.safetensors", std::string("its header is not JSON: ")}}) {
     const auto end = dtctl.run({"export-weights", name, "-o", "w.npz"});
     CHECK(end.exit_code == 2);
     CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));
