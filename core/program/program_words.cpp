@@ -47,6 +47,11 @@ bool is_engine_key(std::string_view path)
          std::find(others.begin(), others.end(), path) != others.end();
 }
 
+bool has_no_effect(std::string_view path, const ProgramSpec& program)
+{
+  return !program.command.empty() && is_engine_key(path) && !(program.sync && path.starts_with("sync."));
+}
+
 std::string variable_of_key(std::string_view path)
 {
   std::string name = "DTCTL_";

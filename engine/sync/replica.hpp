@@ -46,8 +46,8 @@ class Replica {
   // W <- opt(W, gradient_factor x gradients) with the step's learning rate, on a range of whole tensors. The ranges of one
   // step must cover every tensor exactly once.
   virtual void update(Range range, float gradient_factor) = 0;
-  // W <- opt(W, gradients) on the whole buffer.
-  void update() { update({0, weights().size()}, 1); }
+  // W <- opt(W, gradients) on all tensors.
+  void update() { update({0, tensors().back().end}, 1); }
   // weights <- opt(weights, gradients) on one range of whole tensors, with buffers and learning rate of the caller: a parameter
   // server's update for a worker. Both buffers have the layout of the replica's. Several threads may call it concurrently on the
   // same buffers if the rule keeps no state between steps; the caller accepts that concurrent updates may overwrite one another.

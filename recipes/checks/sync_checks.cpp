@@ -31,7 +31,9 @@ void check_scopes(const RunSpec& spec, Problems& problems)
 
 void check_optimizer(const RunSpec& spec, Problems& problems)
 {
-  if (auto misfit = optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
+  // The rule of a program's workers is its own.
+  const bool has_own_rule = spec.is_own_program() && !strategy_row(spec.sync.strategy).updates_on_servers();
+  if (auto misfit = has_own_rule ? std::nullopt : optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
     problems.push_back({{"optimizer.name", "sync.strategy"},
                         std::move(*misfit),
                         "a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "

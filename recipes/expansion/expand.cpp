@@ -212,8 +212,9 @@ class Expander {
   void drop_engine_keys(RunSpec& spec, const Point& point)
   {
     const bool of_point = assigned_in(point, "program.command") != nullptr;
+    spec.program.sync = spec.program.sync || gives_sync(point, of_point);
     for (const auto& key : spec_keys()) {
-      if (!is_engine_key(key.path) || !is_given(key.path, point)) continue;
+      if (!has_no_effect(key.path, spec.program) || !is_given(key.path, point)) continue;
       if (!of_point || assigned_in(point, key.path) != nullptr)
         report({{{key.path, "program.command"},
                  ticked(key.path) + " has no effect, because only dtengine reads it and `program.command` runs another program; "
@@ -221,6 +222,16 @@ class Expander {
                point);
       set_value(spec, key, default_of(key));
     }
+  }
+
+  // Whether a key of `sync` is given for the program. Those of a recipe are not, if the program is a point's: then they are those
+  // of the points that run dtengine.
+  bool gives_sync(const Point& point, bool program_of_point) const
+  {
+    return std::ranges::any_of(spec_keys(), [&](const Key& key) {
+      return key.field != nullptr && key.path.starts_with("sync.") &&
+             (program_of_point ? assigned_in(point, key.path) != nullptr : is_given(key.path, point));
+    });
   }
 
   // Reports placeholders in program.command that cannot be filled, each at its word.

@@ -268,8 +268,7 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   int parameter = 15;
   // dtengine's keys say nothing about a run of another program.
   for (const auto* key : column_keys()) {
-    const bool is_unknown = spec.is_own_program() && is_engine_key(key->path);
-    statement.bind_at(++parameter, is_unknown ? Cell() : cell_of(value_of(spec, *key)));
+    statement.bind_at(++parameter, has_no_effect(key->path, spec.program) ? Cell() : cell_of(value_of(spec, *key)));
   }
   statement.next();
   const auto id = statement.integer(0);

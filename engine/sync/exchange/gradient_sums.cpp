@@ -32,9 +32,10 @@ GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduc
 void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
+  gradients_ = replica.gradients();
   const auto bytes = parts_.node_slices != nullptr ? std::numeric_limits<std::size_t>::max()
                                                    : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
-  buckets_ = plan_buckets(replica.tensors(), replica.gradients().size(), bytes);
+  buckets_ = plan_buckets(replica.tensors(), gradients_.size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
   if (parts_.sync.wire == Wire::float32 && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
@@ -43,7 +44,6 @@ void GradientSums::plan(Replica& replica)
 BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
 {
   plan(replica);
-  gradients_ = replica.gradients();
   clock_ = &clock;
   lowest_ = gradients_.size();
   begun_ = 0;
@@ -53,6 +53,7 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
     const bool overlaps = parts_.sync.progress != ProgressMode::none && parts_.node_slices == nullptr;
     const auto loss = replica.compute(overlaps ? this : nullptr);
     computed();
+    gradients_ = replica.gradients();
     return loss;
   } catch (...) {
     exchanges_->clear(); // other ranks take part in the begun sums, so they must complete even after an error here

@@ -1,0 +1,114 @@
+/* The strategies of dtctl for training programs: a C interface, which other languages can call too. libdtctl_sync.so has the functions.
+ *
+ * A training of one rank, in the order of its calls:
+ *
+ *     dtctl_sync *sync;
+ *     dtctl_sync_open("sync.strategy=decentralized-easgd sync.period=4", &sync);
+ *     dtctl_sync_layout(sync, tensors, lengths, begins, &floats);      // then allocate weights and gradients
+ *     dtctl_sync_start(sync, "a description of the model", weights, gradients, &callbacks);
+ *     for (…) dtctl_sync_step(sync, learning_rate, epoch, &loss);      // on every rank equally often, on servers too
+ *     dtctl_sync_finish(sync);
+ *     dtctl_sync_close(sync);
+ *
+ * Every function returns 0, or -1 if it failed: then dtctl_sync_error() says why. "Collective": all ranks must call it, in the
+ * same order. One thread at a time may call the functions of a training; the thread in dtctl_sync_step() counts as calling,
+ * except while a callback runs.
+ *
+ * MPI is begun by dtctl_sync_open() with MPI_THREAD_SERIALIZED, unless the program has begun it before, with that level or a
+ * higher one. Start the program with mpirun or srun; without them it has one rank.
+ */
+#ifndef DTCTL_SYNC_H
+#define DTCTL_SYNC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dtctl_sync dtctl_sync;
+
+enum { DTCTL_SYNC_WEIGHTS = 0, DTCTL_SYNC_GRADIENTS = 1 };
+
+/* What the program does in a step. A function returns 0, or another number if it failed: then dtctl_sync_step() fails. */
+typedef struct dtctl_sync_callbacks {
+  void *context; /* the first argument of every function */
+  /* Forward and backward pass over this rank's next batch. Writes the mean loss over the batch (NaN if it is not known) and its
+   * number of samples. If `announce` is not 0, the function calls dtctl_sync_gradient() for each tensor whose gradient is final in
+   * the gradients' buffer; tensors that it does not announce are final when it returns. */
+  int (*compute)(void *context, int announce, double *mean_loss, int64_t *samples);
+  /* W <- rule(W, factor x gradients) for all tensors, with the program's own update rule. */
+  int (*update)(void *context, float factor);
+  /* For a program that keeps weights and gradients elsewhere, for example on a GPU; else null. `fetch` copies the weights, or all
+   * gradients, from there into the buffer that dtctl_sync_start() was given, `store` copies them back. Both have ended when they
+   * return. They are called only when a strategy needs the buffer, or has changed it. */
+  int (*fetch)(void *context, int what);
+  int (*store)(void *context, int what);
+} dtctl_sync_callbacks;
+
+/* settings: "key=value" separated by blanks or line feeds; the keys of a recipe: sync.strategy, sync.period, sync.allreduce,
+ * optimizer.momentum, … In a run of dtctl whose recipe has a block `sync` the recipe's values count, and `settings` is not read.
+ * Collective. */
+int dtctl_sync_open(const char *settings, dtctl_sync **sync);
+/* What a call of this thread that returned -1 says about it, in one sentence or more. Valid until the next call. */
+const char *dtctl_sync_error(void);
+
+typedef struct dtctl_sync_place {
+  int rank, ranks;
+  int local_rank;      /* among the ranks of this host */
+  int worker, workers; /* worker: -1 on a parameter server, which has no batches */
+} dtctl_sync_place;
+int dtctl_sync_get_place(const dtctl_sync *sync, dtctl_sync_place *place);
+/* The value of a recipe's key as text, for example of "sync.strategy". Valid until the next call of this function. */
+int dtctl_sync_setting(dtctl_sync *sync, const char *key, const char **value);
+
+/* Where each tensor begins in the packed buffers, in floats from their start, and how long the buffers are. lengths: numbers of
+ * each tensor, the first layer's first. The buffers begin at a multiple of 64 bytes. */
+int dtctl_sync_layout(dtctl_sync *sync, size_t tensors, const size_t *lengths, size_t *begins, size_t *floats);
+/* Gives all workers the weights of rank 0. `weights` and `gradients` belong to the program and must stay until
+ * dtctl_sync_close(). Padding between tensors must be 0. `model` describes the model; fails if the ranks give different
+ * texts or lengths. Collective. */
+int dtctl_sync_start(dtctl_sync *sync, const char *model, float *weights, float *gradients, const dtctl_sync_callbacks *callbacks);
+
+/* One step of the strategy. It calls the callbacks in the strategy's order, in the calling thread. A server serves as many
+ * exchanges as all workers make in one step, and calls none of compute and update. loss: mean loss over all workers if the
+ * strategy sums gradients, else over this rank's batch; NaN on a server. After a failure no further step can be made. */
+int dtctl_sync_step(dtctl_sync *sync, double learning_rate, double epoch, double *loss);
+/* Within `compute`: the gradient of this tensor is final. Any order; each tensor at most once. */
+int dtctl_sync_gradient(dtctl_sync *sync, size_t tensor);
+
+typedef struct dtctl_sync_times {
+  double communication_s; /* in which this rank only waited for others in its last step, or moved messages on */
+  double in_compute_s;    /* the part of it within `compute` */
+  double update_s;        /* in `update` and in the strategy's own arithmetic */
+} dtctl_sync_times;
+int dtctl_sync_get_times(const dtctl_sync *sync, dtctl_sync_times *times);
+
+/* values <- those of rank 0. Not counted as traffic. Collective. */
+int dtctl_sync_broadcast(dtctl_sync *sync, float *values, size_t count);
+/* values <- mean over the workers; servers contribute nothing. Not counted as traffic. Collective. */
+int dtctl_sync_mean(dtctl_sync *sync, float *values, size_t count);
+/* Copies the weights that evaluations use to `weights`, as long as the packed buffer: the centre, where the strategy has one;
+ * else the mean of the workers' weights, where they differ. Between two steps. Collective. */
+int dtctl_sync_evaluated(dtctl_sync *sync, float *weights);
+
+/* The strategy's own buffer number `index` between two steps, for checkpoints; each rank stores its own. After the last one the
+ * call writes a null pointer to `values`. The buffer may be read and overwritten. */
+int dtctl_sync_state(dtctl_sync *sync, size_t index, const char **name, float **values, size_t *count);
+/* The training goes on after this many steps. Call it when weights and states are restored. */
+int dtctl_sync_resume(dtctl_sync *sync, int64_t step);
+
+/* The training has reached its end: in a run of dtctl, traffic, staleness, buckets and what else the strategy has measured are
+ * added to the run's record. Collective. */
+int dtctl_sync_finish(dtctl_sync *sync);
+/* Ends the training; with the last one, ends MPI if dtctl_sync_open() began it. A null pointer is no error. Collective. */
+int dtctl_sync_close(dtctl_sync *sync);
+/* Ends the processes of all ranks at once with exit code 1. Does not return. */
+void dtctl_sync_abort(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

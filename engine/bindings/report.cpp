@@ -1,0 +1,68 @@
+#include "engine/bindings/report.hpp"
+
+#include "core/descriptor.hpp"
+#include "core/hash.hpp"
+#include "core/record/field.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "core/text.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace dt::bindings {
+namespace {
+
+// One write, so that lines of the program's own reports stay whole. A full disk must not end the training.
+void append(const std::string& text)
+{
+  const char* path = std::getenv("DTCTL_REPORT");
+  if (path == nullptr || *path == '\0' || text.empty()) return;
+  const Descriptor file(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (file.is_open()) [[maybe_unused]]
+    const auto written = ::write(file.get(), text.data(), text.size());
+}
+
+std::string hash_of(std::span<const float> weights)
+{
+  const auto bytes = std::as_bytes(weights);
+  return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+} // namespace
+
+std::int64_t steps_between_meetings(const SyncSpec& sync)
+{
+  if (strategy_row(sync.strategy).is_asynchronous) return 0;
+  return reads(sync.strategy, "sync.node_period") ? sync.node_period : reads(sync.strategy, "sync.period") ? sync.period : 1;
+}
+
+void report_begin(const sync::Roles& roles, std::int64_t between_meetings)
+{
+  append(fmt::format("sync {} {}\n", roles.is_server ? "server" : "worker", between_meetings));
+}
+
+void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communicator& comm, const comm::Traffic& before)
+{
+  const auto now = comm.traffic();
+  std::string text = fmt::format("traffic {} {}\n", now.bytes - before.bytes, now.messages - before.messages);
+  std::map<std::int32_t, std::int64_t> updates;
+  for (const auto age : strategy.staleness()) ++updates[age];
+  for (const auto& [age, count] : updates) text += fmt::format("staleness {} {}\n", age, count);
+  const double isolated_s = strategy.isolated_communication_s(replica);
+  if (comm.is_root()) {
+    for (const auto& bucket : strategy.buckets())
+      text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
+    if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
+    for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
+    text += fmt::format("weights {}\n", hash_of(replica.weights()));
+  }
+  append(text);
+}
+
+} // namespace dt::bindings

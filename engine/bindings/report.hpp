@@ -1,0 +1,22 @@
+// What the module adds to the report of a rank in a run of dtctl (jobs/program/report_lines.hpp has the grammar): which role the
+// rank has, and what the strategy has measured. Elsewhere nothing is written.
+#pragma once
+
+#include "core/spec/run_spec.hpp"
+#include "engine/comm/communicator.hpp"
+#include "engine/sync/strategy.hpp"
+
+namespace dt::bindings {
+
+// Steps from one meeting of all workers to the next; 0: they never meet. For strategies with a phase of their own at the start,
+// that after it.
+std::int64_t steps_between_meetings(const SyncSpec& sync);
+
+// The line "sync": this rank trains under a strategy.
+void report_begin(const sync::Roles& roles, std::int64_t between_meetings);
+
+// The lines "traffic", "bucket", "staleness", "isolated", "choice" and "weights". before: traffic that does not count.
+// Collective.
+void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communicator& comm, const comm::Traffic& before);
+
+} // namespace dt::bindings

@@ -1,0 +1,21 @@
+// The settings of a training: those of the run's recipe, or what the program gives.
+#pragma once
+
+#include "core/spec/run_spec.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+namespace dt::bindings {
+
+struct Settings {
+  RunSpec spec;
+  bool of_recipe = false;        // they are those of the recipe of this run
+  std::filesystem::path cache{}; // of the home, for timings of this machine; empty: none
+};
+
+// words: "key=value", separated by blanks or line feeds; only keys of `sync`, `optimizer`, and a few others that a strategy uses.
+// In a run of dtctl whose recipe has a block `sync`, its values count. Throws a recipe error that names the word.
+Settings read_settings(std::string_view words);
+
+} // namespace dt::bindings

@@ -1,0 +1,159 @@
+#include "engine/bindings/training.hpp"
+
+#include "core/error.hpp"
+#include "core/record/field.hpp"
+#include "core/spec/strategy_table.hpp"
+#include "core/text.hpp"
+#include "engine/bindings/report.hpp"
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/placement.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dt::bindings {
+
+void SyncClock::begin_communication() { mark_s_ = comm::monotonic_s(); }
+
+void SyncClock::end_communication()
+{
+  const double seconds = comm::monotonic_s() - mark_s_;
+  times_.communication_s += seconds;
+  if (in_compute_) times_.in_compute_s += seconds;
+}
+
+void SyncClock::begin_update() { mark_s_ = comm::monotonic_s(); }
+
+void SyncClock::end_update() { times_.update_s += comm::monotonic_s() - mark_s_; }
+
+Training::Training(Settings settings, MPI_Comm world)
+    : settings_(std::move(settings)), comm_(world), parts_(sync::make_parts(settings_.spec, comm_, settings_.cache))
+{
+  fit_settings();
+}
+
+// What the recipe reader does for the recipe of a run.
+void Training::fit_settings()
+{
+  auto& sync = parts_.sync;
+  const bool has_rate = sync.alpha > 0 || sync.rho > 0;
+  if (!has_rate && is_elastic(sync.strategy)) sync.alpha = 0.9 / static_cast<double>(parts_.roles.workers.size());
+  settings_.spec.sync.alpha = sync.alpha;
+}
+
+dtctl_sync_place Training::place() const
+{
+  const auto& node = parts_.topology.node;
+  const auto rank = static_cast<std::size_t>(comm_.rank());
+  return {.rank = comm_.rank(),
+          .ranks = comm_.size(),
+          .local_rank = static_cast<int>(std::count(node.begin(), node.begin() + comm_.rank(), node[rank])),
+          .worker = parts_.roles.is_server ? -1 : parts_.roles.index,
+          .workers = static_cast<int>(parts_.roles.workers.size())};
+}
+
+const Layout& Training::lay_out_tensors(std::span<const std::size_t> lengths)
+{
+  if (replica_) throw Error(ErrorKind::run, "the layout was asked for after the start of the training");
+  if (lengths.empty()) throw Error(ErrorKind::run, "the model has no tensors to train");
+  return layout_ = lay_out(lengths);
+}
+
+ProgramReplica& Training::replica()
+{
+  if (!replica_) throw Error(ErrorKind::run, "the training was not started");
+  return *replica_;
+}
+
+void Training::require_equal_models(const std::string& model)
+{
+  std::string text = model;
+  for (const auto& tensor : layout_.tensors) text += fmt::format("\n{} numbers", tensor.size());
+  if (comm_.all_equal(text)) return;
+  const auto texts = comm_.gather_texts(text);
+  const auto other = std::find_if(texts.begin(), texts.end(), [&](const auto& each) { return each != texts.front(); });
+  const auto ours = split(texts.front(), '\n'), theirs = split(*other, '\n');
+  const auto [first, second] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
+  const auto word = [](auto at, const auto& lines) { return at == lines.end() ? std::string("nothing more") : printable(*at); };
+  throw Error(ErrorKind::run,
+              fmt::format("The ranks have different models: rank 0 has \"{}\", rank {} has \"{}\" there. Build the same "
+                          "model on every rank.",
+                          word(first, ours), other - texts.begin(), word(second, theirs)));
+}
+
+// The rule of strategies whose servers update the weights; its momentum and decay are settings.
+std::unique_ptr<optim::Optimizer> Training::server_rule() const
+{
+  const auto& row = strategy_row(settings_.spec.sync.strategy);
+  if (!row.has_servers || row.is_elastic) return nullptr;
+  auto spec = settings_.spec.optimizer;
+  spec.name = row.rule == UpdateRule::plain ? "sgd" : "momentum";
+  std::vector<optim::Segment> segments;
+  for (const auto& tensor : layout_.tensors) segments.push_back({tensor, true});
+  return optim::make_optimizer(spec, layout_.floats, segments, optim::velocity_of(settings_.spec.sync.strategy));
+}
+
+void Training::start(const std::string& model, float* weights, float* gradients, const dtctl_sync_callbacks& callbacks)
+{
+  if (replica_) throw Error(ErrorKind::run, "the training was started twice");
+  require_equal_models(model);
+  replica_.emplace(
+      ProgramReplica::Parts{layout_, {weights, layout_.floats}, {gradients, layout_.floats}, callbacks, server_rule()});
+  parts_.packed_bytes = layout_.floats * sizeof(float);
+  parts_.updates_whole = true;
+  strategy_ = sync::make_strategy(parts_);
+  strategy_->start(*replica_);
+  replica_->hand_back();
+  report_begin(parts_.roles, steps_between_meetings(parts_.sync));
+  begin_measuring();
+}
+
+void Training::begin_measuring()
+{
+  if (step_ - first_step_ != settings_.spec.train.warmup_steps) return;
+  strategy_->begin_measuring();
+  before_ = comm_.traffic();
+}
+
+double Training::step(double learning_rate, double epoch)
+{
+  if (is_broken_) throw Error(ErrorKind::run, "an earlier step of this rank has failed, so the training cannot go on");
+  replica().begin_step({.number = step_ + 1, .learning_rate = learning_rate, .epoch = epoch});
+  comm_.activity().set_step(step_ + 1);
+  clock_.begin_step();
+  is_broken_ = true;
+  const double loss = strategy_->step(*replica_, clock_);
+  replica_->hand_back();
+  is_broken_ = false;
+  ++step_;
+  begin_measuring();
+  return loss;
+}
+
+void Training::take_mean_of_workers(std::span<float> values)
+{
+  if (parts_.roles.is_server) std::ranges::fill(values, 0.0F);
+  comm_.sum_record(values);
+  for (auto& value : values) value /= static_cast<float>(parts_.roles.workers.size());
+}
+
+void Training::copy_evaluated(std::span<float> weights)
+{
+  const auto own = replica().weights();
+  std::ranges::copy(own, weights.begin());
+  if (strategy_->has_centre()) return strategy_->read_centre(*replica_, weights);
+  if (!strategy_->replicated()) return take_mean_of_workers(weights);
+  if (!parts_.roles.servers.empty()) comm_.broadcast_record(weights);
+}
+
+void Training::resume(std::int64_t step)
+{
+  step_ = first_step_ = step;
+  replica().forget_mirrors();
+  begin_measuring();
+}
+
+void Training::finish() { report_end(*strategy_, replica(), comm_, before_); }
+
+} // namespace dt::bindings
