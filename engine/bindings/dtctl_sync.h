@@ -38,13 +38,15 @@ typedef struct dtctl_sync_callbacks {
    * number of samples. If `announce` is not 0, the function calls dtctl_sync_gradient() for each tensor whose gradient is final in
    * the gradients' buffer; tensors that it does not announce are final when it returns. */
   int (*compute)(void *context, int announce, double *mean_loss, int64_t *samples);
-  /* W <- rule(W, factor x gradients) for all tensors, with the program's own update rule. */
-  int (*update)(void *context, float factor);
+  /* W <- rule(W, factor x gradients) for all tensors, with the program's own update rule. `changed` is not 0 if the gradients are
+   * those that were stored since `compute`, sums over ranks; else they are those that `compute` has found. */
+  int (*update)(void *context, int changed, float factor);
   /* For a program that keeps weights and gradients elsewhere, for example on a GPU; else null. `fetch` copies the weights, or all
-   * gradients, from there into the buffer that dtctl_sync_start() was given, `store` copies them back. Both have ended when they
-   * return. They are called only when a strategy needs the buffer, or has changed it. */
+   * gradients, from there into the buffer that dtctl_sync_start() was given; it has ended when it returns. `store` copies floats
+   * [begin, end) back, at the latest before `update` or the next `compute` uses them. Both are called only when a strategy needs
+   * the buffer, or has changed it. */
   int (*fetch)(void *context, int what);
-  int (*store)(void *context, int what);
+  int (*store)(void *context, int what, size_t begin, size_t end);
 } dtctl_sync_callbacks;
 
 /* settings: "key=value" separated by blanks or line feeds; the keys of a recipe: sync.strategy, sync.period, sync.allreduce,

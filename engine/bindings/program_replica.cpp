@@ -39,21 +39,26 @@ std::span<float> ProgramReplica::fetched(Mirror& mirror)
   return mirror.values;
 }
 
-void ProgramReplica::store(Mirror& mirror)
+void ProgramReplica::store(Mirror& mirror, Range range)
 {
   if (!has_device() || !mirror.is_changed) return;
-  require(parts_.callbacks.store(parts_.callbacks.context, mirror.what), "store");
-  mirror.is_changed = false;
+  require(parts_.callbacks.store(parts_.callbacks.context, mirror.what, range.begin, range.end), "store");
 }
 
-void ProgramReplica::hand_back() { store(weights_); }
+void ProgramReplica::hand_back()
+{
+  store(weights_, {0, weights_.values.size()});
+  weights_.is_changed = false;
+}
 
 sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
 {
   hand_back();
+  if (parts_.is_alone) listener = nullptr;
   listener_ = listener;
   is_final_.assign(is_final_.size(), false);
   untold_ = is_final_.size();
+  updated_ = 0;
   gradients_.is_changed = false;
   gradients_.is_fetched = listener != nullptr; // announced gradients lie in the mirror
   sync::BatchLoss loss;
@@ -84,11 +89,12 @@ void ProgramReplica::tell_listener()
 
 void ProgramReplica::update(Range range, float gradient_factor)
 {
-  if (range.begin != 0 || range.end < parts_.layout.tensors.back().end)
-    throw Error(ErrorKind::internal, "a part of the weights was to be updated by the program's own rule");
   hand_back();
-  store(gradients_);
-  require(parts_.callbacks.update(parts_.callbacks.context, gradient_factor), "update");
+  store(gradients_, range);
+  updated_ += range.size();
+  if (updated_ < parts_.layout.tensors.back().end) return;
+  const int is_changed = gradients_.is_changed || !has_device() ? 1 : 0;
+  require(parts_.callbacks.update(parts_.callbacks.context, is_changed, gradient_factor), "update");
   weights_.is_fetched = false;
 }
 

@@ -28,6 +28,7 @@ class ProgramReplica : public sync::Replica {
     std::span<float> weights, gradients;
     dtctl_sync_callbacks callbacks;
     std::unique_ptr<optim::Optimizer> server_rule;
+    bool is_alone = false; // no other rank needs its gradients, so they stay where they are
   };
   explicit ProgramReplica(Parts parts);
 
@@ -42,12 +43,12 @@ class ProgramReplica : public sync::Replica {
 
   // With a mirror: copies the device's weights into it, unless it holds them.
   std::span<float> weights() override { return fetched(weights_); }
-  std::span<float> gradients() override { return fetched(gradients_); }
+  std::span<float> gradients() override { return parts_.is_alone ? gradients_.values : fetched(gradients_); }
   std::span<const Range> tensors() override { return parts_.layout.tensors; }
   using sync::Replica::compute;
   sync::BatchLoss compute(sync::GradientListener* listener) override;
   using sync::Replica::update;
-  // The range must be the whole buffer: the program's rule has no parts.
+  // Stores the range's gradients. With the last range of the step, the program's rule updates all tensors.
   void update(Range range, float gradient_factor) override;
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   sync::Step step() const override { return step_; }
@@ -62,7 +63,7 @@ class ProgramReplica : public sync::Replica {
   };
   bool has_device() const { return parts_.callbacks.fetch != nullptr; }
   std::span<float> fetched(Mirror& mirror);
-  void store(Mirror& mirror);
+  void store(Mirror& mirror, Range range);
   void tell_listener();
 
   Parts parts_;
@@ -70,6 +71,7 @@ class ProgramReplica : public sync::Replica {
   sync::Step step_;
   sync::GradientListener* listener_ = nullptr; // during compute()
   std::vector<bool> is_final_;                 // of each tensor
+  std::size_t updated_ = 0;                    // floats whose gradients update() has had in this step
   std::size_t untold_ = 0;                     // tensors of which the listener has not heard: the first ones
 };
 

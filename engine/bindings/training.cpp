@@ -98,10 +98,10 @@ void Training::start(const std::string& model, float* weights, float* gradients,
 {
   if (replica_) throw Error(ErrorKind::run, "the training was started twice");
   require_equal_models(model);
+  const bool is_alone = comm_.size() == 1 && strategy_row(settings_.spec.sync.strategy).keeps_equal;
   replica_.emplace(
-      ProgramReplica::Parts{layout_, {weights, layout_.floats}, {gradients, layout_.floats}, callbacks, server_rule()});
+      ProgramReplica::Parts{layout_, {weights, layout_.floats}, {gradients, layout_.floats}, callbacks, server_rule(), is_alone});
   parts_.packed_bytes = layout_.floats * sizeof(float);
-  parts_.updates_whole = true;
   strategy_ = sync::make_strategy(parts_);
   strategy_->start(*replica_);
   replica_->hand_back();

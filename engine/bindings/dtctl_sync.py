@@ -1,0 +1,714 @@
+"""Trains PyTorch models under dtctl's strategies: on several processes, on CPUs or GPUs.
+
+Two lines for an ordinary loop:
+
+    import dtctl_sync as sync
+    model, optimizer = sync.prepare(model, optimizer)        # strategy and its settings: from the recipe, or as arguments
+    for images, labels in sync.batches(loader):              # each process its part
+        optimizer.zero_grad(); loss = loss_of(model(images), labels); loss.backward(); optimizer.step()
+
+or with full control:
+
+    with sync.Training(model, optimizer, strategy="decentralized-easgd", period=4) as training:
+        for images, labels in training.batches(loader):
+            loss = training.step(lambda: loss_of(model(images), labels))
+
+The optimizer is the update rule of the workers. Start the script with dtctl (a recipe with `program` and `sync`), mpirun or srun;
+without them it runs as one process. In a run of dtctl the module reports steps, phases and what the strategy did.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import os
+import pathlib
+import sys
+import threading
+import time
+
+import torch
+
+try:
+    import dtctl_report as _report
+except ImportError:  # outside of dtctl
+    _report = None
+
+WEIGHTS, GRADIENTS = 0, 1
+COPY_BYTES = 4 << 20  # of gradients that one copy from a GPU takes along
+
+
+class SyncError(RuntimeError):
+    """What the library says about a call that failed."""
+
+
+# ---- the library ------------------------------------------------------------------------------------------------------------------
+
+_size, _floats = ctypes.c_size_t, ctypes.c_void_p
+
+
+class _Callbacks(ctypes.Structure):
+    COMPUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int64))
+    UPDATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_float)
+    FETCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+    STORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _size, _size)
+    _fields_ = [("context", ctypes.c_void_p), ("compute", COMPUTE), ("update", UPDATE), ("fetch", FETCH), ("store", STORE)]
+
+
+class _Place(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in ("rank", "ranks", "local_rank", "worker", "workers")]
+
+
+class _Times(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_double) for name in ("communication_s", "in_compute_s", "update_s")]
+
+
+def _find_library():
+    here = pathlib.Path(__file__).resolve().parent
+    named = os.environ.get("DTCTL_SYNC_LIBRARY")
+    folders = [here, here.parent.parent.parent / "lib", *here.parents[3].glob("lib/*-linux-gnu")] if len(here.parents) > 3 else [here]
+    for path in [named] if named else [folder / "libdtctl_sync.so" for folder in folders]:
+        if os.path.exists(path):
+            return str(path)
+    return named or "libdtctl_sync.so"
+
+
+def _load():
+    path = _find_library()
+    try:
+        # RTLD_GLOBAL: plug-ins of Open MPI look for its symbols in the whole process.
+        library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise ImportError(f"dtctl_sync: {path} cannot be loaded ({error}); name the library in DTCTL_SYNC_LIBRARY") from None
+    library.dtctl_sync_error.restype = ctypes.c_char_p
+    for name, types in {
+        "open": [ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)],
+        "get_place": [ctypes.c_void_p, ctypes.POINTER(_Place)],
+        "setting": [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_char_p)],
+        "layout": [ctypes.c_void_p, _size, ctypes.POINTER(_size), ctypes.POINTER(_size), ctypes.POINTER(_size)],
+        "start": [ctypes.c_void_p, ctypes.c_char_p, _floats, _floats, ctypes.POINTER(_Callbacks)],
+        "step": [ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.POINTER(ctypes.c_double)],
+        "gradient": [ctypes.c_void_p, _size],
+        "get_times": [ctypes.c_void_p, ctypes.POINTER(_Times)],
+        "broadcast": [ctypes.c_void_p, _floats, _size],
+        "mean": [ctypes.c_void_p, _floats, _size],
+        "evaluated": [ctypes.c_void_p, _floats],
+        "state": [ctypes.c_void_p, _size, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(_floats), ctypes.POINTER(_size)],
+        "resume": [ctypes.c_void_p, ctypes.c_int64],
+        "finish": [ctypes.c_void_p],
+        "close": [ctypes.c_void_p],
+    }.items():
+        getattr(library, "dtctl_sync_" + name).argtypes = types
+    return library
+
+
+_library = _load()
+
+
+def _call(name, *arguments):
+    if getattr(_library, "dtctl_sync_" + name)(*arguments) != 0:
+        raise SyncError(_library.dtctl_sync_error().decode(errors="replace"))
+
+
+def _words(settings):
+    """KEY=VALUE words of {"period": 4, "outer": {"rule": "nesterov"}}; names without a block are keys of `sync`."""
+    words = []
+    for name, value in settings.items():
+        path = name if "." in name else "sync." + name
+        if isinstance(value, dict):
+            words += _words({f"{path}.{inner}": each for inner, each in value.items()})
+        else:
+            words.append(f"{path}={str(value).lower() if isinstance(value, bool) else value}")
+    return words
+
+
+# ---- packed tensors ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_dense(tensor):
+    """Whether its numbers fill one stretch of memory, in any order of the dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size > 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+class _Packed:
+    """The trained parameters of a model in one buffer on their device, and mirrors of weights and gradients in the host's memory."""
+
+    def __init__(self, named, begins, floats):
+        self.parameters = [parameter for _, parameter in named]
+        self.begins, self.ends = begins, [b + p.numel() for b, (_, p) in zip(begins, named)]
+        first = self.parameters[0]
+        self.device = first.device
+        self.on_host = self.device.type == "cpu" and first.dtype == torch.float32
+        self.weights = torch.zeros(floats, dtype=first.dtype, device=self.device)
+        self.gradients = torch.zeros_like(self.weights)
+        is_cuda = self.device.type == "cuda"
+        self.host_weights = self.weights if self.on_host else torch.zeros(floats, pin_memory=is_cuda)
+        self.host_gradients = self.gradients if self.on_host else torch.zeros(floats, pin_memory=is_cuda)
+        for parameter, begin in zip(self.parameters, begins):
+            if not _is_dense(parameter.data):
+                parameter.data = parameter.data.contiguous()
+            view = self._view(self.weights, parameter, begin)
+            view.copy_(parameter.data)
+            parameter.data = view
+        self.views = [self._view(self.gradients, parameter, begin) for parameter, begin in zip(self.parameters, begins)]
+        self.places = [parameter.data_ptr() for parameter in self.parameters]
+
+    @staticmethod
+    def _view(buffer, parameter, begin):
+        return torch.as_strided(buffer, parameter.shape, parameter.stride(), begin)
+
+    def require_unchanged(self, names):
+        for parameter, place, name in zip(self.parameters, self.places, names):
+            if parameter.data_ptr() != place:
+                raise SyncError(f"the parameter {name} lies elsewhere than at the start of the training: do not move the model, "
+                                "change its type or replace its parameters after prepare()")
+
+    def has_own_gradient(self, index):
+        gradient = self.parameters[index].grad
+        return gradient is not None and gradient.data_ptr() != self.views[index].data_ptr()
+
+    def gather(self, indexes):
+        """Copies the gradients of these parameters into the packed buffer, where 0 stands for none."""
+        own = [i for i in indexes if self.has_own_gradient(i)]
+        if own:
+            torch._foreach_copy_([self.views[i] for i in own], [self.parameters[i].grad for i in own]) if hasattr(
+                torch, "_foreach_copy_") else [self.views[i].copy_(self.parameters[i].grad) for i in own]
+        for i in indexes:
+            if self.parameters[i].grad is None:
+                self.views[i].zero_()
+
+    def use_packed_gradients(self):
+        for parameter, view in zip(self.parameters, self.views):
+            parameter.grad = view
+
+    def drop_gradients(self):
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+class _CopiesToHost:
+    """Copies gradients from a GPU to the host's mirror while the backward pass goes on, on a stream of its own."""
+
+    def __init__(self, packed, announce):
+        self.packed, self.announce = packed, announce
+        self.stream = torch.cuda.Stream(packed.device)
+        self.gathered, self.bytes, self.under_way = [], 0, []
+
+    def add(self, index):
+        self.gathered.append(index)
+        self.bytes += 4 * self.packed.parameters[index].numel()
+        if self.bytes >= COPY_BYTES:
+            self._begin()
+        self.look()
+
+    def _begin(self):
+        indexes, self.gathered, self.bytes = sorted(self.gathered), [], 0
+        if not indexes:
+            return
+        packed = self.packed
+        self.packed.gather(indexes)
+        self.stream.wait_stream(torch.cuda.current_stream(packed.device))
+        with torch.cuda.stream(self.stream):
+            for begin, end in self._stretches(indexes):
+                packed.host_gradients[begin:end].copy_(packed.gradients[begin:end], non_blocking=True)
+            event = torch.cuda.Event()
+            event.record(self.stream)
+        self.under_way.append((event, indexes))
+
+    def _stretches(self, indexes):
+        """[begin, end) of neighbours in the packed buffer."""
+        stretches, last = [], None
+        for i in indexes:
+            if stretches and last == i - 1:
+                stretches[-1][1] = self.packed.ends[i]
+            else:
+                stretches.append([self.packed.begins[i], self.packed.ends[i]])
+            last = i
+        return stretches
+
+    def look(self):
+        while self.under_way and self.under_way[0][0].query():
+            self._tell()
+
+    def _tell(self):
+        for index in self.under_way.pop(0)[1]:
+            self.announce(index)
+
+    def end(self):
+        self._begin()
+        while self.under_way:
+            self.under_way[0][0].synchronize()
+            self._tell()
+
+    def clear(self):
+        self.gathered, self.bytes, self.under_way = [], 0, []
+
+
+# ---- times ------------------------------------------------------------------------------------------------------------------------
+
+
+class _HostTimes:
+    """Phases of a step by the host's clock."""
+
+    def __init__(self):
+        self.marks = {}
+
+    def mark(self, name):
+        self.marks[name] = time.perf_counter()
+
+    def take(self):
+        """Returns a function that tells the seconds between two marks, and one that tells whether they are known."""
+        marks, self.marks = self.marks, {}
+        return (lambda begin, end: marks[end] - marks[begin]), (lambda: True)
+
+
+class _DeviceTimes:
+    """Phases of a step by events on a GPU, which are read when they have happened."""
+
+    def __init__(self):
+        self.marks = {}
+
+    def mark(self, name):
+        self.marks[name] = torch.cuda.Event(enable_timing=True)
+        self.marks[name].record()
+
+    def take(self):
+        marks, self.marks = self.marks, {}
+        return (lambda begin, end: marks[begin].elapsed_time(marks[end]) / 1e3), (lambda: marks["end"].query())
+
+
+# ---- a training -------------------------------------------------------------------------------------------------------------------
+
+
+class Training:
+    """One process's part of a training.
+
+    settings: keys of the recipe's block `sync` (strategy, period, allreduce, …), or of another block with its name
+    ("train.warmup_steps"). In a run of dtctl whose recipe has that block, the recipe's values count instead.
+
+    All processes must build the same model, and call step() equally often. strict types: all trained parameters are float32, or
+    all float16 or bfloat16 where the strategy only sums gradients.
+    """
+
+    def __init__(self, model, optimizer, **settings):
+        self.model, self.optimizer = model, optimizer
+        self._handle = ctypes.c_void_p()
+        _call("open", " ".join([*self._rule_words(optimizer), *_words(settings)]).encode(), ctypes.byref(self._handle))
+        self._pid = os.getpid()
+        place = _Place()
+        _call("get_place", self._handle, ctypes.byref(place))
+        self.rank, self.ranks, self.local_rank = place.rank, place.ranks, place.local_rank
+        self.worker, self.workers = place.worker, place.workers
+        self.step_number, self.epoch = 0, 0.0
+        self._step_of_optimizer = optimizer.step
+        self._input_s, self._samples = 0.0, None
+        self._collects = True  # gradients of the next backward pass are final
+        self._error = None
+        self._pending = []  # steps whose times are not known yet
+        self._pack()
+        self._start()
+
+    # -- the model --
+
+    @staticmethod
+    def _rule_words(optimizer):
+        """The rule that a parameter server applies in place of the optimizer."""
+        group = optimizer.param_groups[0]
+        return [f"optimizer.{name}={group[name]}" for name in ("momentum", "weight_decay") if isinstance(group.get(name), (int, float))]
+
+    def _pack(self):
+        named = [(name, p) for name, p in self.model.named_parameters() if p.requires_grad]
+        if not named:
+            raise SyncError("the model has no parameters that require gradients")
+        self._names = [name for name, _ in named]
+        self._require_types(named)
+        lengths = (_size * len(named))(*[p.numel() for _, p in named])
+        begins, floats = (_size * len(named))(), _size()
+        _call("layout", self._handle, len(named), lengths, begins, ctypes.byref(floats))
+        self._packed = _Packed(named, list(begins), floats.value)
+        self._index = {id(p): i for i, (_, p) in enumerate(named)}
+        self._frozen = [p for p in self.model.parameters() if not p.requires_grad]
+        self._accumulators = [self._watch(p, i) for i, (_, p) in enumerate(named)]
+        is_cuda = self._packed.device.type == "cuda"
+        self._copies = _CopiesToHost(self._packed, self._announce) if is_cuda else None
+        self._times = _DeviceTimes() if is_cuda else _HostTimes()
+
+    def _require_types(self, named):
+        kinds = {(p.dtype, p.device) for _, p in named}
+        if len(kinds) > 1:
+            raise SyncError("the trained parameters have several types or devices: " + ", ".join(sorted(f"{t} on {d}" for t, d in kinds)))
+        ((dtype, _),) = kinds
+        if dtype == torch.float32:
+            return
+        strategy = self.setting("sync.strategy")
+        if dtype not in (torch.float16, torch.bfloat16) or strategy not in ("sync-sgd", "hsgd"):
+            raise SyncError(f"the parameters are {dtype}, but {strategy} exchanges weights in float32 and would round them: keep float32 "
+                            "parameters and compute with torch.autocast")
+
+    def _watch(self, parameter, index):
+        """Calls _has_gradient() whenever the gradient of a parameter has been added up; returns what must be kept for it."""
+
+        def hook(*_):
+            self._has_gradient(index)
+
+        if hasattr(parameter, "register_post_accumulate_grad_hook"):
+            return parameter.register_post_accumulate_grad_hook(hook)
+        accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+        accumulator.register_hook(hook)
+        return accumulator
+
+    def _start(self):
+        description = "\n".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in zip(self._names, self._packed.parameters))
+        self._callbacks = _Callbacks(
+            None,
+            _Callbacks.COMPUTE(self._guard(self._on_compute)),
+            _Callbacks.UPDATE(self._guard(self._on_update)),
+            _Callbacks.FETCH(self._guard(self._on_fetch)),
+            _Callbacks.STORE(self._guard(self._on_store)),
+        )
+        packed = self._packed
+        _call("start", self._handle, description.encode(), packed.host_weights.data_ptr(), packed.host_gradients.data_ptr(),
+              ctypes.byref(self._callbacks))
+        for values in [*self._frozen, *self.model.buffers()]:
+            self._share(values, "broadcast")
+
+    def _share(self, values, call):
+        """broadcast or mean of a tensor that is not trained. Numbers that are not floats stay as they are."""
+        if not values.is_floating_point() or values.numel() == 0:
+            return
+        host = values.detach().float().cpu().contiguous()
+        _call(call, self._handle, host.data_ptr(), host.numel())
+        with torch.no_grad():
+            values.copy_(host)
+
+    # -- what the strategy asks for --
+
+    def _guard(self, action):
+        """ctypes would drop an exception: keep it for the caller of step()."""
+
+        def guarded(_, *arguments):
+            try:
+                action(*arguments)
+                return 0
+            except BaseException as error:  # KeyboardInterrupt too
+                self._error = error
+                return 1
+
+        return guarded
+
+    def _on_fetch(self, what):
+        packed = self._packed
+        if what == GRADIENTS:
+            packed.gather(range(len(packed.parameters)))
+        if not packed.on_host:
+            device, host = (packed.weights, packed.host_weights) if what == WEIGHTS else (packed.gradients, packed.host_gradients)
+            host.copy_(device)
+
+    def _on_store(self, what, begin, end):
+        packed = self._packed
+        if packed.on_host:
+            return
+        device, host = (packed.weights, packed.host_weights) if what == WEIGHTS else (packed.gradients, packed.host_gradients)
+        device[begin:end].copy_(host[begin:end], non_blocking=True)
+
+    def _on_compute(self, announce, mean_loss, samples):
+        self._announces = bool(announce)
+        self._packed.require_unchanged(self._names)
+        try:
+            self._compute()
+        finally:
+            if self._copies and announce:
+                self._copies.end()
+            self._announces = False
+        if announce:
+            self._packed.gather([i for i, p in enumerate(self._packed.parameters) if p.grad is None])
+        mean_loss[0] = self._loss_figure()
+        samples[0] = self._samples or 1
+        self._times.mark("backward")
+
+    def _has_gradient(self, index):
+        if not (self._announces and self._collects):
+            return
+        if self._copies:
+            return self._copies.add(index)
+        self._packed.gather([index])
+        if not self._packed.on_host:
+            begin, end = self._packed.begins[index], self._packed.ends[index]
+            self._packed.host_gradients[begin:end].copy_(self._packed.gradients[begin:end])
+        self._announce(index)
+
+    _announces = False
+
+    def _announce(self, index):
+        _call("gradient", self._handle, index)
+
+    def _on_update(self, changed, factor):
+        if changed:
+            self._packed.use_packed_gradients()
+            if factor != 1.0:
+                self._packed.gradients.mul_(factor)
+        self._update()
+        self._times.mark("end")
+
+    # -- a step --
+
+    def step(self, closure, samples=None, before_update=None, scaler=None):
+        """One step: closure() makes the forward pass and returns the loss; the backward pass, the exchange and the update follow.
+
+        A list of closures accumulates the gradients of their losses, each divided by their number. samples: of this step, where
+        batches() does not count them. before_update(): called when the gradients are complete, for example to clip them. scaler:
+        a torch.cuda.amp.GradScaler. Returns the (mean) loss of this rank, detached. Not to be called on a parameter server.
+        """
+        if self.worker < 0:
+            raise SyncError(f"rank {self.rank} is a parameter server, which has no batches: its loop over batches() makes its steps")
+        closures = list(closure) if isinstance(closure, (list, tuple)) else [closure]
+        self._samples = samples if samples is not None else self._samples
+
+        def compute():
+            self._packed.drop_gradients()
+            losses = []
+            for number, each in enumerate(closures, 1):
+                self._collects = number == len(closures)
+                loss = each() / len(closures) if len(closures) > 1 else each()
+                if number == 1:
+                    self._times.mark("forward")
+                (scaler.scale(loss) if scaler else loss).backward()
+                losses.append(loss.detach())
+            self._loss = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
+
+        def update():
+            if scaler:
+                scaler.unscale_(self.optimizer)
+            if before_update:
+                before_update()
+            if scaler:
+                scaler.step(self.optimizer)
+                scaler.update()
+            else:
+                self._step_of_optimizer()
+
+        self._compute, self._update = compute, update
+        self._make_step()
+        return self._loss
+
+    def _make_step(self):
+        self._error = None
+        self._times.mark("begin")
+        loss = ctypes.c_double()
+        rate = float(self.optimizer.param_groups[0]["lr"])
+        try:
+            _call("step", self._handle, rate, self.epoch, ctypes.byref(loss))
+        except SyncError as failure:
+            self._broken = True
+            raise (self._error or failure)
+        self.step_number += 1
+        self.mean_loss = loss.value
+        if self.worker >= 0:
+            self._note_step(rate)
+
+    _broken = False
+
+    def _loss_figure(self):
+        """The loss as a number where that does not make the host wait for a GPU."""
+        if self._packed.device.type == "cpu" or self._announces:
+            return float(self._loss)
+        return float("nan")
+
+    def _note_step(self, rate):
+        """Keeps what the report of this step needs; writes the reports of the steps whose times are known by now."""
+        times = _Times()
+        _call("get_times", self._handle, ctypes.byref(times))
+        if "end" not in self._times.marks:  # a server has updated the weights
+            self._times.mark("end")
+        between, is_known = self._times.take()
+        self._pending.append((self.step_number, between, is_known, times, self._loss, rate, self.epoch, self._samples, self._input_s,
+                              time.monotonic()))
+        self._input_s, self._samples = 0.0, None
+        self._write_reports(most=2)
+
+    def _write_reports(self, most=0):
+        while self._pending and (len(self._pending) > most or self._pending[0][2]()):
+            number, between, _, times, loss, rate, epoch, samples, input_s, now = self._pending.pop(0)
+            if _report is None or not _report.is_active():
+                continue
+            if self._copies:
+                torch.cuda.synchronize(self._packed.device) if not self._pending else None
+            forward = between("begin", "forward")
+            backward = max(0.0, between("forward", "backward") - times.in_compute_s)
+            update = max(0.0, between("backward", "end") - (times.communication_s - times.in_compute_s))
+            mean = self.mean_loss if self.mean_loss == self.mean_loss else float(loss)
+            _report.step(loss=mean, samples=samples, learning_rate=rate, epoch=epoch, at=now, phases={
+                "input": input_s, "forward": forward, "backward": backward, "communication": times.communication_s, "optimizer": update})
+
+    # -- batches --
+
+    def batches(self, loader):
+        """The batches of this rank for one epoch, each of the loader's size; the wait for them counts as input.
+
+        A loader over a data set with a length is read with a sampler for this worker; of another one the worker takes every
+        `workers`-th batch. On a parameter server it yields nothing and makes the server's steps.
+        """
+        part = self._part_of(loader)
+        steps = self._length(part)
+        self._begin_report()
+        if self.worker < 0:
+            for _ in range(steps):
+                self._make_step()
+            return
+        epoch, iterator = int(self.epoch), iter(part)
+        for number in range(steps) if steps is not None else iter(int, 1):
+            began = time.perf_counter()
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            self._input_s += time.perf_counter() - began
+            self._samples = self._count(batch)
+            if steps:
+                self.epoch = epoch + number / steps
+            yield batch
+        self.epoch = float(epoch + 1)
+
+    _began = False
+
+    def _begin_report(self):
+        if not self._began and _report is not None:
+            _report.begin(self.step_number)
+        self._began = True
+
+    @staticmethod
+    def _count(batch):
+        while isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+        if isinstance(batch, dict):
+            batch = next(iter(batch.values()), None)
+        return len(batch) if hasattr(batch, "__len__") else 1
+
+    def _length(self, part):
+        try:
+            return len(part)
+        except TypeError:
+            if self.worker < 0:
+                raise SyncError("a parameter server must know the number of steps: give batches() a loader with a length") from None
+            return None
+
+    _parts = None
+
+    def _part_of(self, loader):
+        if self.workers == 1 and self.worker == 0:
+            return loader
+        self._parts = self._parts or {}
+        if id(loader) not in self._parts:
+            self._parts[id(loader)] = (loader, self._split(loader))
+        part = self._parts[id(loader)][1]
+        if hasattr(getattr(part, "sampler", None), "set_epoch"):
+            part.sampler.set_epoch(int(self.epoch))
+        return part
+
+    def _split(self, loader):
+        data, torch_data = getattr(loader, "dataset", None), torch.utils.data
+        is_plain = isinstance(loader, torch_data.DataLoader) and not isinstance(data, torch_data.IterableDataset)
+        if not is_plain or isinstance(loader.sampler, torch_data.distributed.DistributedSampler) or loader.batch_size is None:
+            return loader if is_plain and loader.batch_size is not None else _EveryNth(loader, max(self.worker, 0), self.workers)
+        shuffles = isinstance(loader.sampler, torch_data.RandomSampler)
+        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, drop_last=True)
+        names = ("batch_size", "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context",
+                 "generator", "prefetch_factor", "persistent_workers")
+        options = {name: getattr(loader, name) for name in names if hasattr(loader, name)}
+        if not options.get("num_workers"):
+            options.pop("prefetch_factor", None)
+        return torch_data.DataLoader(data, sampler=sampler, drop_last=True, **options)
+
+    # -- around the steps --
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Backward passes in this block only add to the gradients: for accumulation in an ordinary loop (see prepare())."""
+        self._collects = False
+        try:
+            yield
+        finally:
+            self._collects = True
+
+    @contextlib.contextmanager
+    def evaluation(self):
+        """In this block the model has the weights that evaluations use, the centre or the mean of the workers, and the mean of the
+        workers' buffers. All ranks must enter it, between two steps."""
+        packed = self._packed
+        host = torch.empty(packed.host_weights.numel())
+        _call("evaluated", self._handle, host.data_ptr())
+        buffers = [b for b in self.model.buffers() if b.is_floating_point()]
+        kept = [b.clone() for b in [packed.weights, *buffers]]
+        packed.weights.copy_(host)
+        for buffer in buffers:
+            self._share(buffer, "mean")
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                yield self.model
+        finally:
+            self.model.train(was_training)
+            for values, before in zip([packed.weights, *buffers], kept):
+                values.copy_(before)
+
+    def report_evaluation(self, accuracy, loss=None, samples=None):
+        """Tells dtctl the accuracy (0 to 1) on the held-out set, if this is a run of dtctl."""
+        self._write_reports()
+        if _report is not None:
+            _report.evaluation(accuracy=accuracy, loss=loss, samples=samples)
+
+    def setting(self, key):
+        """The value of a recipe's key as text: training.setting("sync.period")."""
+        value = ctypes.c_char_p()
+        _call("setting", self._handle, key.encode(), ctypes.byref(value))
+        return value.value.decode()
+
+    def state_dict(self):
+        """The strategy's own state, for a checkpoint. Store it with those of model and optimizer, on every rank."""
+        return {"step": self.step_number, "epoch": self.epoch, "buffers": {name: values.clone() for name, values in self._states()}}
+
+    def load_state_dict(self, state):
+        """Goes on after the step of a checkpoint; load model and optimizer before."""
+        for name, values in self._states():
+            values.copy_(state["buffers"][name])
+        self.step_number, self.epoch = state["step"], state["epoch"]
+        _call("resume", self._handle, self.step_number)
+
+    def _states(self):
+        found = []
+        while True:
+            name, values, count = ctypes.c_char_p(), ctypes.c_void_p(), _size()
+            _call("state", self._handle, len(found), ctypes.byref(name), ctypes.byref(values), ctypes.byref(count))
+            if not values.value:
+                return found
+            memory = (ctypes.c_float * count.value).from_address(values.value)
+            found.append((name.value.decode(), torch.frombuffer(memory, dtype=torch.float32)))
+
+    def finish(self):
+        """The training has reached its end. All ranks call it; leaving a `with` block without an exception does."""
+        self._write_reports()
+        _call("finish", self._handle)
+        if _report is not None:
+            _report.result(parameters=sum(p.numel() for p in self._packed.parameters))
+
+    def close(self):
+        if self._handle and os.getpid() == self._pid:
+            _call("close", self._handle)
+        self._handle = ctypes.c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.finish()
+            self.close()
+        elif _report is not None and value is not None:
+            _report.error(f"{kind.__name__}: {value}")
+        return False
