@@ -312,6 +312,7 @@ class Training:
         self._pending = []  # steps whose times are not known yet
         self._pack()
         self._start()
+        atexit.register(_end, self)
 
     # -- the model --
 
@@ -493,12 +494,12 @@ class Training:
                 self._step_of_optimizer()
 
         self._compute, self._update = compute, update
+        self._times.mark("begin")
         self._make_step()
         return self._loss
 
     def _make_step(self):
         self._error = None
-        self._times.mark("begin")
         loss = ctypes.c_double()
         rate = float(self.optimizer.param_groups[0]["lr"])
         try:
@@ -513,8 +514,12 @@ class Training:
 
     _broken = False
 
+    _loss = None
+
     def _loss_figure(self):
-        """The loss as a number where that does not make the host wait for a GPU."""
+        """The loss as a number, where it is known and that does not make the host wait for a GPU."""
+        if self._loss is None:
+            return float("nan")
         if self._packed.device.type == "cpu" or self._announces:
             return float(self._loss)
         return float("nan")
@@ -541,7 +546,7 @@ class Training:
             forward = between("begin", "forward")
             backward = max(0.0, between("forward", "backward") - times.in_compute_s)
             update = max(0.0, between("backward", "end") - (times.communication_s - times.in_compute_s))
-            mean = self.mean_loss if self.mean_loss == self.mean_loss else float(loss)
+            mean = self.mean_loss if self.mean_loss == self.mean_loss or loss is None else float(loss)
             _report.step(loss=mean, samples=samples, learning_rate=rate, epoch=epoch, at=now, phases={
                 "input": input_s, "forward": forward, "backward": backward, "communication": times.communication_s, "optimizer": update})
 
@@ -571,6 +576,7 @@ class Training:
             self._samples = self._count(batch)
             if steps:
                 self.epoch = epoch + number / steps
+            self._times.mark("begin")
             yield batch
         self.epoch = float(epoch + 1)
 
@@ -709,6 +715,193 @@ class Training:
         if kind is None:
             self.finish()
             self.close()
-        elif _report is not None and value is not None:
-            _report.error(f"{kind.__name__}: {value}")
+        else:
+            self._broken = True
         return False
+
+
+class _EveryNth:
+    """Every n-th batch of a loader whose samples have no index."""
+
+    def __init__(self, loader, first, step):
+        self.loader, self.first, self.step = loader, first, step
+
+    def __iter__(self):
+        for number, batch in enumerate(self.loader):
+            if number % self.step == self.first:
+                yield batch
+
+    def __len__(self):
+        return len(self.loader) // self.step
+
+
+# ---- an ordinary loop -------------------------------------------------------------------------------------------------------------
+
+
+class _OrdinaryLoop(Training):
+    """A training whose steps are made by the script's own backward() and optimizer.step().
+
+    The strategy's step runs in a second thread, in turn with the script's: it begins with the first gradient, waits until the
+    backward pass has ended, and asks for the update, which optimizer.step() makes. So gradients are those of all ranks when
+    backward() returns, under a strategy that sums them, and may be clipped there.
+    """
+
+    IDLE, COMPUTES, EXCHANGES, UPDATES, DONE = "idle", "computes", "exchanges", "updates", "done"
+
+    def __init__(self, model, optimizer, **settings):
+        self._turn = threading.Condition()
+        self._state = self.IDLE
+        super().__init__(model, optimizer, **settings)
+        self._compute, self._update = self._wait_for_backward, self._wait_for_optimizer
+        optimizer.step = self._optimizer_step
+        threading.Thread(target=self._make_steps, daemon=True).start()
+
+    # the script's thread
+
+    def begin_backward(self, loss):
+        """The script has made its forward pass."""
+        if not self._collects:
+            return
+        if "begin" not in self._times.marks:
+            self._times.mark("begin")
+        self._times.mark("forward")
+        self._loss = loss.detach() if loss.numel() == 1 else None
+
+    def _has_gradient(self, index):
+        if not self._collects:
+            return
+        if self._state == self.IDLE:
+            self._begin()
+        if self._state != self.COMPUTES:
+            raise SyncError("a second backward pass began before optimizer.step(): put all but the last one of a step in "
+                            "`with sync.no_sync():`")
+        super()._has_gradient(index)
+
+    def _begin(self):
+        self._turn_to(self.COMPUTES, until=lambda: self._is_computing)
+        torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)
+
+    def _end_of_backward(self):
+        self._turn_to(self.EXCHANGES, until=lambda: self._state in (self.UPDATES, self.DONE))
+        self._raise()
+
+    def _optimizer_step(self, closure=None):
+        if closure is not None:
+            raise SyncError("optimizer.step(closure) makes several passes; use sync.Training and training.step()")
+        if self._state == self.IDLE:
+            raise SyncError("optimizer.step() was called without a backward pass before it")
+        if self._state == self.UPDATES:
+            self._step_of_optimizer()
+            self._turn_to(self.EXCHANGES, until=lambda: self._state == self.DONE)
+        self._state = self.IDLE
+        self._raise()
+
+    def _turn_to(self, state, until):
+        with self._turn:
+            self._state = state
+            self._turn.notify_all()
+            self._turn.wait_for(lambda: until() or self._failure is not None)
+        self._raise()
+
+    def _raise(self):
+        if self._failure is not None:
+            raise self._failure
+
+    _failure, _is_computing = None, False
+
+    # the strategy's thread
+
+    def _make_steps(self):
+        if self._packed.device.type == "cuda":
+            torch.cuda.set_device(self._packed.device)
+        while True:
+            with self._turn:
+                self._turn.wait_for(lambda: self._state == self.COMPUTES)
+            try:
+                self._make_step()
+            except BaseException as error:
+                with self._turn:
+                    self._failure = error
+                    self._turn.notify_all()
+                return
+            with self._turn:
+                self._state = self.DONE
+                self._turn.notify_all()
+
+    def _wait_for_backward(self):
+        with self._turn:
+            self._is_computing = True
+            self._turn.notify_all()
+            self._turn.wait_for(lambda: self._state == self.EXCHANGES)
+            self._is_computing = False
+
+    def _wait_for_optimizer(self):
+        with self._turn:
+            self._state = self.UPDATES
+            self._turn.notify_all()
+            self._turn.wait_for(lambda: self._state == self.EXCHANGES)
+
+
+_training = None
+
+
+def _observe_backward():
+    backward = torch.Tensor.backward
+
+    def observed(loss, *arguments, **options):
+        _training.begin_backward(loss)
+        return backward(loss, *arguments, **options)
+
+    torch.Tensor.backward = observed
+
+
+def prepare(model, optimizer, **settings):
+    """Lets an ordinary loop train under a strategy (see Training for the settings). Returns the model and the optimizer.
+
+    Gradients are exchanged in backward(), where the strategy does so; optimizer.step() updates. At the end of the script
+    the training is reported as finished, unless an exception ends it.
+    """
+    global _training
+    if _training is not None:
+        raise SyncError("prepare() was called twice; use sync.Training for a second model")
+    _training = _OrdinaryLoop(model, optimizer, **settings)
+    _observe_backward()
+    return model, optimizer
+
+
+def training():
+    """The training that prepare() has begun: for evaluation(), state_dict(), rank, worker and so on."""
+    if _training is None:
+        raise SyncError("there is no training; call prepare() first")
+    return _training
+
+
+def batches(loader):
+    """See Training.batches()."""
+    return training().batches(loader)
+
+
+def no_sync():
+    """See Training.no_sync()."""
+    return training().no_sync()
+
+
+def _end(ended):
+    """At the end of the process. After an exception MPI is left as it is: the launcher then ends the other ranks."""
+    if os.getpid() != ended._pid or not ended._handle or _has_failed or ended._broken:
+        return
+    if isinstance(ended, _OrdinaryLoop):
+        ended.finish()
+    ended.close()
+
+
+_has_failed = False
+
+
+def _note_exception(kind, value, trace):
+    global _has_failed
+    _has_failed = True
+    _previous_hook(kind, value, trace)
+
+
+_previous_hook, sys.excepthook = sys.excepthook, _note_exception
