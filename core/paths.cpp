@@ -127,6 +127,14 @@ fs::path shipped_folder(const fs::path& installed_name, const fs::path& in_sourc
 
 } // namespace
 
+fs::path shipped_library(const std::string& file)
+{
+  const auto folder = own_program().parent_path();
+  for (const auto& place : {fs::path("..") / "lib", fs::path(DTCTL_LIBRARIES_FROM_PROGRAMS)})
+    if (is_visible(folder / place / file)) return (folder / place / file).lexically_normal();
+  return {};
+}
+
 fs::path recipe_library() { return shipped_folder("recipes", fs::path("recipes") / "library"); }
 
 fs::path report_modules() { return shipped_folder("report", fs::path("share") / "dtctl" / "report"); }

@@ -86,7 +86,7 @@ std::size_t ProgramMeasurement::ranks_with_steps() const
 // It reports no steps, although not only rank 0 does. Rank 0 alone may report the samples of all.
 bool ProgramMeasurement::is_silent(const RankOutline& rank) const
 {
-  return rank.last_step == 0 && latest_step_ > 0 && (rank.rank == 0 || ranks_with_steps() > 1);
+  return rank.last_step == 0 && latest_step_ > 0 && !rank.is_server && (rank.rank == 0 || ranks_with_steps() > 1);
 }
 
 // It ended at an earlier step than another rank, and did not say that this was its end.
@@ -112,7 +112,7 @@ std::vector<std::string> ProgramMeasurement::gaps() const
       found.push_back(fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank, rank.last_step,
                                   latest_step_, unknown));
   }
-  if (found.empty() && ranks_with_steps() == 1 && reported_.size() > 1 && !root_.is_printed)
+  if (found.empty() && ranks_with_steps() == 1 && workers() > 1 && !root_.is_printed)
     found.push_back(
         fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks", reported_.size()));
   if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
@@ -163,48 +163,74 @@ void ProgramMeasurement::add_root(const RankReport& report)
   if (!report.evaluations.empty()) last_clock_s_ = std::max(last_clock_s_, report.evaluations.back().clock_s);
 }
 
+std::size_t ProgramMeasurement::workers() const
+{
+  return static_cast<std::size_t>(std::ranges::count_if(reported_, [](const RankOutline& rank) { return !rank.is_server; }));
+}
+
+// Ranks that keep in step by themselves are taken to meet at every step.
+std::int64_t ProgramMeasurement::interval_of(const RankReport& report, const StepLine& step) const
+{
+  const auto steps = report.sync ? report.sync->between_meetings : 1;
+  return steps == 0 ? 0 : (step.step - 1) / steps;
+}
+
+void ProgramMeasurement::add_intervals(const std::map<std::int64_t, OwnInterval>& own)
+{
+  const int index = static_cast<int>(ranks_.size());
+  std::vector<double> useful_s;
+  for (const auto& [number, time] : own) {
+    auto& sums = intervals_[number];
+    useful_s.push_back(time.useful_s);
+    sums.useful_max_s = largest({sums.useful_max_s, time.useful_s});
+    if (sums.latest < 0 || time.busy_s > sums.busy_max_s) sums.latest = index;
+    sums.busy_max_s = largest({sums.busy_max_s, time.busy_s});
+    sums.busy_sum_s += time.busy_s;
+  }
+  if (own.empty()) return;
+  useful_s_.push_back(std::accumulate(useful_s.begin(), useful_s.end(), 0.0));
+  useful_steps_s_.push_back(std::move(useful_s));
+}
+
 void ProgramMeasurement::add(const RankReport& report)
 {
   if (ranks_.empty()) add_root(report);
   const auto last_step = report.steps.empty() ? 0 : report.steps.back().step;
   latest_step_ = std::max(latest_step_, last_step);
-  reported_.push_back({report.start.rank, last_step, report.result.has_value()});
+  reported_.push_back({report.start.rank, last_step, report.result.has_value(), report.sync && report.sync->is_server});
   divergences_.push_back(divergence_of(report));
-  const int index = static_cast<int>(ranks_.size());
   std::vector<double> step_s, evaluation_s;
   std::array<std::vector<double>, phase_count> phase_s;
-  std::vector<double> useful_steps_s;
+  std::map<std::int64_t, OwnInterval> intervals;
   if (report.steps.size() > sums_.size()) sums_.resize(report.steps.size());
   for (std::size_t line = 0; line < report.steps.size(); ++line) {
     const auto& step = report.steps[line];
-    auto& sums = sums_[line];
-    sums.samples += step.samples;
+    sums_[line].samples += step.samples;
     if (!is_measured(report, line)) continue;
-    sums.is_measured = true;
+    sums_[line].is_measured = true;
     step_s.push_back(step.step_s);
     for (std::size_t i = 0; i < phase_count; ++i) phase_s[i].push_back(step.phase_s[i]);
-    const double useful = useful_of(step), busy = useful + at(step, Phase::input);
-    useful_steps_s.push_back(useful);
-    sums.useful_max_s = largest({sums.useful_max_s, useful});
-    if (sums.latest < 0 || busy > sums.busy_max_s) sums.latest = index;
-    sums.busy_max_s = largest({sums.busy_max_s, busy});
-    sums.busy_sum_s += busy;
+    auto& own = intervals[interval_of(report, step)];
+    own.useful_s += useful_of(step);
+    own.busy_s += useful_of(step) + at(step, Phase::input);
   }
   for (const auto& evaluation : report.evaluations)
     if (!report.gap) evaluation_s.push_back(evaluation.eval_s);
+  for (const auto& [age, updates] : report.staleness) updates_[age] += updates;
 
   RankRecord record;
   record.rank = report.start.rank;
   record.host = report.start.host;
-  record.bytes_sent = record.messages_sent = not_counted;
+  if (reported_.back().is_server) record.role = "server";
+  record.bytes_sent = report.traffic ? report.traffic->bytes : not_counted;
+  record.messages_sent = report.traffic ? report.traffic->messages : not_counted;
   record.memory_peak_bytes = count_of(report.memory_bytes);
   record.step = summary_of(step_s);
   for (std::size_t i = 0; i < phase_count; ++i) record.phases[i] = summary_of(phase_s[i]);
   record.phases[static_cast<std::size_t>(Phase::evaluation)] = summary_of(evaluation_s);
+  add_intervals(intervals);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
-  useful_s_.push_back(std::accumulate(useful_steps_s.begin(), useful_steps_s.end(), 0.0));
-  useful_steps_s_.push_back(std::move(useful_steps_s));
   measured_s_.push_back(ranks_.back().step.total_s);
   communication_s_.push_back(ranks_.back().phases[static_cast<std::size_t>(Phase::communication)].total_s);
 }
@@ -233,10 +259,10 @@ void ProgramMeasurement::add_fast_worker(WorkSums& work) const
   work.useful_step_fast_s = fast_useful_s({useful_steps_s_.begin(), useful_steps_s_.end()});
 }
 
-// The sums of attribution need the phases of all ranks, which meet at every step.
+// The sums of attribution need the phases of all ranks.
 void ProgramMeasurement::add_work(RunResult& result) const
 {
-  if (useful_s_.empty() || useful_s_.size() != ranks_.size() || !is_complete()) return;
+  if (useful_s_.empty() || useful_s_.size() != workers() || !is_complete()) return;
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
   if (std::isnan(work.useful_s)) { // a rank did not report forward, backward or optimizer
@@ -245,14 +271,14 @@ void ProgramMeasurement::add_work(RunResult& result) const
   }
   add_fast_worker(work);
   std::vector<double> late_s(ranks_.size(), 0);
-  for (const auto& step : sums_) {
-    if (!step.is_measured) continue;
-    work.useful_step_max_s += step.useful_max_s;
-    work.busy_step_max_s += step.busy_max_s;
-    late_s[static_cast<std::size_t>(step.latest)] += step.busy_max_s - step.busy_sum_s / static_cast<double>(ranks_.size());
+  for (const auto& [number, sums] : intervals_) {
+    work.useful_step_max_s += sums.useful_max_s;
+    work.busy_step_max_s += sums.busy_max_s;
+    late_s[static_cast<std::size_t>(sums.latest)] += sums.busy_max_s - sums.busy_sum_s / static_cast<double>(workers());
   }
   if (std::isnan(work.busy_step_max_s)) return; // a rank did not report input, so nobody knows who was late
-  for (std::size_t i = 0; i < late_s.size(); ++i) result.ranks[i].late_s = late_s[i];
+  for (std::size_t i = 0; i < late_s.size(); ++i)
+    if (!reported_[i].is_server) result.ranks[i].late_s = late_s[i];
 }
 
 // Times count from begin(), or as set_clock_of_lines says. What an attempt before this one needed is not known.
@@ -290,6 +316,23 @@ void ProgramMeasurement::add_scores(RunResult& result) const
     divergences_[i].fill(result, i == 0 ? "" : fmt::format("of rank {}", reported_[i].rank));
 }
 
+// What dtctl_sync has measured.
+void ProgramMeasurement::add_sync(RunResult& result) const
+{
+  result.isolated_communication_s = root_.isolated_s;
+  result.buckets = root_.buckets;
+  result.weights_hash = root_.weights_hash;
+  for (const auto& choice : root_.choices) result.facts[choice.name] = choice.text;
+  std::vector<double> ages;
+  for (const auto& [age, updates] : updates_)
+    ages.insert(ages.end(), static_cast<std::size_t>(updates), static_cast<double>(age));
+  if (ages.empty()) return;
+  result.staleness = {.updates = static_cast<std::int64_t>(ages.size()),
+                      .mean = std::accumulate(ages.begin(), ages.end(), 0.0) / static_cast<double>(ages.size()),
+                      .p95 = ages[static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(ages.size()))) - 1],
+                      .max = ages.back()};
+}
+
 RunResult ProgramMeasurement::result() const
 {
   RunResult result;
@@ -307,8 +350,9 @@ RunResult ProgramMeasurement::result() const
   add_scores(result);
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
   add_to_target(result);
-  if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < ranks_.size() && !root_.is_printed)
-    result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, ranks_.size());
+  add_sync(result);
+  if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)
+    result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, workers());
   for (const auto& rank : reported_)
     if (rank.last_step > 0 && rank.last_step < latest_step_ && ranks_with_steps() > 1)
       result.facts[fmt::format("last step of rank {}", rank.rank)] = fmt::format("{} of {}", rank.last_step, latest_step_);

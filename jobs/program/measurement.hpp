@@ -7,6 +7,7 @@
 #include "jobs/program/rank_report.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,11 +28,18 @@ class ProgramMeasurement {
  private:
   // Figures of one reported step, over the ranks that reported it.
   struct StepSums {
-    double samples = 0;                      // NaN if a rank did not report them
+    double samples = 0; // NaN if a rank did not report them
+    bool is_measured = false;
+  };
+  // Figures of the measured steps from one meeting of all workers to the next, over the ranks that reported them.
+  struct IntervalSums {
     double useful_max_s = 0, busy_max_s = 0; // NaN if a rank did not report a phase that they need
     double busy_sum_s = 0;
     int latest = -1; // index of the rank with the most time in work and input
-    bool is_measured = false;
+  };
+  // Time of one rank in an interval.
+  struct OwnInterval {
+    double useful_s = 0, busy_s = 0;
   };
 
   // A rank's report, in short.
@@ -39,6 +47,7 @@ class ProgramMeasurement {
     int rank = 0;
     std::int64_t last_step = 0; // 0: it reported no steps
     bool has_result = false;
+    bool is_server = false; // a parameter server of dtctl_sync, which has no steps of its own
   };
 
   std::optional<std::int64_t> steps_before(const RankReport& report) const;
@@ -47,6 +56,9 @@ class ProgramMeasurement {
   bool is_silent(const RankOutline& rank) const;
   bool has_stopped(const RankOutline& rank) const;
   bool is_complete() const;
+  std::size_t workers() const;
+  std::int64_t interval_of(const RankReport& report, const StepLine& step) const;
+  void add_intervals(const std::map<std::int64_t, OwnInterval>& own);
   void add_root(const RankReport& report);
   void set_clock_of_lines(const RankReport& report);
   void add_to_target(RunResult& result) const;
@@ -54,6 +66,7 @@ class ProgramMeasurement {
   void add_fast_worker(WorkSums& work) const;
   void add_throughput(RunResult& result) const;
   void add_scores(RunResult& result) const;
+  void add_sync(RunResult& result) const;
 
   RunSpec spec_;
   int attempt_;
@@ -68,9 +81,11 @@ class ProgramMeasurement {
   Reported final_loss_;
   std::vector<Divergence> divergences_; // of each rank
   std::vector<StepSums> sums_;          // one per reported step, in order
+  std::map<std::int64_t, IntervalSums> intervals_;
+  std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates
   std::vector<RankRecord> ranks_;
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
-  std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each measured step
+  std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each interval
 };
 
 } // namespace dt::jobs

@@ -26,6 +26,10 @@ std::string words_of(const RankReport::Gap& gap)
 // Why the run has no result although its program ended well; empty if it has one.
 std::string ProgramRecorder::missing_evidence() const
 {
+  if (run_.spec.program.sync && !root_.sync)
+    return "the recipe has a block `sync`, but rank 0 of the program began no training with dtctl_sync; call "
+           "dtctl_sync.prepare() or "
+           "dtctl_sync.Training(), or remove the block";
   if (root_.result) return {};
   if (!reader_)
     return "the program ended with exit code 0, but rank 0 reported no result; call dtctl_report.result() at the end of the "

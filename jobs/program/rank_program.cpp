@@ -190,6 +190,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
   }
+  if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
   if (position.rank == 0 && !spec.program.metrics.empty()) {
     redirect(STDOUT_FILENO, attempt.path_of(AttemptFile::output) / "stdout");
     redirect(STDERR_FILENO, attempt.path_of(AttemptFile::output) / "stderr");

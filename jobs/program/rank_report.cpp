@@ -18,6 +18,13 @@ void RankReport::take(const ReportLine& line)
       if (!report.error) report.error = error;
     }
     void operator()(const ResultLine& result) const { report.result = result; }
+    void operator()(const SyncLine& sync) const { report.sync = sync; }
+    void operator()(const TrafficLine& traffic) const { report.traffic = traffic; }
+    void operator()(const StalenessLine& staleness) const { report.staleness.push_back(staleness); }
+    void operator()(const BucketRecord& bucket) const { report.buckets.push_back(bucket); }
+    void operator()(const IsolatedLine& isolated) const { report.isolated_s = isolated.seconds; }
+    void operator()(const ChoiceLine& choice) const { report.choices.push_back(choice); }
+    void operator()(const WeightsLine& weights) const { report.weights_hash = weights.hash; }
   };
   std::visit(Taker{*this}, line);
 }

@@ -23,6 +23,14 @@ struct RankReport {
   double started_clock_s = not_measured; // with program.metrics: when dtjob saw that the program had started
   std::optional<ErrorLine> error;
   std::optional<ResultLine> result;
+  // Of a program that trains with dtctl_sync.
+  std::optional<SyncLine> sync;
+  std::optional<TrafficLine> traffic;
+  std::vector<StalenessLine> staleness;
+  std::vector<BucketRecord> buckets;
+  double isolated_s = not_measured;
+  std::vector<ChoiceLine> choices;
+  std::string weights_hash;
   std::int64_t damaged_lines = 0;
   bool is_printed = false;  // found in the output of rank 0, which stands for all ranks (program.metrics)
   bool is_numbered = false; // the numbers of the steps are those of the program, which goes on counting in a later attempt

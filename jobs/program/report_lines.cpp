@@ -146,6 +146,55 @@ ErrorLine error_line(Words& words)
   return line;
 }
 
+ReportLine sync_line(Words& words)
+{
+  const auto role = words.word();
+  const SyncLine line{role == "server", words.count()};
+  return role == "server" || role == "worker" ? if_whole(words, line) : ReportLine();
+}
+
+ReportLine choice_line(Words& words)
+{
+  const auto text = words.rest();
+  const auto tab = text.find('\t');
+  return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
+}
+
+// What dtctl_sync adds.
+ReportLine line_of_sync(std::string_view tag, Words& words)
+{
+  if (tag == "sync") return sync_line(words);
+  if (tag == "choice") return choice_line(words);
+  if (tag == "traffic") {
+    TrafficLine line;
+    line.bytes = words.count();
+    line.messages = words.count();
+    return if_whole(words, line);
+  }
+  if (tag == "staleness") {
+    StalenessLine line;
+    line.age = words.count();
+    line.updates = words.count();
+    return if_whole(words, line);
+  }
+  if (tag == "bucket") {
+    BucketRecord line;
+    line.bytes = words.count();
+    line.ready_s = words.quantity();
+    line.lead_s = words.quantity();
+    return if_whole(words, line);
+  }
+  if (tag == "isolated") {
+    const IsolatedLine line{words.quantity()};
+    return if_whole(words, line);
+  }
+  if (tag == "weights") {
+    const WeightsLine line{std::string(words.word())};
+    return if_whole(words, line);
+  }
+  return {};
+}
+
 } // namespace
 
 ReportLine parse_report_line(std::string_view text)
@@ -176,7 +225,7 @@ ReportLine parse_report_line(std::string_view text)
     auto line = result_line(words);
     return if_whole(words, line);
   }
-  return {};
+  return line_of_sync(tag, words);
 }
 
 std::string to_line(const RankLine& line)

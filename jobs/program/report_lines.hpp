@@ -13,6 +13,18 @@
 //   error      = "error" SP step SP unix_s SP text LF                    unix_s: seconds since 1970, to compare ranks
 //   result     = "result" SP clock SP parameters LF
 //
+// A program that trains with dtctl_sync adds, through the library (engine/bindings/report.hpp):
+//
+//   sync       = "sync" SP ( "worker" | "server" ) SP steps LF          at its start; steps from one meeting of all workers to
+//   the
+//                                                                       next, 0: they never meet
+//   traffic    = "traffic" SP bytes SP messages LF                      sent by this rank in the measured steps
+//   staleness  = "staleness" SP age SP updates LF                       updates of this age that this rank has logged
+//   bucket     = "bucket" SP bytes SP ready_s SP lead_s LF              rank 0, in the order of the sums
+//   isolated   = "isolated" SP seconds LF                               rank 0: a step's communication with nothing beside it
+//   choice     = "choice" SP name TAB text LF                           rank 0: what the strategy chose
+//   weights    = "weights" SP hash LF                                   rank 0: of the final weights
+//
 // dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
 // "inf" or "-inf". clock: seconds of a monotonic
@@ -21,6 +33,7 @@
 
 #include "core/record/attempt_files.hpp"
 #include "core/record/event_record.hpp"
+#include "core/record/run_record.hpp"
 
 #include <array>
 #include <cstdint>
@@ -70,11 +83,31 @@ struct ErrorLine {
 struct ResultLine {
   double clock_s = 0, parameters = 0;
 };
+struct SyncLine {
+  bool is_server = false;
+  std::int64_t between_meetings = 1;
+};
+struct TrafficLine {
+  std::int64_t bytes = 0, messages = 0;
+};
+struct StalenessLine {
+  std::int64_t age = 0, updates = 0;
+};
+struct IsolatedLine {
+  double seconds = 0;
+};
+struct ChoiceLine {
+  std::string name, text;
+};
+struct WeightsLine {
+  std::string hash;
+};
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine =
-    std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine>;
+    std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine,
+                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, WeightsLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

@@ -107,16 +107,7 @@ void try_in_child(OpenSlurmApi open)
 
 } // namespace
 
-fs::path slurm_module()
-{
-  const auto folder = own_program().parent_path();
-  for (const auto& place :
-       {fs::path("..") / "lib" / "libdtctl_slurm.so", fs::path(DTCTL_MODULES_FROM_PROGRAMS) / "libdtctl_slurm.so"}) {
-    std::error_code error;
-    if (fs::exists(folder / place, error)) return (folder / place).lexically_normal();
-  }
-  return {};
-}
+fs::path slurm_module() { return shipped_library("libdtctl_slurm.so"); }
 
 fs::path slurm_configuration()
 {

@@ -105,12 +105,13 @@ def phase(name):
             _phase_s[name] = _phase_s.get(name, 0.0) + time.perf_counter() - started
 
 
-def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None):
+def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None, at=None):
     """One step of the training has ended.
 
     loss, learning_rate, epoch: of this step. samples: that this rank has trained with in this step. phases: seconds by name, such
     as {"forward": 0.01}; they are added to those that phase() has measured. What is not given is unknown to dtctl. Give a loss as it
-    is: if it is NaN or infinite at the end, dtctl marks the run as diverged.
+    is: if it is NaN or infinite at the end, dtctl marks the run as diverged. at: time.monotonic() at the end of the step, if it is
+    reported later.
     """
     global _mark, _step
     for name in phases or {}:
@@ -119,7 +120,7 @@ def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None):
         for name, seconds in (phases or {}).items():
             _quantity(seconds, f"the time of {name}")
             _phase_s[name] = _phase_s.get(name, 0.0) + float(seconds)
-        now = time.monotonic()
+        now = time.monotonic() if at is None else at
         words = [_quantity(samples, "samples"), _figure(loss), _figure(learning_rate), _quantity(epoch, "epoch")]
         words += [_figure(_phase_s.get(name)) for name in PHASES]
         _step += 1

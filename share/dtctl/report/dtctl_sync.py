@@ -63,13 +63,13 @@ class _Times(ctypes.Structure):
 
 
 def _find_library():
-    here = pathlib.Path(__file__).resolve().parent
-    named = os.environ.get("DTCTL_SYNC_LIBRARY")
-    folders = [here, here.parent.parent.parent / "lib", *here.parents[3].glob("lib/*-linux-gnu")] if len(here.parents) > 3 else [here]
-    for path in [named] if named else [folder / "libdtctl_sync.so" for folder in folders]:
-        if os.path.exists(path):
-            return str(path)
-    return named or "libdtctl_sync.so"
+    """The one that dtctl names; else that of the installation or of the build tree in which this file lies."""
+    named, name, here = os.environ.get("DTCTL_SYNC_LIBRARY"), "libdtctl_sync.so", pathlib.Path(__file__).resolve()
+    if named:
+        return named
+    prefix = here.parents[min(3, len(here.parents) - 1)]
+    found = sorted([*prefix.glob(f"lib/**/dtctl/{name}"), *prefix.glob(f"lib/dtctl/{name}"), *prefix.glob(f"build/*/lib/{name}")])
+    return str(found[-1]) if found else name
 
 
 def _load():
@@ -499,6 +499,7 @@ class Training:
         return self._loss
 
     def _make_step(self):
+        self._begin_report()
         self._error = None
         loss = ctypes.c_double()
         rate = float(self.optimizer.param_groups[0]["lr"])
