@@ -127,7 +127,8 @@ std::vector<Key> program_keys()
        "What a run is identified by beside its command, its parameters and its data. After an upgrade of a Python package runs "
        "are new ones, unless this is `files`."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),
-       "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a key of "
+       "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a "
+       "key of "
        "`sync`."},
   };
 }
