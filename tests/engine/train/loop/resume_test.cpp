@@ -178,12 +178,12 @@ TEST_CASE("ranks that share one copy of the weights and of the rule's buffers go
   }
 }
 
-TEST_CASE("adam goes on in the same bits, its count of steps included, and nesterov does")
+TEST_CASE("adam and adamw go on in the same bits, their count of steps included, and nesterov does")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.optimizer.learning_rate = 0.001;
-  for (const auto* rule : {"adam", "nesterov"}) {
+  for (const auto* rule : {"adam", "adamw", "nesterov"}) {
     CAPTURE(rule);
     spec.optimizer.name = rule;
     check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
