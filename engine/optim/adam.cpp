@@ -41,8 +41,8 @@ void Adam::update(std::size_t segment, Range range, const Pass& pass)
   pass_over(pass.weights + range.begin, mean_.data() + range.begin, square_.data() + range.begin, pass.gradients_of(range),
             range.size(),
             {static_cast<float>(rate), static_cast<float>(root), static_cast<float>(epsilon_), pass.gradient_factor,
-             is_decoupled_ ? 0 : decay, is_decoupled_ ? shrink : 0, static_cast<float>(beta1_), static_cast<float>(1 - beta1_), static_cast<float>(beta2_),
-             static_cast<float>(1 - beta2_)});
+             is_decoupled_ ? 0 : decay, is_decoupled_ ? shrink : 0, static_cast<float>(beta1_), static_cast<float>(1 - beta1_),
+             static_cast<float>(beta2_), static_cast<float>(1 - beta2_)});
 }
 
 } // namespace dt::optim

@@ -182,7 +182,8 @@ class Adam : public Rule {
 
 // AdamW [LoshchilovHutter2019]: Adam with d = g, and the weight decay beside the step that the moments give:
 //   w <- w - lr (m / (1 - b1^t) / (sqrt(s / (1 - b2^t)) + epsilon) + wd w).
-// The decay is multiplied by the step's learning rate, as in PyTorch; in the paper it is multiplied by the schedule's factor only.
+// The decay is multiplied by the step's learning rate, as in PyTorch; in the paper it is multiplied by the schedule's factor
+// only.
 class AdamW final : public Adam {
  public:
   AdamW(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments) : Adam(spec, size, std::move(segments), true)
