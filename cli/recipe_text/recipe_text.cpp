@@ -203,7 +203,7 @@ constexpr std::array advices{Advice{"easgd", "sgd", "0.15", "1"},
                              Advice{"async-msgd", "momentum", "0.005", "1"},
                              Advice{"async-measgd", "momentum", "0.01", "1"},
                              Advice{"local-sgd", "momentum", "0.02", "8"},
-                             Advice{"diloco", "momentum", "0.02", "8"}};
+                             Advice{"diloco", "momentum", "0.01", "8"}};
 
 Advice advice_for(const std::string& strategy)
 {
