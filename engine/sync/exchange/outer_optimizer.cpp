@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/function_clones.hpp"
 #include "engine/comm/machine/pass.hpp"
+#include "engine/sync/exchange/team.hpp"
 
 #include <cmath>
 
@@ -89,19 +90,24 @@ void OuterOptimizer::step_rule(Range range, std::span<float> outer, std::span<co
   if (range.empty() || !comm::begin_pass(outer.data(), vectors * range.size() * sizeof(float))) return;
   float* w = outer.data() + range.begin;
   float* v = mean_.empty() ? nullptr : mean_.data() + range.begin;
+  float* s = square_.empty() ? nullptr : square_.data() + range.begin;
   const float* d = sum.data() + range.begin;
-  const Factors factors{
-      .share = share, .rate = static_cast<float>(spec_.learning_rate), .keep = static_cast<float>(spec_.momentum)};
-  switch (spec_.rule) {
-  case OuterRule::sgd:
-    return sgd_pass(w, d, range.size(), factors);
-  case OuterRule::momentum:
-    return momentum_pass(w, v, d, range.size(), factors);
-  case OuterRule::nesterov:
-    return nesterov_pass(w, v, d, range.size(), factors);
-  case OuterRule::adam:
-    return adam_pass(w, v, square_.data() + range.begin, d, range.size(), adam_factors(spec_, share, update));
-  }
+  const auto factors =
+      spec_.rule == OuterRule::adam
+          ? adam_factors(spec_, share, update)
+          : Factors{.share = share, .rate = static_cast<float>(spec_.learning_rate), .keep = static_cast<float>(spec_.momentum)};
+  share_pass(range.size(), [=, this](Range part) {
+    switch (const auto at = part.begin; spec_.rule) {
+    case OuterRule::sgd:
+      return sgd_pass(w + at, d + at, part.size(), factors);
+    case OuterRule::momentum:
+      return momentum_pass(w + at, v + at, d + at, part.size(), factors);
+    case OuterRule::nesterov:
+      return nesterov_pass(w + at, v + at, d + at, part.size(), factors);
+    case OuterRule::adam:
+      return adam_pass(w + at, v + at, s + at, d + at, part.size(), factors);
+    }
+  });
 }
 
 std::vector<StrategyState> OuterOptimizer::state()
