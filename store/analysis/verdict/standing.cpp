@@ -268,7 +268,7 @@ void rank(std::span<Standing> standings)
     for (const auto& sample : standing.samples) own.push_back(sample.candidate);
   }
   for (std::size_t i = 0; i < standings.size(); ++i)
-    contests.push_back({candidates[i], standings[i].rule, metric_row(standings[i].metric).scale});
+    contests.push_back({candidates[i], standings[i].rule, metric_row(standings[i].metric).scale, standings[i].metric});
   auto ranked = rankings(contests);
   for (std::size_t i = 0; i < standings.size(); ++i) {
     auto& standing = standings[i];
