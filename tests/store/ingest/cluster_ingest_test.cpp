@@ -21,6 +21,21 @@ ProbeRecord sample_probe()
   return probe;
 }
 
+NodeLoad idle_machine()
+{
+  return {.host = "node1",
+          .cores = 4,
+          .own_cores = 2,
+          .seconds = 9,
+          .load_begin = 1,
+          .load_end = 2,
+          .others_share = 0,
+          .steal_share = 0,
+          .elsewhere_share = 0,
+          .throttled_share = 0,
+          .quota_cores = not_measured};
+}
+
 } // namespace
 
 TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, and the next its restart")
@@ -199,6 +214,13 @@ TEST_CASE("a slow node of a study is found in its current probes, earlier attemp
   CHECK(describe(outliers[0]) == "node3: matrix products 40 % slower than the others (1 rank in 1 run)");
   CHECK(describe(outliers[1]) == "run " + runs[1].key.substr(0, 10) + ": allreduce 150 % slower than in the others of its shape");
   CHECK(doubts_of(database, study.id, {runs[0].key, runs[2].key}).outliers.empty()); // which were not slow
+
+  // Two hosts whose load is that of one machine are emulated on it.
+  put_file(load_path(AttemptFolder(site.home.run(runs[1].key), 1)),
+           to_json(LoadRecord{.unix_s = 1700000100, .nodes = {idle_machine()}}));
+  site.ingest(database, runs);
+  for (const auto& outlier : doubts_of(database, study.id, study.run_keys).outliers)
+    CHECK(describe(outlier).ends_with("; all hosts are on one machine, whose cores were busy or slower then"));
 }
 
 TEST_CASE("machines that others used are found in the loads of current attempts, for the runs that were asked about")
