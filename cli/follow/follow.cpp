@@ -209,7 +209,7 @@ class Standstill {
     if (is_told_ || seconds_since(*since_) < least_s) return;
     is_told_ = true;
     view.leave();
-    context_.messages.info("none of the runs is running: {} {}", printable(first->row.name), printable(waiting_reason(*first)));
+    context_.messages.info("none of the runs is running; {}: {}", printable(first->row.name), printable(waiting_reason(*first)));
   }
 
  private:

@@ -166,8 +166,8 @@
           const width = context.measureText(point[5]).width, area = drawing.chartArea;
           const end = chart.horizontal ? drawing.scales.x.getPixelForValue(Math.max(point[1], point[3] ?? point[1])) + 6
             : element.x - width / 2;
-          const x = Math.max(area.left + 2, Math.min(end, area.right - width - 2));
-          context.fillText(point[5], x, chart.horizontal ? element.y - (end > x ? 8 : -4) : element.y - 9);
+          const x = Math.max(area.left + 2, Math.min(end, drawing.width - width - 2));
+          context.fillText(point[5], x, chart.horizontal ? element.y + 4 : element.y - 9);
         });
       });
       context.restore();
@@ -334,6 +334,11 @@
     };
   }
 
+  // To the right of the axes: marks say something at the end of lying bars.
+  function room_beside(chart) {
+    const says = chart.series.some((series) => series.points.some((point) => point[5]));
+    return chart.horizontal && says ? 84 : 14;
+  }
   function config(chart, width, has_text_legend) {
     const is_bars = chart.x.categories.length > 0;
     return {
@@ -345,7 +350,7 @@
         responsive: true,
         maintainAspectRatio: false,
         indexAxis: chart.horizontal ? 'y' : 'x',
-        layout: { padding: { top: 6, right: 14 } },
+        layout: { padding: { top: 6, right: room_beside(chart) } },
         scales: scales(chart, width),
         interaction: { mode: 'nearest', intersect: true },
         plugins: {

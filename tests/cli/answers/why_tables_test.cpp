@@ -171,7 +171,7 @@ TEST_CASE("of a program that measured no communication nothing is said about it"
 {
   auto point = example();
   // Not reported, reported as 0, and reported with nothing but the time of the report.
-  for (const auto [exposed_s, share] : {std::pair{not_measured, not_measured}, {0.0, 0.0}, {2e-6, 1e-4}}) {
+  for (const auto& [exposed_s, share] : {std::pair{not_measured, not_measured}, {0.0, 0.0}, {2e-6, 1e-4}}) {
     point.communication.exposed_s = exposed_s;
     point.communication.exposed_share = share;
     CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));

@@ -51,7 +51,7 @@ TEST_CASE("watch says which run of another home holds the cores that all runs wa
   const auto watched = waiting.run({"watch", "--timeout", "12s"}, shared);
   for (const auto* home : {&holder, &waiting}) home->run({"cancel", "all"}, shared);
   CHECK(watched.exit_code == 124);
-  CHECK(watched.err.find("none of the runs is running: tiny") != std::string::npos);
+  CHECK(watched.err.find("none of the runs is running; tiny") != std::string::npos);
   CHECK(watched.err.find("in home " + holder.home().string() + " holds ") != std::string::npos);
 }
 
