@@ -214,7 +214,9 @@ std::vector<Problem> find_sync_doubts(const RunSpec& spec)
              setting + " overlaps with `sync.allreduce: " + sync.allreduce +
                  "` only where every rank has a core to spare, because " + sync.allreduce +
                  " cannot be "
-                 "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+                 "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core",
+             "",
+             {"sync.overlap", "sync.allreduce"}}};
   return {};
 }
 

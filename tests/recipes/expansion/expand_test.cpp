@@ -255,11 +255,13 @@ TEST_CASE("an exchange that was to overlap and will not, or may not, is warned o
   CHECK(
       warnings("strategy: sync-easgd") ==
       "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
-      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
+      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core; "
+      "the recipe does not set `sync.overlap` and `sync.allreduce`: they are defaults\n");
   CHECK_THAT(
       warnings("strategy: sync-easgd, allreduce: gloo"),
       Catch::Contains(
-          "overlaps with `sync.allreduce: gloo` only where every rank has a core to spare, because gloo cannot be polled"));
+          "overlaps with `sync.allreduce: gloo` only where every rank has a core to spare, because gloo cannot be polled") &&
+          Catch::EndsWith("; the recipe does not set `sync.overlap`: it is a default\n"));
   CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
   CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
   CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());
