@@ -20,6 +20,7 @@ without them it runs as one process. In a run of dtctl the module reports steps,
 import atexit
 import contextlib
 import ctypes
+import itertools
 import os
 import pathlib
 import sys
@@ -310,6 +311,7 @@ class Training:
         self._collects = True  # gradients of the next backward pass are final
         self._error = None
         self._pending = []  # steps whose times are not known yet
+        self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
         self._start()
         atexit.register(_end, self)
@@ -377,6 +379,9 @@ class Training:
               ctypes.byref(self._callbacks))
         for values in [*self._frozen, *self.model.buffers()]:
             self._share(values, "broadcast")
+        seed = torch.tensor([float(torch.initial_seed() % (1 << 24))])  # exact as a float
+        self._share(seed, "broadcast")
+        self._seed = int(seed)  # of the order of samples
 
     def _share(self, values, call):
         """broadcast or mean of a tensor that is not trained. Numbers that are not floats stay as they are."""
@@ -553,33 +558,53 @@ class Training:
 
     # -- batches --
 
-    def batches(self, loader):
+    def batches(self, loader, steps=None):
         """The batches of this rank for one epoch, each of the loader's size; the wait for them counts as input.
 
         A loader over a data set with a length is read with a sampler for this worker; of another one the worker takes every
-        `workers`-th batch. On a parameter server it yields nothing and makes the server's steps.
+        `workers`-th batch. On a parameter server it yields nothing and makes the server's steps. steps: exactly so many batches
+        instead, the same number on every rank; the next call with `steps` goes on there, and behind the last batch of an epoch
+        comes the next epoch.
         """
         part = self._part_of(loader)
-        steps = self._length(part)
         self._begin_report()
         if self.worker < 0:
-            for _ in range(steps):
+            for _ in range(self._length(part) if steps is None else steps):
                 self._make_step()
             return
-        epoch, iterator = int(self.epoch), iter(part)
-        for number in range(steps) if steps is not None else iter(int, 1):
+        if steps is None:
+            stream = self._epoch_of(part)
+        else:
+            stream = itertools.islice(self._streams.setdefault(id(loader), self._epochs_of(part)), steps)
+        while True:
             began = time.perf_counter()
-            try:
-                batch = next(iterator)
-            except StopIteration:
-                break
+            batch = next(stream, None)
+            if batch is None:
+                return
             self._input_s += time.perf_counter() - began
             self._samples = self._count(batch)
-            if steps:
-                self.epoch = epoch + number / steps
             self._times.mark("begin")
             yield batch
+
+    def _epoch_of(self, part):
+        """The batches of one epoch. Sets `epoch` before each batch and behind the last one."""
+        epoch, length = int(self.epoch), self._length(part)
+        if hasattr(getattr(part, "sampler", None), "set_epoch"):
+            part.sampler.set_epoch(epoch)
+        for number, batch in enumerate(part):
+            if length:
+                self.epoch = epoch + number / length
+            yield batch
         self.epoch = float(epoch + 1)
+
+    def _epochs_of(self, part):
+        while True:
+            is_empty = True
+            for batch in self._epoch_of(part):
+                is_empty = False
+                yield batch
+            if is_empty:
+                raise SyncError(f"the loader has no batch for worker {self.worker} of {self.workers}")
 
     _began = False
 
@@ -604,18 +629,12 @@ class Training:
                 raise SyncError("a parameter server must know the number of steps: give batches() a loader with a length") from None
             return None
 
-    _parts = None
-
     def _part_of(self, loader):
         if self.workers == 1 and self.worker == 0:
             return loader
-        self._parts = self._parts or {}
         if id(loader) not in self._parts:
             self._parts[id(loader)] = (loader, self._split(loader))
-        part = self._parts[id(loader)][1]
-        if hasattr(getattr(part, "sampler", None), "set_epoch"):
-            part.sampler.set_epoch(int(self.epoch))
-        return part
+        return self._parts[id(loader)][1]
 
     def _split(self, loader):
         data, torch_data = getattr(loader, "dataset", None), torch.utils.data
@@ -623,7 +642,8 @@ class Training:
         if not is_plain or isinstance(loader.sampler, torch_data.distributed.DistributedSampler) or loader.batch_size is None:
             return loader if is_plain and loader.batch_size is not None else _EveryNth(loader, max(self.worker, 0), self.workers)
         shuffles = isinstance(loader.sampler, torch_data.RandomSampler)
-        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, drop_last=True)
+        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, seed=self._seed,
+                                                            drop_last=True)
         names = ("batch_size", "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context",
                  "generator", "prefetch_factor", "persistent_workers")
         options = {name: getattr(loader, name) for name in names if hasattr(loader, name)}
@@ -663,6 +683,13 @@ class Training:
             self.model.train(was_training)
             for values, before in zip([packed.weights, *buffers], kept):
                 values.copy_(before)
+
+    def mean(self, *numbers):
+        """The mean over the workers of each number, in float32: of the sums that every worker has of its part of an evaluation. All ranks
+        must call it; the numbers of a parameter server do not count."""
+        values = torch.tensor(numbers, dtype=torch.float32)
+        self._share(values, "mean")
+        return values.tolist()
 
     def report_evaluation(self, accuracy, loss=None, samples=None):
         """Tells dtctl the accuracy (0 to 1) on the held-out set, if this is a run of dtctl."""
