@@ -20,12 +20,14 @@ without them it runs as one process. In a run of dtctl the module reports steps,
 import atexit
 import contextlib
 import ctypes
+import functools
 import itertools
 import os
 import pathlib
 import sys
 import threading
 import time
+import types
 
 import torch
 
@@ -108,6 +110,21 @@ _library = _load()
 def _call(name, *arguments):
     if getattr(_library, "dtctl_sync_" + name)(*arguments) != 0:
         raise SyncError(_library.dtctl_sync_error().decode(errors="replace"))
+
+
+_anchor = ctypes.c_void_p()  # a handle without a training, so that MPI lasts until the process ends: a script may train several models
+
+
+def _begin_mpi():
+    if not _anchor:
+        _call("open", b"sync.allreduce=mpi sync.progress=none", ctypes.byref(_anchor))
+        atexit.register(_end_mpi, os.getpid())
+
+
+def _end_mpi(pid):
+    """After a failure MPI is left as it is: the launcher then ends the other ranks."""
+    if os.getpid() == pid and not _has_failed and not Training._is_any_broken:
+        _call("close", _anchor)
 
 
 def _words(settings):
@@ -299,7 +316,9 @@ class Training:
     def __init__(self, model, optimizer, **settings):
         self.model, self.optimizer = model, optimizer
         self._handle = ctypes.c_void_p()
-        _call("open", " ".join([*self._rule_words(optimizer), *_words(settings)]).encode(), ctypes.byref(self._handle))
+        words = " ".join([*self._rule_words(optimizer), *_words(settings)]).encode()
+        _begin_mpi()
+        _call("open", words, ctypes.byref(self._handle))
         self._pid = os.getpid()
         place = _Place()
         _call("get_place", self._handle, ctypes.byref(place))
@@ -511,7 +530,7 @@ class Training:
         try:
             _call("step", self._handle, rate, self.epoch, ctypes.byref(loss))
         except SyncError as failure:
-            self._broken = True
+            self._break()
             raise (self._error or failure)
         self.step_number += 1
         self.mean_loss = loss.value
@@ -709,8 +728,12 @@ class Training:
 
     def load_state_dict(self, state):
         """Goes on after the step of a checkpoint; load model and optimizer before."""
-        for name, values in self._states():
-            values.copy_(state["buffers"][name])
+        own, stored = self._states(), state["buffers"]
+        if {name: values.shape for name, values in own} != {name: values.shape for name, values in stored.items()}:
+            raise SyncError(f"the state is of another training: it has {', '.join(stored) or 'no buffers'}, and {self.setting('sync.strategy')} "
+                            f"has {', '.join(name for name, _ in own) or 'none'} here; take the same model, strategy and number of ranks")
+        for name, values in own:
+            values.copy_(stored[name])
         self.step_number, self.epoch = state["step"], state["epoch"]
         _call("resume", self._handle, self.step_number)
 
@@ -744,8 +767,13 @@ class Training:
             self.finish()
             self.close()
         else:
-            self._broken = True
+            self._break()
         return False
+
+    _is_any_broken = False  # of this process
+
+    def _break(self):
+        self._broken = Training._is_any_broken = True
 
 
 class _EveryNth:
@@ -781,8 +809,17 @@ class _OrdinaryLoop(Training):
         self._state = self.IDLE
         super().__init__(model, optimizer, **settings)
         self._compute, self._update = self._wait_for_backward, self._wait_for_optimizer
-        optimizer.step = self._optimizer_step
+        self._replace_step(optimizer)
         threading.Thread(target=self._make_steps, daemon=True).start()
+
+    def _replace_step(self, optimizer):
+        """With a method of the optimizer, as learning-rate schedulers expect, which has their marks if one was made before."""
+
+        @functools.wraps(optimizer.step)
+        def step(_, closure=None):
+            return self._optimizer_step(closure)
+
+        optimizer.step = types.MethodType(step, optimizer)
 
     # the script's thread
 
@@ -817,6 +854,7 @@ class _OrdinaryLoop(Training):
         if closure is not None:
             raise SyncError("optimizer.step(closure) makes several passes; use sync.Training and training.step()")
         if self._state == self.IDLE:
+            self._packed.require_unchanged(self._names)
             raise SyncError("optimizer.step() was called without a backward pass before it")
         if self._state == self.UPDATES:
             self._step_of_optimizer()
