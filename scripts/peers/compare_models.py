@@ -9,7 +9,8 @@ import tempfile
 import numpy
 import torch
 
-import models
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../recipes/library/programs"))
+import networks
 import near_ties
 
 SAMPLES = {"lenet": 8}  # of the batch; 4 of small images, 2 of large ones
@@ -17,7 +18,7 @@ KEPT = ("running_mean", "running_var")
 
 
 def input_of(name):
-    _, shape, classes = models.MODELS[name]
+    _, shape, classes = networks.MODELS[name]
     count = SAMPLES.get(name, 4 if shape[1] <= 32 else 2)
     random = numpy.random.default_rng(1)
     return random.standard_normal((count, *shape)).astype("f4"), (numpy.arange(count) % classes).astype("f4")
@@ -63,13 +64,13 @@ def learn_batch_statistics(model):
 
 
 def model_of(name, values, dtype):
-    model = models.MODELS[name][0]().to(dtype).train()
+    model = networks.build(name).to(dtype).train()
     set_weights(model, values)
     return model
 
 
 def loss_of(model, images, labels, dtype):
-    return models.loss_of(model, torch.from_numpy(images).to(dtype), torch.from_numpy(labels).long())
+    return networks.loss_of(model, torch.from_numpy(images).to(dtype), torch.from_numpy(labels).long())
 
 
 def theirs(name, values, images, labels, dtype, turned=()):
@@ -151,7 +152,7 @@ def compare_model(options, name):
         found = ours(options, folder, name)
         good = compare(options, name, "ours to PyTorch", found, images, labels)
         torch.manual_seed(2)
-        start = tensors_of(models.MODELS[name][0]())
+        start = tensors_of(networks.build(name))
         weights = os.path.join(folder, "weights.npz")
         shapes = group(found, "weights/")
         numpy.savez(weights, **{key: value.numpy().reshape(shapes[key].shape) for key, (_, value) in zip(shapes, start)})
@@ -170,13 +171,13 @@ def main():
     parser.add_argument("--factor", type=float, default=3, help="or so many times PyTorch's own in float32 (3)")
     parser.add_argument("--ties", type=int, default=8, help="or the tolerance with near ties of float64 turned; tries for each (8)")
     options = parser.parse_args()
-    unknown = set(options.models) - set(models.MODELS)
+    unknown = set(options.models) - set(networks.MODELS)
     if unknown:
-        parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(models.MODELS)}")
+        parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(networks.MODELS)}")
     torch.set_num_threads(options.threads)
     print("| model | weights | batch | loss, ours | loss, PyTorch | gradient, ours (furthest tensor) | gradient, PyTorch | within |")
     print("|---|---|---|---|---|---|---|---|")
-    return 0 if all([compare_model(options, name) for name in options.models or models.MODELS]) else 1
+    return 0 if all([compare_model(options, name) for name in options.models or networks.MODELS]) else 1
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ import torch.distributed
 import torch.multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-import models
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../recipes/library/programs"))
+import networks
 
 
 def is_small(shape):
@@ -53,10 +54,10 @@ class FixedStep:
     """A model and the batch that it is trained on again and again."""
 
     def __init__(self, options):
-        construct, shape, classes = models.MODELS[options.model]
+        _, shape, classes = networks.MODELS[options.model]
         layout = torch.channels_last if options.channels_last else torch.contiguous_format
         torch.manual_seed(0)
-        self.model = construct().to(memory_format=layout)
+        self.model = networks.build(options.model).to(memory_format=layout)
         self.images = torch.randn(options.batch, *shape).contiguous(memory_format=layout)
         self.labels = torch.arange(options.batch) % classes
         if options.ranks > 1:
@@ -71,7 +72,7 @@ class FixedStep:
     def run(self):
         self.optimizer.zero_grad(set_to_none=True)
         with self.precision():
-            loss = models.loss_of(self.model, self.images, self.labels)
+            loss = networks.loss_of(self.model, self.images, self.labels)
         loss.backward()
         self.optimizer.step()
         return loss
@@ -118,7 +119,7 @@ def run_rank(rank, options):
     torch.set_num_threads(options.threads)
     if options.ranks > 1:
         join_ranks(rank, options.ranks, options.port)
-    warmup, steps = defaults_of(models.MODELS[options.model][1])
+    warmup, steps = defaults_of(networks.MODELS[options.model][1])
     times, loss = measure(FixedStep(options), warmup, options.steps or steps)
     if rank == 0:
         print(json.dumps(result_of(options, times, loss)), flush=True)
@@ -134,7 +135,7 @@ def result_of(options, times, loss):
 
 def parse():
     parser = argparse.ArgumentParser(description="PyTorch's training step, measured as dtbench compute measures ours")
-    parser.add_argument("--model", choices=models.MODELS, default="lenet")
+    parser.add_argument("--model", choices=networks.MODELS, default="lenet")
     parser.add_argument("--batch", type=int, default=64, help="samples a step and rank")
     parser.add_argument("--threads", type=int, default=1, help="compute threads a rank")
     parser.add_argument("--ranks", type=int, default=1)

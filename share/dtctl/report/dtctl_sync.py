@@ -21,11 +21,14 @@ import atexit
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
+import itertools
 import os
 import pathlib
 import sys
 import threading
 import time
+import types
 
 import torch
 
@@ -109,6 +112,21 @@ _library = _load()
 def _call(name, *arguments):
     if getattr(_library, "dtctl_sync_" + name)(*arguments) != 0:
         raise SyncError(_library.dtctl_sync_error().decode(errors="replace"))
+
+
+_anchor = ctypes.c_void_p()  # a handle without a training, so that MPI lasts until the process ends: a script may train several models
+
+
+def _begin_mpi():
+    if not _anchor:
+        _call("open", b"sync.allreduce=mpi sync.progress=none", ctypes.byref(_anchor))
+        atexit.register(_end_mpi, os.getpid())
+
+
+def _end_mpi(pid):
+    """After a failure MPI is left as it is: the launcher then ends the other ranks."""
+    if os.getpid() == pid and not _has_failed and not Training._is_any_broken:
+        _call("close", _anchor)
 
 
 def _words(settings):
@@ -333,7 +351,9 @@ class Training:
     def __init__(self, model, optimizer, **settings):
         self.model, self.optimizer = model, optimizer
         self._handle = ctypes.c_void_p()
-        _call("open", " ".join([*self._rule_words(optimizer), *_words(settings)]).encode(), ctypes.byref(self._handle))
+        words = " ".join([*self._rule_words(optimizer), *_words(settings)]).encode()
+        _begin_mpi()
+        _call("open", words, ctypes.byref(self._handle))
         self._pid = os.getpid()
         place = _Place()
         _call("get_place", self._handle, ctypes.byref(place))
@@ -346,6 +366,7 @@ class Training:
         self._error = None
         self._pending = []  # steps whose times are not known yet
         self._wait = _Wait(self.rank, int(self.setting("train.stall_after")))
+        self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
         self._start()
         atexit.register(_end, self)
@@ -413,6 +434,9 @@ class Training:
               ctypes.byref(self._callbacks))
         for values in [*self._frozen, *self.model.buffers()]:
             self._share(values, "broadcast")
+        seed = torch.tensor([float(torch.initial_seed() % (1 << 24))])  # exact as a float
+        self._share(seed, "broadcast")
+        self._seed = int(seed)  # of the order of samples
 
     def _share(self, values, call):
         """broadcast or mean of a tensor that is not trained. Numbers that are not floats stay as they are."""
@@ -546,7 +570,7 @@ class Training:
         try:
             _call("step", self._handle, rate, self.epoch, ctypes.byref(loss))
         except SyncError as failure:
-            self._broken = True
+            self._break()
             raise (self._error or failure)
         finally:
             self._wait.end()
@@ -595,33 +619,53 @@ class Training:
 
     # -- batches --
 
-    def batches(self, loader):
+    def batches(self, loader, steps=None):
         """The batches of this rank for one epoch, each of the loader's size; the wait for them counts as input.
 
         A loader over a data set with a length is read with a sampler for this worker; of another one the worker takes every
-        `workers`-th batch. On a parameter server it yields nothing and makes the server's steps.
+        `workers`-th batch. On a parameter server it yields nothing and makes the server's steps. steps: exactly so many batches
+        instead, the same number on every rank; the next call with `steps` goes on there, and behind the last batch of an epoch
+        comes the next epoch.
         """
         part = self._part_of(loader)
-        steps = self._length(part)
         self._begin_report()
         if self.worker < 0:
-            for _ in range(steps):
+            for _ in range(self._length(part) if steps is None else steps):
                 self._make_step()
             return
-        epoch, iterator = int(self.epoch), iter(part)
-        for number in range(steps) if steps is not None else iter(int, 1):
+        if steps is None:
+            stream = self._epoch_of(part)
+        else:
+            stream = itertools.islice(self._streams.setdefault(id(loader), self._epochs_of(part)), steps)
+        while True:
             began = time.perf_counter()
-            try:
-                batch = next(iterator)
-            except StopIteration:
-                break
+            batch = next(stream, None)
+            if batch is None:
+                return
             self._input_s += time.perf_counter() - began
             self._samples = self._count(batch)
-            if steps:
-                self.epoch = epoch + number / steps
             self._times.mark("begin")
             yield batch
+
+    def _epoch_of(self, part):
+        """The batches of one epoch. Sets `epoch` before each batch and behind the last one."""
+        epoch, length = int(self.epoch), self._length(part)
+        if hasattr(getattr(part, "sampler", None), "set_epoch"):
+            part.sampler.set_epoch(epoch)
+        for number, batch in enumerate(part):
+            if length:
+                self.epoch = epoch + number / length
+            yield batch
         self.epoch = float(epoch + 1)
+
+    def _epochs_of(self, part):
+        while True:
+            is_empty = True
+            for batch in self._epoch_of(part):
+                is_empty = False
+                yield batch
+            if is_empty:
+                raise SyncError(f"the loader has no batch for worker {self.worker} of {self.workers}")
 
     _began = False
 
@@ -646,18 +690,12 @@ class Training:
                 raise SyncError("a parameter server must know the number of steps: give batches() a loader with a length") from None
             return None
 
-    _parts = None
-
     def _part_of(self, loader):
         if self.workers == 1 and self.worker == 0:
             return loader
-        self._parts = self._parts or {}
         if id(loader) not in self._parts:
             self._parts[id(loader)] = (loader, self._split(loader))
-        part = self._parts[id(loader)][1]
-        if hasattr(getattr(part, "sampler", None), "set_epoch"):
-            part.sampler.set_epoch(int(self.epoch))
-        return part
+        return self._parts[id(loader)][1]
 
     def _split(self, loader):
         data, torch_data = getattr(loader, "dataset", None), torch.utils.data
@@ -665,7 +703,8 @@ class Training:
         if not is_plain or isinstance(loader.sampler, torch_data.distributed.DistributedSampler) or loader.batch_size is None:
             return loader if is_plain and loader.batch_size is not None else _EveryNth(loader, max(self.worker, 0), self.workers)
         shuffles = isinstance(loader.sampler, torch_data.RandomSampler)
-        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, drop_last=True)
+        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, seed=self._seed,
+                                                            drop_last=True)
         names = ("batch_size", "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context",
                  "generator", "prefetch_factor", "persistent_workers")
         options = {name: getattr(loader, name) for name in names if hasattr(loader, name)}
@@ -706,6 +745,13 @@ class Training:
             for values, before in zip([packed.weights, *buffers], kept):
                 values.copy_(before)
 
+    def mean(self, *numbers):
+        """The mean over the workers of each number, in float32: of the sums that every worker has of its part of an evaluation. All ranks
+        must call it; the numbers of a parameter server do not count."""
+        values = torch.tensor(numbers, dtype=torch.float32)
+        self._share(values, "mean")
+        return values.tolist()
+
     def report_evaluation(self, accuracy, loss=None, samples=None):
         """Tells dtctl the accuracy (0 to 1) on the held-out set, if this is a run of dtctl."""
         self._write_reports()
@@ -724,8 +770,12 @@ class Training:
 
     def load_state_dict(self, state):
         """Goes on after the step of a checkpoint; load model and optimizer before."""
-        for name, values in self._states():
-            values.copy_(state["buffers"][name])
+        own, stored = self._states(), state["buffers"]
+        if {name: values.shape for name, values in own} != {name: values.shape for name, values in stored.items()}:
+            raise SyncError(f"the state is of another training: it has {', '.join(stored) or 'no buffers'}, and {self.setting('sync.strategy')} "
+                            f"has {', '.join(name for name, _ in own) or 'none'} here; take the same model, strategy and number of ranks")
+        for name, values in own:
+            values.copy_(stored[name])
         self.step_number, self.epoch = state["step"], state["epoch"]
         _call("resume", self._handle, self.step_number)
 
@@ -761,8 +811,13 @@ class Training:
             self.finish()
             self.close()
         else:
-            self._broken = True
+            self._break()
         return False
+
+    _is_any_broken = False  # of this process
+
+    def _break(self):
+        self._broken = Training._is_any_broken = True
 
 
 class _EveryNth:
@@ -798,8 +853,17 @@ class _OrdinaryLoop(Training):
         self._state = self.IDLE
         super().__init__(model, optimizer, **settings)
         self._compute, self._update = self._wait_for_backward, self._wait_for_optimizer
-        optimizer.step = self._optimizer_step
+        self._replace_step(optimizer)
         threading.Thread(target=self._make_steps, daemon=True).start()
+
+    def _replace_step(self, optimizer):
+        """With a method of the optimizer, as learning-rate schedulers expect, which has their marks if one was made before."""
+
+        @functools.wraps(optimizer.step)
+        def step(_, closure=None):
+            return self._optimizer_step(closure)
+
+        optimizer.step = types.MethodType(step, optimizer)
 
     # the script's thread
 
@@ -834,6 +898,7 @@ class _OrdinaryLoop(Training):
         if closure is not None:
             raise SyncError("optimizer.step(closure) makes several passes; use sync.Training and training.step()")
         if self._state == self.IDLE:
+            self._packed.require_unchanged(self._names)
             raise SyncError("optimizer.step() was called without a backward pass before it")
         if self._state == self.UPDATES:
             self._step_of_optimizer()

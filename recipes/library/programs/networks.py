@@ -1,9 +1,13 @@
-"""The engine's models in PyTorch: the same layers in the same order, for timing (torch_step.py) and for comparing numbers
-(compare_pytorch.py). Parameters come in the engine's order, so they are matched by place and shape, whatever their names.
+"""The networks of dtengine in PyTorch: the same layers in the same order. Parameters come in dtengine's order, so they are matched by
+place and shape, whatever their names. scripts/compare-pytorch compares losses and gradients of both.
 
-MODELS: name -> (constructor, image shape (channels, height, width), classes). A constructor takes dropout=False.
-loss_of(model, images, labels): what is minimised, the auxiliary heads' losses included.
+MODELS: name -> (constructor, image shape (channels, height, width) and classes of the published network).
+build(name, shape, classes, dropout): the network for images of another shape or another number of classes.
+loss_of(model, images, labels): what is minimised, the losses of the auxiliary heads included.
 """
+import functools
+import math
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -24,7 +28,7 @@ def conv_norm(inputs, outputs, kernel, stride=1):
 
 
 def classifier(widths, dropout):
-    """Full connections of these widths, ReLU between them, and dropout before all but the last where it is asked for."""
+    """Full connections of these widths, ReLU between them, and with `dropout` dropout before all but the last one."""
     layers = []
     for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
         is_last = i == len(widths) - 2
@@ -36,24 +40,33 @@ def classifier(widths, dropout):
     return layers
 
 
+def flat_size(features, shape):
+    """Numbers that the features of one image of this shape have."""
+    with torch.no_grad():
+        return nn.Sequential(*features).eval()(torch.zeros(1, *shape)).numel()
+
+
 class Chain(nn.Sequential):
-    """Layers one after another, flattened where the full connections begin."""
+    """Layers one after another: features, then full connections of these widths."""
 
-    def __init__(self, features, head):
+    def __init__(self, features, shape, widths, dropout=False):
+        head = classifier([flat_size(features, shape), *widths], dropout)
         super().__init__(*features, nn.Flatten(), *head)
+        self.train()
 
 
-def lenet(dropout=False):
-    features = [*conv_relu(1, 6, 5, padding=2), nn.MaxPool2d(2), *conv_relu(6, 16, 5), nn.MaxPool2d(2)]
-    return Chain(features, classifier([400, 120, 84, 10], dropout=False))
+def lenet(shape, classes, dropout):
+    padding = 2 if min(shape[1:]) < 32 else 0
+    features = [*conv_relu(shape[0], 6, 5, padding=padding), nn.MaxPool2d(2), *conv_relu(6, 16, 5), nn.MaxPool2d(2)]
+    return Chain(features, shape, [120, 84, classes])
 
 
-def alexnet(dropout=False):
+def alexnet(shape, classes, dropout):
     """One tower of the paper's widths, without normalisation."""
-    features = [*conv_relu(3, 96, 11, 4), nn.MaxPool2d(3, 2), *conv_relu(96, 256, 5, padding=2), nn.MaxPool2d(3, 2),
+    features = [*conv_relu(shape[0], 96, 11, 4), nn.MaxPool2d(3, 2), *conv_relu(96, 256, 5, padding=2), nn.MaxPool2d(3, 2),
                 *conv_relu(256, 384, 3, padding=1), *conv_relu(384, 384, 3, padding=1), *conv_relu(384, 256, 3, padding=1),
                 nn.MaxPool2d(3, 2)]
-    return Chain(features, classifier([9216, 4096, 4096, 1000], dropout))
+    return Chain(features, shape, [4096, 4096, classes], dropout)
 
 
 def local_norm():
@@ -61,27 +74,27 @@ def local_norm():
     return nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0)
 
 
-def alexnet_cifar(dropout=False):
-    features = [*conv_relu(3, 48, 5, padding=2), nn.MaxPool2d(3, 2), *conv_relu(48, 128, 5, padding=2), nn.MaxPool2d(3, 2),
+def alexnet_cifar(shape, classes, dropout):
+    features = [*conv_relu(shape[0], 48, 5, padding=2), nn.MaxPool2d(3, 2), *conv_relu(48, 128, 5, padding=2), nn.MaxPool2d(3, 2),
                 *conv_relu(128, 192, 3, padding=1), *conv_relu(192, 192, 3, padding=1), *conv_relu(192, 128, 3, padding=1),
                 nn.MaxPool2d(3, 2)]
-    return Chain(features, classifier([128 * 9, 1024, 1024, 10], dropout))
+    return Chain(features, shape, [1024, 1024, classes], dropout)
 
 
-def alexnet_2012(dropout=False):
+def alexnet_2012(shape, classes, dropout):
     """As published: two groups in the second, fourth and fifth convolution, normalisation over channels behind the first two."""
-    features = [*conv_relu(3, 96, 11, 4), local_norm(), nn.MaxPool2d(3, 2),
+    features = [*conv_relu(shape[0], 96, 11, 4), local_norm(), nn.MaxPool2d(3, 2),
                 *conv_relu(96, 256, 5, padding=2, groups=2), local_norm(), nn.MaxPool2d(3, 2),
                 *conv_relu(256, 384, 3, padding=1), *conv_relu(384, 384, 3, padding=1, groups=2),
                 *conv_relu(384, 256, 3, padding=1, groups=2), nn.MaxPool2d(3, 2)]
-    return Chain(features, classifier([9216, 4096, 4096, 1000], dropout))
+    return Chain(features, shape, [4096, 4096, classes], dropout)
 
 
 VGG_CONVOLUTIONS = {11: (1, 1, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 
 
-def vgg_stages(depth, convolution):
-    features, inputs = [], 3
+def vgg_stages(depth, inputs, convolution):
+    features = []
     for outputs, count in zip((64, 128, 256, 512, 512), VGG_CONVOLUTIONS[depth]):
         for _ in range(count):
             features += convolution(inputs, outputs)
@@ -90,14 +103,15 @@ def vgg_stages(depth, convolution):
     return features
 
 
-def vgg(depth, dropout=False):
-    features = vgg_stages(depth, lambda inputs, outputs: conv_relu(inputs, outputs, 3, padding=1))
-    return Chain(features, classifier([512 * 7 * 7, 4096, 4096, 1000], dropout))
+def vgg(depth, shape, classes, dropout):
+    features = vgg_stages(depth, shape[0], lambda inputs, outputs: conv_relu(inputs, outputs, 3, padding=1))
+    return Chain(features, shape, [4096, 4096, classes], dropout)
 
 
-def vgg_cifar(depth, dropout=False):
+def vgg_cifar(depth, shape, classes, dropout):
     """With batch norm behind each convolution, and one full connection."""
-    return Chain(vgg_stages(depth, lambda inputs, outputs: [*conv_norm(inputs, outputs, 3), relu()]), [nn.Linear(512, 10)])
+    features = vgg_stages(depth, shape[0], lambda inputs, outputs: [*conv_norm(inputs, outputs, 3), relu()])
+    return Chain(features, shape, [classes])
 
 
 class Block(nn.Module):
@@ -131,23 +145,23 @@ def residual_stages(inputs, width, counts, bottleneck):
             blocks.append(Block(inputs, width, 2 if place == 0 and stage > 0 else 1, bottleneck))
             inputs = 4 * width if bottleneck else width
         width *= 2
-    return blocks, inputs
+    return blocks
 
 
 RESNET_STAGES = {18: (False, (2, 2, 2, 2)), 34: (False, (3, 4, 6, 3)), 50: (True, (3, 4, 6, 3)), 101: (True, (3, 4, 23, 3))}
 
 
-def resnet(depth, dropout=False):
+def resnet(depth, shape, classes, dropout):
     bottleneck, counts = RESNET_STAGES[depth]
-    stages, outputs = residual_stages(64, 64, counts, bottleneck)
-    features = [*conv_norm(3, 64, 7, 2), relu(), nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1)]
-    return Chain(features, [nn.Linear(outputs, 1000)])
+    stages = residual_stages(64, 64, counts, bottleneck)
+    features = [*conv_norm(shape[0], 64, 7, 2), relu(), nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1)]
+    return Chain(features, shape, [classes])
 
 
-def resnet_cifar(depth, dropout=False):
+def resnet_cifar(depth, shape, classes, dropout):
     """6n + 2 layers: three stages of n blocks, 16, 32 and 64 wide."""
-    stages, outputs = residual_stages(16, 16, ((depth - 2) // 6,) * 3, False)
-    return Chain([*conv_norm(3, 16, 3), relu(), *stages, nn.AdaptiveAvgPool2d(1)], [nn.Linear(outputs, 10)])
+    stages = residual_stages(16, 16, ((depth - 2) // 6,) * 3, False)
+    return Chain([*conv_norm(shape[0], 16, 3), relu(), *stages, nn.AdaptiveAvgPool2d(1)], shape, [classes])
 
 
 class Inception(nn.Module):
@@ -164,9 +178,10 @@ class Inception(nn.Module):
         return torch.cat([self.one(x), self.three(x), self.five(x), self.pooled(x)], 1)
 
 
-def auxiliary_head(inputs, dropout):
-    return nn.Sequential(nn.AvgPool2d(5, 3), *conv_relu(inputs, 128, 1), nn.Flatten(), nn.Linear(2048, 1024), relu(),
-                         *([nn.Dropout(0.7)] if dropout else []), nn.Linear(1024, 1000))
+def auxiliary_head(shape, classes, dropout):
+    features = [nn.AvgPool2d(5, 3), *conv_relu(shape[0], 128, 1)]
+    return nn.Sequential(*features, nn.Flatten(), nn.Linear(flat_size(features, shape), 1024), relu(),
+                         *([nn.Dropout(0.7)] if dropout else []), nn.Linear(1024, classes))
 
 
 def square_conv_relu(inputs, outputs, kernel):
@@ -196,17 +211,18 @@ def halving():
 class GoogLeNet(nn.Module):
     """While it trains it gives three outputs: the first head's, the second's, the last."""
 
-    def __init__(self, dropout=False):
+    def __init__(self, shape, classes, dropout):
         super().__init__()
         of = square_conv_relu
-        self.stem = nn.Sequential(*conv_relu(3, 64, 7, 2, 3), halving(), self.norm(), *of(64, 64, 1), *of(64, 192, 3), self.norm(),
+        self.stem = nn.Sequential(*conv_relu(shape[0], 64, 7, 2, 3), halving(), self.norm(), *of(64, 64, 1), *of(64, 192, 3), self.norm(),
                                   halving())
         self.to_4a = nn.Sequential(*inceptions("3a 3b", of), halving(), *inceptions("4a", of))
-        self.head1 = auxiliary_head(512, dropout)
+        side = self.to_4a(self.stem(torch.zeros(1, *shape))).shape[2:]
+        self.head1 = auxiliary_head((512, *side), classes, dropout)
         self.to_4d = nn.Sequential(*inceptions("4b 4c 4d", of))
-        self.head2 = auxiliary_head(528, dropout)
+        self.head2 = auxiliary_head((528, *side), classes, dropout)
         self.to_end = nn.Sequential(*inceptions("4e", of), halving(), *inceptions("5a 5b", of), nn.AdaptiveAvgPool2d(1),
-                                    nn.Flatten(), *([nn.Dropout(0.4)] if dropout else []), nn.Linear(1024, 1000))
+                                    nn.Flatten(), *([nn.Dropout(0.4)] if dropout else []), nn.Linear(1024, classes))
 
     @staticmethod
     def norm():
@@ -221,24 +237,43 @@ class GoogLeNet(nn.Module):
         return (first, second, last) if self.training else last
 
 
-def googlenet_cifar(dropout=False):
+def googlenet_cifar(shape, classes, dropout):
     """Without the stem's poolings and without auxiliary heads, with batch norm behind each convolution."""
     of = square_conv_norm_relu
-    features = [*of(3, 192, 3), *inceptions("3a 3b", of), halving(), *inceptions("4a 4b 4c 4d 4e", of), halving(),
-                *inceptions("5a 5b", of), nn.AdaptiveAvgPool2d(1)]
-    return Chain(features, [*([nn.Dropout(0.4)] if dropout else []), nn.Linear(1024, 10)])
+    features = [*of(shape[0], 192, 3), *inceptions("3a 3b", of), halving(), *inceptions("4a 4b 4c 4d 4e", of), halving(),
+                *inceptions("5a 5b", of), nn.AdaptiveAvgPool2d(1), *([nn.Dropout(0.4)] if dropout else [])]
+    return Chain(features, shape, [classes])
 
 
-def loss_of(model, images, labels):
+def loss_of(model, images, labels, label_smoothing=0.0):
     outputs = model(images)
-    if torch.is_tensor(outputs):
-        return F.cross_entropy(outputs, labels)
-    *heads, last = outputs
-    return F.cross_entropy(last, labels) + AUXILIARY_WEIGHT * sum(F.cross_entropy(head, labels) for head in heads)
+    *heads, last = [outputs] if torch.is_tensor(outputs) else outputs
+    losses = [F.cross_entropy(each, labels, label_smoothing=label_smoothing) for each in [last, *heads]]
+    return losses[0] + AUXILIARY_WEIGHT * sum(losses[1:])
+
+
+def build(name, shape=None, classes=None, dropout=False):
+    construct, *published = MODELS[name]
+    return construct(shape or published[0], classes or published[1], dropout)
+
+
+def fill_initial_weights(model):
+    """Weights as dtengine begins, though not the same numbers: uniform with variance g / inputs of an output, g being 2 before a ReLU
+    and 1 else; biases 0."""
+    layers = list(model.modules())
+    for place, layer in enumerate(layers):
+        if not isinstance(layer, (nn.Conv2d, nn.Linear)):
+            continue
+        behind = [each for each in layers[place + 1:place + 3] if not isinstance(each, nn.BatchNorm2d)]
+        gain = 2 if behind and isinstance(behind[0], nn.ReLU) else 1
+        bound = math.sqrt(3 * gain / layer.weight[0].numel())
+        nn.init.uniform_(layer.weight, -bound, bound)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
 
 
 def _of_depth(constructor, depth):
-    return lambda dropout=False: constructor(depth, dropout)
+    return functools.partial(constructor, depth)
 
 
 _photo, _tile = (3, 224, 224), (3, 32, 32)

@@ -1,0 +1,487 @@
+"""dtctl_sync.py with what training scripts do to it. On two ranks:
+
+    mpirun -np 2 /usr/bin/python3 tests/engine/bindings/torch_test.py
+"""
+import contextlib
+import copy
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtctl/report"))
+import dtctl_sync as sync
+
+RANK = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
+RANKS = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1))
+SUMMING = ("sync-sgd", "hsgd")
+SPREADING = ("local-sgd", "sync-easgd", "decentralized-easgd")
+
+
+def network(seed=1):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(6, 20), nn.Tanh(), nn.BatchNorm1d(20), nn.Linear(20, 3))
+
+
+def problem(samples=96):
+    generator = torch.Generator().manual_seed(7)
+    x = torch.randn(samples, 6, generator=generator)
+    return x, (x[:, 0] + x[:, 1] ** 2).mul(1.5).long().clamp(0, 2)
+
+
+def loss_of(model, batch):
+    return nn.functional.cross_entropy(model(batch[0]), batch[1])
+
+
+def part(batch, rank=None):
+    return tuple(values[RANK if rank is None else rank::RANKS] for values in batch)
+
+
+def weights_of(model):
+    return torch.cat([p.detach().flatten().clone() for p in model.parameters()])
+
+
+def sgd(model, **more):
+    return torch.optim.SGD(model.parameters(), lr=0.1, **{"momentum": 0.9, **more})
+
+
+class Case(unittest.TestCase):
+    def train(self, training, model, steps=4, **options):
+        batch = part(problem())
+        return [float(training.step(lambda: loss_of(model, batch), samples=len(batch[0]), **options)) for _ in range(steps)]
+
+    def require_equal_on_ranks(self, training, model):
+        mine = weights_of(model)
+        mean = torch.tensor(training.mean(*mine.tolist()))
+        torch.testing.assert_close(mine, mean, rtol=1e-6, atol=1e-7)
+
+
+class Closures(Case):
+    def test_the_summed_gradient_is_that_of_the_whole_batch(self):
+        """Without batch norm, which normalises each rank's own batch."""
+        for strategy in SUMMING:
+            torch.manual_seed(1)
+            model = nn.Sequential(nn.Linear(6, 20), nn.Tanh(), nn.Linear(20, 3))
+            alone = copy.deepcopy(model)
+            optimizer = sgd(alone)
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss_of(alone, problem()).backward()
+                optimizer.step()
+            with sync.Training(model, sgd(model), strategy=strategy) as training:
+                self.train(training, model)
+            torch.testing.assert_close(weights_of(model), weights_of(alone), rtol=1e-4, atol=1e-5)
+
+    def test_every_strategy_lowers_the_loss(self):
+        for strategy in (*SUMMING, *SPREADING):
+            model = network()
+            with sync.Training(model, sgd(model, momentum=0.0), strategy=strategy) as training:
+                losses = self.train(training, model, 30)
+            self.assertLess(losses[-1], 0.8 * losses[0], strategy)
+
+    def test_progress_gives_the_same_weights(self):
+        found = {}
+        for progress in ("none", "poll"):
+            model = network()
+            with sync.Training(model, sgd(model), strategy="sync-sgd", allreduce="ring", progress=progress) as training:
+                self.train(training, model)
+            found[progress] = weights_of(model)
+        self.assertTrue(torch.equal(found["none"], found["poll"]))
+
+    def test_accumulated_closures_give_the_gradient_of_the_whole(self):
+        torch.manual_seed(1)
+        model = nn.Linear(6, 3)
+        other = copy.deepcopy(model)
+        batch = part(problem())
+        halves = [tuple(values[:24] for values in batch), tuple(values[24:] for values in batch)]
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            training.step(lambda: loss_of(model, batch))
+        with sync.Training(other, sgd(other), strategy="sync-sgd") as training:
+            training.step([lambda half=half: loss_of(other, half) for half in halves])
+        torch.testing.assert_close(weights_of(model), weights_of(other))
+
+    def test_clipping_sees_the_gradient_of_all_ranks(self):
+        model = network()
+        norms = []
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            self.train(training, model, 2, before_update=lambda: norms.append(
+                float(nn.utils.clip_grad_norm_(model.parameters(), 0.01))))
+            self.require_equal_on_ranks(training, model)
+            torch.testing.assert_close(torch.tensor(norms), torch.tensor(training.mean(*norms)))
+
+    def test_schedulers_change_the_rate(self):
+        model = network()
+        optimizer = sgd(model)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.0)
+        with sync.Training(model, optimizer, strategy="sync-sgd") as training, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.train(training, model, 1)
+            scheduler.step()
+            before = weights_of(model)
+            self.train(training, model, 1)
+            self.assertTrue(torch.equal(before, weights_of(model)))
+
+    def test_frozen_layers_stay_and_are_those_of_rank_0(self):
+        model = network(seed=1 + RANK)
+        for parameter in model[0].parameters():
+            parameter.requires_grad = False
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            before = model[0].weight.clone()
+            self.train(training, model)
+            self.assertTrue(torch.equal(before, model[0].weight))
+            self.require_equal_on_ranks(training, model)
+
+    def test_tied_weights_are_one_tensor(self):
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embedding, self.head = nn.Embedding(5, 4), nn.Linear(4, 5, bias=False)
+                self.head.weight = self.embedding.weight
+
+            def forward(self, x):
+                return self.head(self.embedding(x))
+
+        torch.manual_seed(1)
+        model = Tied()
+        alone = copy.deepcopy(model)
+        optimizer = sgd(alone)
+        batch = torch.arange(20) % 5, (torch.arange(20) + 1) % 5
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(alone, batch).backward()
+            optimizer.step()
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            for _ in range(3):
+                training.step(lambda: loss_of(model, part(batch)))
+        self.assertEqual(model.head.weight.data_ptr(), model.embedding.weight.data_ptr())
+        torch.testing.assert_close(weights_of(model), weights_of(alone), rtol=1e-4, atol=1e-5)
+
+    def test_parameters_without_a_gradient(self):
+        """A branch that is not taken, on one rank and on all."""
+        class Branches(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.both, self.never, self.first = nn.Linear(6, 3), nn.Linear(6, 3), nn.Linear(6, 3)
+
+            def forward(self, x):
+                return self.both(x) + self.first(x) if RANK == 0 else self.both(x)
+
+        for strategy in ("sync-sgd", "local-sgd"):
+            torch.manual_seed(1)
+            model = Branches()
+            before = model.never.weight.clone()
+            with sync.Training(model, sgd(model), strategy=strategy) as training:
+                self.train(training, model)
+                self.require_equal_on_ranks(training, model)
+            self.assertTrue(torch.equal(before, model.never.weight))
+
+    def test_adam_is_the_rule_of_the_workers(self):
+        for strategy in ("sync-sgd", "local-sgd"):
+            model = network()
+            with sync.Training(model, torch.optim.AdamW(model.parameters(), lr=0.01), strategy=strategy) as training:
+                losses = self.train(training, model, 20)
+            self.assertLess(losses[-1], losses[0])
+
+    def test_an_evaluation_has_one_model_on_all_ranks_and_gives_the_own_weights_back(self):
+        for strategy in (*SUMMING, *SPREADING):
+            model = network()
+            with sync.Training(model, sgd(model, momentum=0.0), strategy=strategy, **({"period": 3} if strategy in SPREADING else {})) as training:
+                self.train(training, model, 4)
+                before, statistics = weights_of(model), model[2].running_mean.clone()
+                with training.evaluation() as evaluated:
+                    self.assertFalse(model.training)
+                    loss = float(loss_of(evaluated, problem()))
+                    torch.testing.assert_close(training.mean(loss)[0], loss, rtol=1e-6, atol=0, msg=strategy)
+                self.assertTrue(model.training)
+                self.assertTrue(torch.equal(before, weights_of(model)))
+                self.assertTrue(torch.equal(statistics, model[2].running_mean))
+
+    def test_a_training_goes_on_from_its_state_bit_for_bit(self):
+        for strategy in (*SUMMING, *SPREADING):
+            options = {"strategy": strategy, **({"period": 3} if strategy in SPREADING else {})}
+            model = network()
+            optimizer = sgd(model, momentum=0.9 if strategy in SUMMING else 0.0)
+            with sync.Training(model, optimizer, **options) as training:
+                self.train(training, model, 4)
+                kept = copy.deepcopy([model.state_dict(), optimizer.state_dict(), training.state_dict()])
+                self.train(training, model, 5)
+                expected = weights_of(model)
+            model = network(seed=9)
+            optimizer = sgd(model, momentum=0.9 if strategy in SUMMING else 0.0)
+            with sync.Training(model, optimizer, **options) as training:
+                for each, state in zip((model, optimizer, training), kept):
+                    each.load_state_dict(state)
+                self.train(training, model, 5)
+            self.assertTrue(torch.equal(expected, weights_of(model)), strategy)
+
+    def test_a_state_of_another_training_is_refused(self):
+        model = network()
+        with sync.Training(model, sgd(model), strategy="local-sgd", period=3) as training:
+            self.train(training, model, 1)
+            state = training.state_dict()
+        with sync.Training(model, sgd(model, momentum=0.0), strategy="decentralized-easgd") as training:
+            with self.assertRaisesRegex(sync.SyncError, "state"):
+                training.load_state_dict(state)
+
+
+class Batches(Case):
+    def epoch(self, loader, **options):
+        model = network()
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            seen = []
+            for x, y in training.batches(loader, **options):
+                seen += x[:, 0].tolist()
+                training.step(lambda: loss_of(model, (x, y)))
+            return seen, training.step_number
+
+    def data(self):
+        return torch.utils.data.TensorDataset(*problem())
+
+    def test_each_worker_sees_its_own_samples(self):
+        for workers in (0, 2):
+            seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, shuffle=True, num_workers=workers))
+            self.assertEqual((len(seen), steps), (96 // RANKS, 12 // RANKS))
+            self.assertTrue(set(seen) <= set(problem()[0][:, 0].tolist()))
+            self.assertEqual(len(set(seen)), len(seen))
+
+    def test_steps_go_over_the_ends_of_epochs(self):
+        seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, shuffle=True), steps=30)
+        self.assertEqual((len(seen), steps), (240, 30))
+
+    def test_iterable_data_sets_are_dealt_out_by_batches(self):
+        class Stream(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                return zip(*problem())
+
+        seen, steps = self.epoch(torch.utils.data.DataLoader(Stream(), 8))
+        self.assertEqual((len(seen), steps), (96 // RANKS, 12 // RANKS))
+
+
+class Refusals(Case):
+    def test_settings_that_are_not_there(self):
+        model = network()
+        with self.assertRaisesRegex(sync.SyncError, "sync.perido.*sync.period"):
+            sync.Training(model, sgd(model), perido=4)
+        with self.assertRaisesRegex(sync.SyncError, "easdg"):
+            sync.Training(model, sgd(model), strategy="easdg")
+
+
+SCRIPT = """
+    import os, signal, sys, torch
+    from torch import nn
+    sys.path.insert(0, {module!r})
+    import dtctl_sync as sync
+    rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
+    x = torch.randn(96, 6); y = x[:, 0].gt(0).long()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), 8, shuffle=True)
+"""
+
+
+class Scripts(unittest.TestCase):
+    """Whole scripts on two ranks of their own: rank 0 of this test starts them."""
+
+    def setUp(self):
+        if RANK != 0:
+            self.skipTest("rank 0 starts the scripts")
+
+    def run_script(self, text, ranks=2, timeout=60):
+        module = str(pathlib.Path(sync.__file__).parent)
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            script.write(textwrap.dedent(SCRIPT.format(module=module)) + textwrap.dedent(text))
+            script.flush()
+            environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess",
+                                                                                               "OMPI_MCA_pmix", "PMIX_", "OMPI_APP", "OMPI_FIRST",
+                                                                                               "OMPI_NUM_APP", "OMPI_UNIVERSE"))}
+            return subprocess.run(["mpirun", "--oversubscribe", "-np", str(ranks), sys.executable, script.name], env=environment, text=True,
+                                  capture_output=True, timeout=timeout)
+
+    def check(self, text, **options):
+        done = self.run_script(text, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def refuse(self, text, expected, **options):
+        done = self.run_script(text, **options)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stderr, expected)
+
+    def test_an_ordinary_loop(self):
+        """Clipping, a scheduler, accumulation and an evaluation in a script's own loop."""
+        for strategy in ("sync-sgd", "local-sgd", "easgd", "decentralized-easgd"):
+            rule = "sgd" if strategy != "sync-sgd" else "momentum"
+            self.check(f"""
+                optimizer.param_groups[0]["momentum"] = {0.9 if rule == "momentum" else 0.0}
+                model, optimizer = sync.prepare(model, optimizer, strategy={strategy!r})
+                scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 200)
+                for epoch in range(10):
+                    for x_part, y_part in sync.batches(loader):
+                        optimizer.zero_grad(set_to_none=epoch % 2 == 0)
+                        with sync.no_sync():
+                            (nn.functional.cross_entropy(model(x_part[:4]), y_part[:4]) / 2).backward()
+                        loss = nn.functional.cross_entropy(model(x_part[4:]), y_part[4:]) / 2
+                        loss.backward()
+                        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                        optimizer.step()
+                        scheduler.step()
+                with sync.training().evaluation():
+                    accuracy = (model(x).argmax(1) == y).float().mean().item()
+                assert accuracy > 0.8, accuracy
+                """)
+
+    def test_the_ordinary_loop_and_the_closure_give_the_same_weights(self):
+        closure = self.check("""
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                for _ in range(3):
+                    for a, b in training.batches(loader):
+                        training.step(lambda: nn.functional.cross_entropy(model(a), b), before_update=lambda: nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+            if rank == 0: print(sum(p.double().sum().item() for p in model.parameters()))
+            """)
+        ordinary = self.check("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            for _ in range(3):
+                for a, b in sync.batches(loader):
+                    optimizer.zero_grad()
+                    nn.functional.cross_entropy(model(a), b).backward()
+                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                    optimizer.step()
+            if rank == 0: print(sum(p.double().sum().item() for p in model.parameters()))
+            """)
+        self.assertEqual(closure.stdout, ordinary.stdout)
+
+    def test_a_rank_that_raises_ends_the_others(self):
+        self.refuse("""
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                for number, (a, b) in enumerate(training.batches(loader)):
+                    def closure():
+                        if rank == 1 and number == 3:
+                            raise ValueError("no such label")
+                        return nn.functional.cross_entropy(model(a), b)
+                    training.step(closure)
+            """, "ValueError: no such label")
+
+    def test_a_rank_that_raises_in_an_ordinary_loop_ends_the_others(self):
+        self.refuse("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            for number, (a, b) in enumerate(sync.batches(loader)):
+                optimizer.zero_grad()
+                if rank == 1 and number == 3:
+                    raise ValueError("no such label")
+                nn.functional.cross_entropy(model(a), b).backward()
+                optimizer.step()
+            """, "ValueError: no such label")
+
+    def test_an_interrupt_ends_the_script(self):
+        """As Ctrl-C would, in the closure, between two steps, and on one rank only."""
+        for place in ("closure", "between"):
+            self.refuse(f"""
+                with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                    for number in range(1000000):
+                        def closure():
+                            if {place!r} == "closure" and rank == 1 and number == 3:
+                                os.kill(os.getpid(), signal.SIGINT)
+                            return nn.functional.cross_entropy(model(x), y)
+                        training.step(closure, samples=96)
+                        if {place!r} == "between" and rank == 1 and number == 3:
+                            os.kill(os.getpid(), signal.SIGINT)
+                """, "KeyboardInterrupt")
+
+    def test_an_interrupt_while_a_rank_waits_for_others(self):
+        self.refuse("""
+            import threading, time
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                def closure():
+                    if rank == 1:
+                        time.sleep(1)
+                        os.kill(os.getppid(), signal.SIGINT)
+                        time.sleep(30)
+                    return nn.functional.cross_entropy(model(x), y)
+                training.step(closure, samples=96)
+            """, ".", timeout=25)
+
+    def test_a_second_backward_pass_without_no_sync(self):
+        self.refuse("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            optimizer.zero_grad()
+            for _ in range(2):
+                nn.functional.cross_entropy(model(x), y).backward()
+            """, r"a second backward pass began before optimizer.step\(\)")
+
+    def test_a_model_that_was_moved_in_an_ordinary_loop(self):
+        self.refuse("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            model.double()
+            nn.functional.cross_entropy(model(x.double()), y).backward()
+            optimizer.step()
+            """, "lies elsewhere|type")
+
+    def test_a_model_that_was_moved(self):
+        self.refuse("""
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                model[0].weight.data = model[0].weight.data.clone()
+                training.step(lambda: nn.functional.cross_entropy(model(x), y))
+            """, "the parameter 0.weight lies elsewhere")
+
+    def test_a_step_after_one_that_failed(self):
+        self.refuse("""
+            training = sync.Training(model, optimizer, strategy="sync-sgd")
+            for _ in range(2):
+                try:
+                    training.step(lambda: nn.functional.cross_entropy(model(x), y[:5]))
+                except ValueError:
+                    pass
+            """, "earlier step of this rank has failed")
+
+    def test_models_that_cannot_be_trained(self):
+        for change, expected in {
+            "model = nn.Linear(6, 3 + rank)": "ranks have different models",
+            "model.requires_grad_(False)": "no parameters that require gradients",
+            "model.bfloat16()": "bfloat16.*autocast",
+            "model[0].double()": "several types or devices",
+        }.items():
+            self.refuse(f"""
+                {change}
+                sync.Training(model, torch.optim.SGD(model.parameters(), lr=0.1), strategy="local-sgd")
+                """, expected)
+
+    def test_optimizer_step_without_a_backward_pass(self):
+        self.refuse("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            optimizer.step()
+            """, "without a backward pass")
+
+    def test_without_mpirun_a_script_is_one_process(self):
+        with contextlib.suppress(KeyError):
+            self.check("""
+                with sync.Training(model, optimizer, strategy="decentralized-easgd") as training:
+                    for a, b in training.batches(loader):
+                        training.step(lambda: nn.functional.cross_entropy(model(a), b))
+                    assert training.step_number == 12, training.step_number
+                """, ranks=1)
+
+    def test_a_grad_scaler_skips_a_step_with_an_infinite_gradient(self):
+        """GradScaler works with CUDA only; without it `enabled` is False."""
+        self.check("""
+            scaler = torch.cuda.amp.GradScaler(enabled=torch.cuda.is_available())
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            model.to(device)
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                for a, b in training.batches(loader):
+                    training.step(lambda: nn.functional.cross_entropy(model(a.to(device)), b.to(device)), scaler=scaler)
+            """)
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False, verbosity=2 if RANK == 0 else 0)
+    sys.stdout.flush()
+    sys.exit(0 if program.result.wasSuccessful() else 1)
