@@ -1,4 +1,4 @@
-// The shipped networks beside PyTorch's, rebuilt from what `dtctl recipe models` prints.
+// The shipped networks beside PyTorch's, rebuilt from what `dtctl recipe models` prints; and dtctl_sync in PyTorch scripts.
 #include "core/process.hpp"
 
 #include <cstdlib>
@@ -14,16 +14,32 @@ std::string python()
   return named != nullptr ? named : "/usr/bin/python3";
 }
 
+bool has_torch()
+{
+  if (dt::run_command({python(), "-c", "import torch, numpy"}).ok()) return true;
+  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
+  return false;
+}
+
 } // namespace
 
 TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives the same logits for the same weights")
 {
-  if (!dt::run_command({python(), "-c", "import torch, numpy"}).ok()) {
-    WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
-    return;
-  }
+  if (!has_torch()) return;
   const auto result = dt::run_command(
       {python(), "-B", DTCTL_SOURCE_DIR "/scripts/peers/compare_logits.py", "--bin", DTCTL_BINARY_DIR "/bin"}, 500);
+  INFO(result.out << result.err);
+  CHECK(result.ok());
+}
+
+TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors expect, and what cannot work is refused")
+{
+  if (!has_torch()) return;
+  const auto result =
+      dt::run_command({"env", "DTCTL_SYNC_LIBRARY=" DTCTL_BINARY_DIR "/lib/libdtctl_sync.so", "OMPI_ALLOW_RUN_AS_ROOT=1",
+                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "--oversubscribe", "-np", "2", python(), "-B",
+                       DTCTL_SOURCE_DIR "/tests/engine/bindings/torch_test.py"},
+                      400);
   INFO(result.out << result.err);
   CHECK(result.ok());
 }

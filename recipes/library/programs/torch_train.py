@@ -36,7 +36,7 @@ IMPLEMENTED = {
     "data.flip": [False],
     "data.order": ["auto", "samples"],
     "data.corrupt": ["refuse"],
-    "optimizer.name": ["sgd", "momentum", "nesterov", "adam"],
+    "optimizer.name": ["sgd", "momentum", "nesterov", "adam", "adamw"],
     "train.start_from": [""],
     "train.loss_scale": [1],
     "train.final_checkpoint": [False],
@@ -98,15 +98,16 @@ class Plan:
 
 
 def make_optimizer(model, keys):
-    """Weight decay is in the gradient; of biases, and of scales and shifts of batch norm, only if the recipe says so."""
+    """Weight decay is in the gradient (adamw: in the weights); of biases, and of scales and shifts of norms, only if the recipe says so."""
     groups = {True: [], False: []}
     for layer in model.modules():
         for name, parameter in layer.named_parameters(recurse=False):
-            is_norm = isinstance(layer, torch.nn.BatchNorm2d)
+            is_norm = isinstance(layer, (torch.nn.BatchNorm2d, torch.nn.LayerNorm))
             groups[keys["decay_norms"] if is_norm else keys["decay_biases"] or name != "bias"].append(parameter)
     groups = [{"params": group, "weight_decay": keys["weight_decay"] * decays} for decays, group in groups.items() if group]
-    if keys["name"] == "adam":
-        return torch.optim.Adam(groups, keys["learning_rate"], (keys["beta1"], keys["beta2"]), keys["epsilon"])
+    if keys["name"].startswith("adam"):
+        rule = torch.optim.AdamW if keys["name"] == "adamw" else torch.optim.Adam
+        return rule(groups, keys["learning_rate"], (keys["beta1"], keys["beta2"]), keys["epsilon"])
     momentum = 0.0 if keys["name"] == "sgd" else keys["momentum"]
     return torch.optim.SGD(groups, keys["learning_rate"], momentum, nesterov=keys["name"] == "nesterov" and momentum > 0)
 
@@ -254,13 +255,13 @@ def set_rate(optimizer, rate):
 
 
 def sums_of(model, data, part, parts):
-    """Correct answers, sum of the losses and number of samples, over one of `parts` equal parts of the held-out set."""
+    """Correct answers, sum of the losses and number of answers, over one of `parts` equal parts of the held-out set."""
     sums = torch.zeros(3, dtype=torch.float64)
     for begin in range(part * EVALUATED_AT_ONCE, len(data), parts * EVALUATED_AT_ONCE):
         images, labels = data.batch(range(begin, min(begin + EVALUATED_AT_ONCE, len(data))))
         logits = model(images).float()
         loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-        sums += torch.tensor([(logits.argmax(1) == labels).sum().item(), loss.item(), len(labels)], dtype=torch.float64)
+        sums += torch.tensor([(logits.argmax(1) == labels).sum().item(), loss.item(), labels.numel()], dtype=torch.float64)
     return sums.tolist()
 
 
@@ -268,25 +269,29 @@ def evaluate(training, data, autocast):
     """Accuracy on the held-out set, the same on every rank; each worker computes a part of the set."""
     with training.evaluation() as model, autocast():
         sums = sums_of(model, data, training.worker, training.workers) if training.worker >= 0 else [0.0] * 3
-        correct, loss, samples = training.mean(*sums)
-    training.report_evaluation(correct / samples, loss / samples, round(samples * training.workers))
+        correct, loss, answers = training.mean(*sums)
+    training.report_evaluation(correct / answers, loss / answers, len(data))
     if training.rank == 0:
-        print(f"step {training.step_number}: held-out accuracy {100 * correct / samples:.2f} %, loss {loss / samples:.4f}")
-    return correct / samples
+        print(f"step {training.step_number}: held-out accuracy {100 * correct / answers:.2f} %, loss {loss / answers:.4f}")
+    return correct / answers
 
 
-def train(recipe):
+def build_network(recipe, data, classes):
+    model = networks.build(recipe["model"]["name"], data.shape(), classes, recipe["model"]["dropout"])
+    networks.fill_initial_weights(model)
+    return model
+
+
+def train(recipe, read=read_data, build=build_network, optimizer_of=make_optimizer):
     import dtctl_sync  # loads MPI, so not before the recipe is known to be one for this program
 
     keys = recipe["train"]
     torch.set_num_threads(recipe["resources"]["threads_per_rank"])
     device = choose_device(int(os.environ.get("LOCAL_RANK", 0)))
-    data, held_out, classes = read_data(recipe["data"], keys["seed"])
+    data, held_out, classes = read(recipe["data"], keys["seed"])
     torch.manual_seed(keys["seed"])
-    model = networks.build(recipe["model"]["name"], data.shape(), classes, recipe["model"]["dropout"])
-    networks.fill_initial_weights(model)
-    model.to(device)
-    optimizer = make_optimizer(model, recipe["optimizer"])
+    model = build(recipe, data, classes).to(device)
+    optimizer = optimizer_of(model, recipe["optimizer"])
 
     def autocast():
         return torch.autocast(device.type, torch.bfloat16, enabled=keys["precision"] == "bf16")
