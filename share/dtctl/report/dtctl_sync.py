@@ -453,6 +453,7 @@ class Training:
         """ctypes would drop an exception: keep it for the caller of step()."""
 
         def guarded(_, *arguments):
+            is_waiting = self._wait.since is not None
             self._wait.end()
             try:
                 action(*arguments)
@@ -461,7 +462,8 @@ class Training:
                 self._error = error
                 return 1
             finally:
-                self._wait.begin(self.step_number + 1)
+                if is_waiting:
+                    self._wait.begin(self.step_number + 1)
 
         return guarded
 
