@@ -68,7 +68,7 @@ std::string allowed_keys(const std::string& block, const std::string& prefix)
   for (const auto& key : spec_keys()) {
     if (!key.path.starts_with(block + ".")) continue;
     const auto rest = key.path.substr(block.size() + 1);
-    auto name = prefix + std::string(rest.substr(0, rest.find('.'))); // of a block within the block: its name
+    auto name = prefix + std::string(prefix.empty() ? rest.substr(0, rest.find('.')) : rest);
     if (names.empty() || names.back() != name) names.push_back(std::move(name));
   }
   return join(names, ", ");
