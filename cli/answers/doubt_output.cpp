@@ -44,7 +44,15 @@ Json json_of(const store::Outlier& outlier)
           {"host", is_host(outlier) ? Json(outlier.host) : Json(nullptr)},
           {"runs", outlier.runs},
           {"ranks", outlier.ranks},
-          {"slower_by", outlier.slower_by}};
+          {"slower_by", outlier.slower_by},
+          {"is_on_one_machine", outlier.is_on_one_machine}};
+}
+
+// Hosts that are emulated on one machine share its cores, so none of them is a slow node.
+std::string label_of(const store::Outlier& outlier)
+{
+  if (outlier.is_on_one_machine) return "emulated hosts";
+  return is_host(outlier) ? "slow node" : "slow network";
 }
 
 Json json_of(const store::NotFiniteRun& run)
@@ -151,8 +159,7 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
   if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
   add_not_finite(lines, doubts);
-  for (const auto& outlier : doubts.outliers)
-    lines.push_back({is_host(outlier) ? "slow node" : "slow network", store::describe(outlier)});
+  for (const auto& outlier : doubts.outliers) lines.push_back({label_of(outlier), store::describe(outlier)});
   for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
   if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
     lines.push_back({"cpu quota", text});

@@ -56,19 +56,23 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
   return {"none", {}, {}};
 }
 
+void print_verdict_text(Context& context, const store::VerdictText& text)
+{
+  if (!text.headline.empty()) context.out.field("", "verdict", text_cell(text.headline + "."));
+  for (const auto* lines : {&text.lines, &text.remarks})
+    for (const auto& line : *lines) context.out.field("", " ", text_cell(line));
+}
+
 void print_verdict(Context& context, const StudyVerdict& verdict)
 {
   Json standings = Json::array();
   if (context.json) // of thousands of candidates it is large, and only programs get it
     for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
-  const auto& [headline, lines] = verdict.text;
+  const auto& text = verdict.text;
   std::vector<std::string> sentences;
-  if (!headline.empty()) {
-    sentences = lines;
-    sentences.insert(sentences.begin(), headline);
-    context.out.field("", "verdict", text_cell(headline + "."));
-  }
-  for (const auto& line : lines) context.out.field("", " ", text_cell(line));
+  if (!text.headline.empty()) sentences.push_back(sentence_of(text));
+  sentences.insert(sentences.end(), text.lines.begin(), text.lines.end());
+  print_verdict_text(context, text);
   context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", std::move(sentences)}, {"standings", std::move(standings)}});
 }
 

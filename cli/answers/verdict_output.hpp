@@ -24,6 +24,9 @@ struct StudyVerdict {
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points, std::vector<std::string> facts);
 
+// Prints the headline, a line for each other candidate or size, and a line for each remark.
+void print_verdict_text(Context& context, const store::VerdictText& text);
+
 // Prints the text, and for programs the object `verdict`, whose `sentences` begin with the headline.
 void print_verdict(Context& context, const StudyVerdict& verdict);
 

@@ -1,6 +1,7 @@
 #include "cli/answers/why_output.hpp"
 
 #include "cli/answers/why_tables.hpp"
+#include "core/text.hpp"
 #include "store/query/attribution_query.hpp"
 
 #include <algorithm>
@@ -64,9 +65,9 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
   context.out.table(without_empty_columns(communication_table(points, labels)));
   Json sentences = Json::array();
   for (const auto& point : points)
-    if (const auto sentence = sentence_of(point, labels); !sentence.empty()) {
-      context.out.field("", "why", text_cell(sentence));
-      sentences.push_back(sentence);
+    if (const auto parts = sentences_of(point, labels); !parts.empty()) {
+      for (const auto& part : parts) context.out.field("", &part == &parts.front() ? "why" : " ", text_cell(part));
+      sentences.push_back(join(parts, " "));
     }
   for (const auto& phases_note : missing_phases_notes(points)) {
     context.out.field("", "not reported", text_cell(phases_note, Style::warning));

@@ -34,17 +34,14 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
 
 bool is(std::size_t factor, Factor wanted) { return factor == static_cast<std::size_t>(wanted); }
 
-// Without a measurement of one rank alone, the factor `contention` is the whole computation.
 bool is_whole_computation(const Attribution& point, std::size_t factor)
 {
-  return is(factor, Factor::contention) && !point.has_split && std::isfinite(point.lost[factor]);
+  return is(factor, Factor::contention) && !point.says_contention() && std::isfinite(point.lost[factor]);
 }
 
-// Whether no rank reported any communication (a program on one rank has none). Attribution then puts the time that lies outside
-// of the reported phases into the factor `communication`.
 bool is_outside_phases(const Attribution& point, std::size_t factor)
 {
-  return is(factor, Factor::communication) && std::isnan(point.communication.exposed_s);
+  return is(factor, Factor::communication) && !point.has_exposed_communication();
 }
 
 std::string cost_of(const Attribution& point, std::size_t factor)
@@ -226,7 +223,11 @@ std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& poi
 Cell rate_cell(double bytes_per_s)
 {
   auto cell = real_cell(bytes_per_s);
-  if (std::isfinite(bytes_per_s)) cell.text = fmt::format("{:.3g} Gbit/s", bytes_per_s * 8e-9);
+  if (!std::isfinite(bytes_per_s)) return cell;
+  const double bits = bytes_per_s * 8;
+  cell.text = bits >= 1e9   ? fmt::format("{:.3g} Gbit/s", bits * 1e-9)
+              : bits >= 1e6 ? fmt::format("{:.3g} Mbit/s", bits * 1e-6)
+                            : fmt::format("{:.3g} kbit/s", bits * 1e-3);
   return cell;
 }
 
@@ -290,13 +291,13 @@ std::string listed(const Attribution& point, const std::vector<std::size_t>& fac
   return join(parts, ", ");
 }
 
-std::string losses_of(const Attribution& point)
+std::vector<std::string> losses_of(const Attribution& point)
 {
   if (point.is_throttled())
-    return fmt::format(
-        "A CPU quota held ranks back for up to {:.0f} % of the time, in whatever they did then, so dtctl cannot say "
-        "what else costs efficiency. Give the job more processor time, or run fewer ranks or threads.",
-        point.throttled_share * 100);
+    return {
+        fmt::format("A CPU quota held ranks back for up to {:.0f} % of the time, in whatever they did then, so dtctl cannot say "
+                    "what else costs efficiency. Give the job more processor time, or run fewer ranks or threads.",
+                    point.throttled_share * 100)};
   constexpr double half_a_point = 0.005;
   auto costs = factors_above(point, half_a_point);
   std::stable_sort(costs.begin(), costs.end(), [&](auto a, auto b) { return point.lost[a] > point.lost[b]; });
@@ -307,7 +308,7 @@ std::string losses_of(const Attribution& point)
   if (costs.empty()) sentences.emplace_back("No factor costs half a point.");
   if (!costs.empty()) sentences.push_back(capitalised(listed(point, costs, "costs ")) + ".");
   if (!gains.empty()) sentences.push_back(capitalised(listed(point, gains, "gains ")) + ".");
-  return join(sentences, " ");
+  return sentences;
 }
 
 std::string compared_with(const Attribution& point)
@@ -323,7 +324,7 @@ std::string target_words(const Attribution& point)
   const double samples = 1 / point.statistical_efficiency;
   const auto needed =
       std::abs(samples - 1) < 0.005 ? std::string("as many samples") : fmt::format("{:.2f} times the samples", samples);
-  return fmt::format(" It needs {} to the target, so its efficiency in time to accuracy is {:.1f} %.", needed,
+  return fmt::format("It needs {} to the target, so its efficiency in time to accuracy is {:.1f} %.", needed,
                      point.time_efficiency * 100);
 }
 
@@ -385,16 +386,24 @@ Table communication_table(const std::vector<Attribution>& points, const store::P
                   "no communication: one rank");
 }
 
+std::vector<std::string> sentences_of(const Attribution& point, const store::PointLabels& labels)
+{
+  if (point.is_baseline) return {};
+  if (is_unknown(point))
+    return {
+        fmt::format("{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
+                    "time is waiting.",
+                    name_of(point, labels))};
+  std::vector<std::string> sentences{fmt::format("{}: {:.1f} %{} {} ({}).", name_of(point, labels), point.efficiency * 100,
+                                                 interval_text(point), compared_with(point), counted(point.runs, "run"))};
+  for (auto& sentence : losses_of(point)) sentences.push_back(std::move(sentence));
+  if (auto words = target_words(point); !words.empty()) sentences.push_back(std::move(words));
+  return sentences;
+}
+
 std::string sentence_of(const Attribution& point, const store::PointLabels& labels)
 {
-  if (point.is_baseline) return "";
-  if (is_unknown(point))
-    return fmt::format(
-        "{}: there is no smaller size to compare it with, and what the program reports does not tell how much of its "
-        "time is waiting.",
-        name_of(point, labels));
-  return fmt::format("{}: {:.1f} %{} {} ({}). {}{}", name_of(point, labels), point.efficiency * 100, interval_text(point),
-                     compared_with(point), counted(point.runs, "run"), losses_of(point), target_words(point));
+  return join(sentences_of(point, labels), " ");
 }
 
 std::vector<std::string> missing_phases_notes(const std::vector<Attribution>& points)

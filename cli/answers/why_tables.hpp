@@ -22,6 +22,8 @@ Table communication_table(const std::vector<store::Attribution>& points, const s
 // [17.2, 20.8], jitter 6.1 [4.0, 8.2] (host3 in 4 of 5 runs), smaller batches 3.2 [1.0, 5.4]." Intervals are left out where they
 // are not known. Factors below half a point are not listed. Empty for a baseline.
 std::string sentence_of(const store::Attribution& point, const store::PointLabels& labels);
+// The same, each sentence for itself.
+std::vector<std::string> sentences_of(const store::Attribution& point, const store::PointLabels& labels);
 
 // One sentence for each set of phases that programs do not report: which they are, what follows, and what to do. Empty for
 // dtengine's runs.

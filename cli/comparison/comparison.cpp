@@ -1,6 +1,7 @@
 #include "cli/comparison/comparison.hpp"
 
 #include "cli/answers/comparison_tables.hpp"
+#include "cli/answers/verdict_output.hpp"
 #include "cli/command/context.hpp"
 #include "cli/comparison/against_now.hpp"
 #include "cli/comparison/comparison_checks.hpp"
@@ -271,7 +272,7 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
     if (!context.json) {
       if (contests.size() > 1) context.out.heading(standing.title);
       context.out.table(standing_table(standing));
-      context.out.field("", "verdict", text_cell(sentence_of(standing) + "."));
+      print_verdict_text(context, store::verdict_text(standing));
     }
     rankings.push_back(to_json(standing));
   }

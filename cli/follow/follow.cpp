@@ -189,6 +189,35 @@ class Hindrances {
   std::set<std::string> told_;
 };
 
+// Says what the runs wait for, if none of them has run for a while: jobs of another home may hold the cores, for example. Once
+// for each time in which nothing runs.
+class Standstill {
+ public:
+  explicit Standstill(Context& context) : context_(context) {}
+  void tell(const std::vector<RunView>& runs, ProgressView& view)
+  {
+    constexpr double least_s = 5; // the scheduler needs a moment to start jobs
+    const auto waits = [](const RunView& run) { return !waiting_reason(run).empty() && !is_hindered(run); };
+    const auto runs_now = [](const RunView& run) { return run.row.state == RunState::running; };
+    const auto first = std::find_if(runs.begin(), runs.end(), waits);
+    if (first == runs.end() || std::any_of(runs.begin(), runs.end(), runs_now)) {
+      since_.reset();
+      is_told_ = false;
+      return;
+    }
+    if (!since_) since_ = Clock::now();
+    if (is_told_ || seconds_since(*since_) < least_s) return;
+    is_told_ = true;
+    view.leave();
+    context_.messages.info("none of the runs is running; {}: {}", printable(first->row.name), printable(waiting_reason(*first)));
+  }
+
+ private:
+  Context& context_;
+  std::optional<Clock::time_point> since_;
+  bool is_told_ = false;
+};
+
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
   context.messages.info(
@@ -237,6 +266,7 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
   Patience patience(context, follow.patience_s);
   Room room;
   Hindrances hindrances(context);
+  Standstill standstill(context);
   StudyClock clock(home, follow.earlier, follow.most_runs);
   for (auto runs = unseen_runs(follow);;) {
     const auto look = Clock::now();
@@ -246,6 +276,7 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
     clock.look(runs);
     view->show(runs, clock.remaining_s(runs, now_unix_s()));
     hindrances.tell(runs, *view);
+    standstill.tell(runs, *view);
     submit_deferred_if_room(context, home, runs, room, *view, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
     if (patience.is_over(troubles, *view)) return FollowEnd::unreachable;

@@ -35,6 +35,9 @@ std::string printable_drawing(std::string_view text)
   return shown;
 }
 
+// Sentences are not wider than this on a wide terminal.
+constexpr std::size_t widest_text = 110;
+
 class TextOutput : public Output {
  public:
   TextOutput(const Terminal& out, const Terminal& err) : out_(out), err_(err) {}
@@ -113,10 +116,10 @@ class TextOutput : public Output {
     separate();
     std::size_t width = 0;
     for (const auto& [label, cell] : fields) width = std::max(width, display_width(label));
+    const auto columns = std::min(out_.columns, widest_text); // 0: no limit
     for (const auto& [label, cell] : fields) {
       const std::string blanks(width - display_width(label) + 2, ' ');
-      write_out(paint(label, Style::dim) + blanks + paint(wrap(printable(cell.text), out_.columns, width + 2), cell.style) +
-                "\n");
+      write_out(paint(label, Style::dim) + blanks + paint(wrap(printable(cell.text), columns, width + 2), cell.style) + "\n");
     }
     after_part_ = true;
   }

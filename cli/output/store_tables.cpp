@@ -86,6 +86,27 @@ Table table_of(const std::string& name, const store::Table& table)
   return converted;
 }
 
+std::vector<std::pair<std::string, std::string>> members_of(const std::string& name, const std::string& value)
+{
+  const auto map = value.starts_with('{') ? Json::parse(value, nullptr, false) : Json();
+  if (!map.is_object() || map.empty()) return {{name, value}};
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [key, member] : map.items())
+    for (auto& one :
+         members_of((name.empty() ? "" : name + ".") + key, member.is_string() ? member.get<std::string>() : member.dump()))
+      members.push_back(std::move(one));
+  return members;
+}
+
+std::string without_json(const std::string& value)
+{
+  const auto members = members_of("", value);
+  if (members.size() == 1 && members.front().first.empty()) return value;
+  std::vector<std::string> pairs;
+  for (const auto& [name, member] : members) pairs.push_back(name + ": " + member);
+  return join(pairs, ", ");
+}
+
 std::string member_name(const std::string& title)
 {
   std::string name;

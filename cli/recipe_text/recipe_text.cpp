@@ -202,7 +202,8 @@ constexpr std::array advices{Advice{"easgd", "sgd", "0.15", "1"},
                              Advice{"hogwild-sgd", "sgd", "0.03", "1"},
                              Advice{"async-msgd", "momentum", "0.005", "1"},
                              Advice{"async-measgd", "momentum", "0.01", "1"},
-                             Advice{"local-sgd", "momentum", "0.02", "8"}};
+                             Advice{"local-sgd", "momentum", "0.02", "8"},
+                             Advice{"diloco", "momentum", "0.01", "8"}};
 
 Advice advice_for(const std::string& strategy)
 {
@@ -274,6 +275,13 @@ std::vector<std::string> readers_among(const std::vector<std::string>& strategie
   return readers;
 }
 
+// Whether the key is the first of a block within `sync`, such as `sync.outer`.
+bool is_first_of_block(const Key& key)
+{
+  const auto block = key.path.substr(0, key.path.rfind('.') + 1);
+  return std::ranges::find_if(spec_keys(), [&](const Key& other) { return other.path.starts_with(block); })->path == key.path;
+}
+
 // A key of `sync` that only some strategies read: as a line if all strategies of the recipe read it, else as a comment.
 void write_sync_key(Text& text, const Key& key, const RecipeChoices& choices)
 {
@@ -282,11 +290,16 @@ void write_sync_key(Text& text, const Key& key, const RecipeChoices& choices)
   const auto name = std::string(key.path.substr(std::string_view("sync.").size()));
   const bool read_by_all = readers.size() == choices.strategies.size();
   if (key.path == "sync.period" && differs(choices, &Advice::period)) return; // in the sweep
-  text.comment(std::string(key.help) + (read_by_all ? "" : " Only for " + listed(readers) + "."), 2);
-  if (read_by_all && !is_only_suggested(key.path))
-    text.line(name + ": " + value_for(key, choices), 2);
-  else
-    text.line("# " + name + ": " + suggested_value(key), 2);
+  const bool is_line = read_by_all && !is_only_suggested(key.path);
+  const std::string mark = is_line ? "" : "# ";
+  const auto point = name.find('.'); // "outer.rule" is a line of the block `outer`
+  const bool is_nested = point != std::string::npos;
+  const std::size_t indent = is_nested ? 4 : 2;
+  if (is_nested && is_first_of_block(key)) text.line(mark + name.substr(0, point) + ":", 2);
+  text.comment(std::string(key.help) + (read_by_all ? "" : " Only for " + listed(readers) + "."), indent);
+  text.line(mark + (is_nested ? name.substr(point + 1) : name) + ": " +
+                (is_line ? value_for(key, choices) : suggested_value(key)),
+            indent);
 }
 
 void write_sync(Text& text, const RecipeChoices& choices)

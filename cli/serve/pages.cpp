@@ -154,9 +154,22 @@ void add_answer(Page& page, const CommandResult& result)
 
 } // namespace
 
-std::string links_html()
+std::string links_html(const std::string& root)
 {
-  return "<nav aria-label=\"Pages\"><a href=\"./\">Studies</a><a href=\"compare\">Compare</a><a href=\"query\">Query</a></nav>\n";
+  return fmt::format("<nav aria-label=\"Pages\"><a href=\"{0}./\">Studies</a><a href=\"{0}compare\">Compare</a>"
+                     "<a href=\"{0}query\">Query</a></nav>\n",
+                     root);
+}
+
+ServedPage no_such_page(const std::string& name)
+{
+  auto served = error_page(404, "There is no such page.");
+  std::string root;
+  for (const char character : name)
+    if (character == '/') root += "../";
+  served.page.set_root(root);
+  served.page.set_links(links_html(root));
+  return served;
 }
 
 ServedPage error_page(int status, const std::string& text)

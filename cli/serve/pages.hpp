@@ -24,7 +24,10 @@ ServedPage query_page(const HttpRequest& request);
 // A page with a sentence.
 ServedPage error_page(int status, const std::string& text);
 
-// The links above every page.
-std::string links_html();
+// For a name that no page has. A name with slashes is the address of a page in a folder, from which its links lead back.
+ServedPage no_such_page(const std::string& name);
+
+// The links above every page. `root`: as in Page::set_root.
+std::string links_html(const std::string& root = "");
 
 } // namespace dt::cli

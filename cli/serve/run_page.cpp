@@ -1,6 +1,6 @@
 // The page about one run.
 #include "cli/output/store_tables.hpp"
-#include "cli/report/chart/chart.hpp"
+#include "cli/report/chart/charts.hpp"
 #include "cli/report/html/heat_map.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
@@ -84,9 +84,10 @@ void add_course(Page& page, ResultsStore& results, const RunView& run, const Att
     all[0].missing = "No step was recorded yet. Simulated runs record none.";
   else
     all[0].charts.push_back(course_chart("loss", "Training loss", "training loss", course.loss));
+  for (auto& loss : all[0].charts) loss.y.scale = loss_scale(loss.series);
   if (!course.accuracy.empty()) {
     auto accuracy = course_chart("accuracy", "Held-out accuracy", "accuracy", course.accuracy);
-    accuracy.y.is_share = true;
+    accuracy.y.is_share = accuracy.y.from_zero = true;
     accuracy.caption = "Evaluations during the training.";
     all.push_back({{std::move(accuracy)}, ""});
   }

@@ -79,7 +79,7 @@ ServedPage Site::page_named(const std::string& name, const HttpRequest& request)
     if (name == "study") return served_study_page(results_, request.parameter("id"));
     if (name == "run") return run_page(results_, request.parameter("key"));
     if (name == "compare") return compare_page(context_, results_, request);
-    return error_page(404, "There is no such page.");
+    return no_such_page(name);
   } catch (const Error& error) {
     return error_page(error.kind() == ErrorKind::usage ? 404 : 500, error.what());
   } catch (const std::exception& error) {

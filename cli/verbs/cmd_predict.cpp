@@ -1,4 +1,5 @@
 // dtctl predict: throughput, efficiency and cost of sizes that were not measured.
+#include "cli/answers/grouped_texts.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/runs/selectors.hpp"
@@ -151,29 +152,53 @@ std::string in_words(const std::vector<store::Parameter>& parameters)
   return join(words, " and ");
 }
 
-// What changes on the way to a predicted size, or may, and what the measured sizes leave open there; `size` names the size.
-void print_changes_of(Context& context, const store::SeriesTraits& traits, const store::Prediction& prediction,
-                      const std::string& size)
+// What changes on the way to a predicted size, or may, and what the measured sizes leave open there.
+std::vector<std::string> changes_of(const store::SeriesTraits& traits, const store::Prediction& prediction)
 {
-  for (const auto& change : prediction.changes) context.out.field("", size, text_cell(change.text));
-  if (prediction.open.empty()) return;
-  auto text = "the measured sizes leave open " + in_words(prediction.open);
+  std::vector<std::string> texts;
+  for (const auto& change : prediction.changes) texts.push_back(change.text);
+  if (prediction.open.empty()) return texts;
+  texts.push_back("the measured sizes leave open " + in_words(prediction.open));
   if (prediction.measure < prediction.at.size)
-    text += fmt::format("; a measurement of {} would tell", store::in_units(traits, prediction.measure));
-  context.out.field("", size, text_cell(text));
+    texts.back() += fmt::format("; a measurement of {} would tell", store::in_units(traits, prediction.measure));
+  return texts;
 }
+
+// Sentences about series under the same heading.
+class SeriesTexts {
+ public:
+  explicit SeriesTexts(const std::vector<Answer>& answers)
+  {
+    for (const auto& answer : answers) series_.push_back(answer.measured.series);
+    const store::PointLabels shown(series_);
+    for (const auto& series : series_) labels_.push_back(shown.shown(series));
+  }
+  void add(const std::string& heading, std::size_t series, std::string text)
+  {
+    auto found = std::find_if(texts_.begin(), texts_.end(), [&](const auto& texts) { return texts.first == heading; });
+    if (found == texts_.end()) found = texts_.insert(texts_.end(), {heading, {}});
+    found->second.push_back({labels_[series], std::move(text)});
+  }
+  void print(Context& context) const
+  {
+    for (const auto& [heading, texts] : texts_)
+      for (const auto& line : grouped_texts(texts, labels_)) context.out.field("", heading, text_cell(line));
+  }
+
+ private:
+  std::vector<std::string> series_, labels_;
+  std::vector<std::pair<std::string, std::vector<LabelledText>>> texts_; // by heading, in their order
+};
 
 void print_changes(Context& context, const std::vector<Answer>& answers)
 {
-  std::vector<std::string> labels;
-  for (const auto& answer : answers) labels.push_back(answer.measured.series);
-  const store::PointLabels shown(labels);
+  SeriesTexts texts(answers);
   Json list = Json::array();
-  for (const auto& [measured, forecast] : answers)
-    for (const auto& prediction : forecast.predictions) {
-      const auto size = store::in_units(measured.traits, prediction.at.size);
-      print_changes_of(context, measured.traits, prediction,
-                       measured.series.empty() ? size : shown.shown(measured.series) + ", " + size);
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    for (const auto& prediction : answers[i].forecast.predictions) {
+      const auto& measured = answers[i].measured;
+      for (auto& text : changes_of(measured.traits, prediction))
+        texts.add(store::in_units(measured.traits, prediction.at.size), i, std::move(text));
       for (const auto& change : prediction.changes)
         list.push_back({{"series", measured.series},
                         {"size", prediction.at.size},
@@ -181,24 +206,27 @@ void print_changes(Context& context, const std::vector<Answer>& answers)
                         {"certain", change.is_certain},
                         {"text", change.text}});
     }
+  texts.print(context);
   context.out.data("changes", std::move(list));
 }
 
 void print_assumptions(Context& context, const std::vector<Answer>& answers)
 {
+  SeriesTexts texts(answers);
   Json list = Json::array();
-  for (const auto& answer : answers) {
-    for (const auto& sentence : answer.forecast.calibration.assumptions) {
-      list.push_back({{"series", answer.measured.series}, {"assumption", sentence}});
-      context.out.field("", answer.measured.series.empty() ? "assumes" : answer.measured.series, text_cell(sentence));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (const auto& sentence : answers[i].forecast.calibration.assumptions) {
+      list.push_back({{"series", answers[i].measured.series}, {"assumption", sentence}});
+      texts.add("assumes", i, sentence);
     }
-    for (const auto& test : answer.forecast.backtests)
+    for (const auto& test : answers[i].forecast.backtests)
       if (test.borrowed_link)
-        context.out.field("", "backtest",
-                          text_cell(fmt::format("Size {} was predicted with a network fitted to its own times of communication "
-                                                "alone, because no smaller size has any.",
-                                                test.size)));
+        texts.add("backtest", i,
+                  fmt::format("Size {} was predicted with a network fitted to its own times of communication alone, because no "
+                              "smaller size has any.",
+                              test.size));
   }
+  texts.print(context);
   context.out.data("assumptions", std::move(list));
 }
 

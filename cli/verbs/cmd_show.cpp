@@ -45,11 +45,9 @@ Table for_people(Table table)
   std::vector<std::vector<Cell>> rows;
   for (auto& row : table.rows) {
     const auto name = row[0].text;
-    const auto map = row[1].text.starts_with('{') ? Json::parse(row[1].text, nullptr, false) : Json();
     if (name == "repeat" && row[1].value.is_number_integer()) row[1].text = std::to_string(row[1].value.get<int>() + 1);
-    if (map.is_object())
-      for (const auto& [member, value] : map.items())
-        rows.push_back({text_cell(name + "." + member), text_cell(value.is_string() ? value.get<std::string>() : value.dump())});
+    if (row[1].text.starts_with('{'))
+      for (const auto& [member, value] : members_of(name, row[1].text)) rows.push_back({text_cell(member), text_cell(value)});
     else
       rows.push_back(std::move(row));
   }

@@ -124,7 +124,7 @@ Fields<StepEvent> step_event_fields()
       {"epoch", DT_AT(R, epoch), "", "samples of all ranks so far, divided by the samples of the training set"},
       {"elapsed_s", DT_AT(R, elapsed_s), "s", "time since the first step began, without evaluations and checkpoints"},
       {"loss", DT_AT(R, loss), "",
-       "mean over the global batch. Where ranks make steps of their own (`local-sgd`, the EASGD family, asynchronous "
+       "mean over the global batch. Where ranks make steps of their own (`local-sgd`, `diloco`, the EASGD family, asynchronous "
        "strategies): over "
        "rank 0's own batch, but at steps before an evaluation the mean over all workers"},
       {"learning_rate", DT_AT(R, learning_rate), "", "learning rate of the step"},

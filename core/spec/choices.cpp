@@ -54,6 +54,18 @@ constexpr std::array progress{
 constexpr std::array wires{
     Choice{Wire::float32, Name{"float32", "as computed"}},
     Choice{Wire::bfloat16, Name{"bfloat16", "half the bytes, 8 bits of mantissa; sums are kept in float32"}},
+    Choice{Wire::int8,
+           Name{"int8", "diloco: a quarter of the bytes, whole numbers up to 127 times a scale for each 256 numbers"}},
+    Choice{Wire::int4, Name{"int4", "diloco: an eighth of the bytes, whole numbers up to 7 times a scale for each 256 numbers"}},
+};
+constexpr std::array outer_rules{
+    Choice{OuterRule::sgd,
+           Name{"sgd", "w <- w - lr d; with learning rate 1 the workers begin again at their mean, as with local-sgd"}},
+    Choice{OuterRule::momentum, Name{"momentum", "v <- mu v + d; w <- w - lr v: SlowMo with a constant optimizer.learning_rate"}},
+    Choice{OuterRule::nesterov, Name{"nesterov", "v <- mu v + d; w <- w - lr (d + mu v), as in DiLoCo's paper"}},
+    Choice{OuterRule::adam,
+           Name{"adam", "a rate for each weight, by the running means m and s of d and of its square, bias corrected: "
+                        "w <- w - lr m / (sqrt(s) + epsilon); mu is the decay rate of m"}},
 };
 constexpr std::array placements{
     Choice{ServerPlacement::last, Name{"last", "the last ranks"}},
@@ -127,6 +139,7 @@ template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>() {
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>() { return progress; }
 template<> std::span<const Choice<Wire>> choices<Wire>() { return wires; }
+template<> std::span<const Choice<OuterRule>> choices<OuterRule>() { return outer_rules; }
 template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>() { return placements; }
 template<> std::span<const Choice<TopologySource>> choices<TopologySource>() { return topologies; }
 template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { return evaluated; }

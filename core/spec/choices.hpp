@@ -47,7 +47,10 @@ enum class ElasticForm { paper, before, after };
 enum class ProgressMode { automatic, none, poll, thread };
 
 // Number format of the messages of an allreduce.
-enum class Wire { float32, bfloat16 };
+enum class Wire { float32, bfloat16, int8, int4 };
+
+// Update rule that moves the outer parameters of diloco.
+enum class OuterRule { sgd, momentum, nesterov, adam };
 
 // Which ranks are the parameter servers.
 enum class ServerPlacement { last, spread };
@@ -86,6 +89,7 @@ template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();
 template<> std::span<const Choice<ProgressMode>> choices<ProgressMode>();
 template<> std::span<const Choice<Wire>> choices<Wire>();
+template<> std::span<const Choice<OuterRule>> choices<OuterRule>();
 template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>();
 template<> std::span<const Choice<TopologySource>> choices<TopologySource>();
 template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>();

@@ -21,6 +21,10 @@ constexpr std::array optimizers{
                                   "corrected: w <- w - lr m / (sqrt(s) + epsilon)"},
                  .rule = UpdateRule::any,
                  .buffers = 2},
+    OptimizerRow{.name = {"adamw", "adam with the weight decay beside the gradient (decoupled): m and s of g alone, "
+                                   "w <- w - lr (m / (sqrt(s) + epsilon) + wd w)"},
+                 .rule = UpdateRule::any,
+                 .buffers = 2},
     OptimizerRow{.name = {"lars",
                           "layer-wise rates for large batches: momentum with lr trust |w| / (|g| + wd |w|) of each weight "
                           "tensor inside v; biases, scales and shifts as plain momentum"},

@@ -98,9 +98,9 @@ struct OptimizerSpec {
   bool decay_norms = false;          // apply weight decay to batch norm's scales and shifts too
   double clip_norm = 0;              // maximum norm of the gradient over all parameters; 0: no limit
   double trust = 1e-3;               // lars: trust coefficient
-  double beta1 = 0.9;                // adam: decay rate of the running mean of gradients
-  double beta2 = 0.999;              // adam: decay rate of the running mean of squared gradients
-  double epsilon = 1e-8;             // adam: added to the root of the mean of squared gradients
+  double beta1 = 0.9;                // adam, adamw: decay rate of the running mean of gradients
+  double beta2 = 0.999;              // adam, adamw: decay rate of the running mean of squared gradients
+  double epsilon = 1e-8;             // adam, adamw: added to the root of the mean of squared gradients
   std::string schedule = "constant"; // one of schedule_names()
   double step_epochs = 10;
   double step_factor = 0.1;
@@ -109,6 +109,19 @@ struct OptimizerSpec {
   double warmup_epochs = 0; // the rate grows linearly from warmup_factor x learning_rate
   double warmup_factor = 0.1;
   bool linear_scaling = false; // multiply the learning rate by the number of ranks
+};
+
+// diloco: how the outer parameters, at which all workers begin, follow the mean of what the workers have done since (the
+// pseudo-gradient d).
+struct OuterSpec {
+  OuterRule rule = OuterRule::nesterov;
+  double learning_rate = 0.7;
+  double momentum = 0.9;      // momentum, nesterov: of the velocity; adam: decay rate of the running mean
+  double beta2 = 0.999;       // adam: decay rate of the running mean of squares
+  double epsilon = 1e-8;      // adam: added to the root of the mean of squares
+  std::int64_t fragments = 1; // parts of the model that are exchanged in turn
+  std::int64_t delay = 0;     // steps from the end of a fragment's period to the use of its sum
+  double mix = 0;             // share of a worker's own weights that it keeps when it takes the outer parameters
 };
 
 struct SyncSpec {
@@ -129,16 +142,28 @@ struct SyncSpec {
   std::int64_t server_threads = 2; // hogwild: threads of one server that update without a lock
   std::int64_t node_period = 1;    // hsgd: steps between two exchanges between nodes
   double local_start = 0;          // local-sgd: epochs of sync-sgd at the start
+  OuterSpec outer{};               // diloco
   TopologySource topology = TopologySource::hosts;
   EvaluatedModel evaluate = EvaluatedModel::automatic;
 };
+
+// Numbers of a block that share one scale, with sync.wire int8 and int4.
+inline constexpr std::size_t coded_block = 256;
+// Whether numbers are sent as whole numbers of 8 or 4 bits with a scale for each block. Their sum is an exchange of its own,
+// which sync.allreduce does not choose.
+bool is_coded(Wire wire);
+// Bytes of a number as it is sent, with its part of the scale.
+double bytes_per_number(Wire wire);
+
+// Number of buffers as large as the weights that the outer rule keeps between exchanges.
+std::int64_t outer_buffers(OuterRule rule);
 
 // Whether the strategy uses dedicated server ranks.
 bool has_servers(const std::string& strategy);
 // Whether the strategy belongs to the EASGD family: workers and a centre pull each other together.
 bool is_elastic(const std::string& strategy);
 
-// Whether the strategy is sync-easgd in the form whose exchange runs while the gradients are computed.
+// Whether exchanges of weights run while gradients are computed: sync-easgd with overlap 3, and diloco with a delay.
 bool exchanges_beside_computation(const SyncSpec& sync);
 
 struct ResourcesSpec {

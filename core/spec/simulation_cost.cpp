@@ -19,9 +19,11 @@ double ring_messages(double ranks) { return ranks * 2 * (ranks - 1); }
 double tree_messages(double ranks) { return chunks_of_whole_vector * 2 * (ranks - 1); }
 
 // Messages of one sum. `dynamic` counts as a ring: which algorithm it will use is known only after its timings, and a ring takes
-// longest to simulate.
-double messages_of_a_sum(const std::string& allreduce, double ranks)
+// longest to simulate. Coded numbers have as many messages as a ring.
+double messages_of_a_sum(const SyncSpec& sync, double ranks)
 {
+  const auto& allreduce = sync.allreduce;
+  if (is_coded(sync.wire)) return ring_messages(ranks);
   if (allreduce == "tree") return tree_messages(ranks);
   return allreduce == "ring" || allreduce == "dynamic" ? ring_messages(ranks) : few_messages(ranks);
 }
@@ -44,13 +46,15 @@ SimulationCost simulation_cost(const RunSpec& spec)
   constexpr double start_bytes = 66e6, a_rank_bytes = 60e3, a_pair_bytes = 55;
   constexpr double a_planned_message_bytes = 200, planned_lengths = 5; // the latter where `dynamic` times a ring
   const auto ranks = static_cast<double>(spec.ranks());
-  const double periods = static_cast<double>(std::max<std::int64_t>(1, spec.sync.period));
-  const double sums = own_sums + std::ceil(static_cast<double>(std::max<std::int64_t>(1, spec.train.steps)) / periods);
-  const double messages = sums * messages_of_a_sum(spec.sync.allreduce, ranks) + timing_messages(spec.sync.allreduce, ranks);
+  const double period = static_cast<double>(std::max<std::int64_t>(1, spec.sync.period));
+  const double of_a_period = static_cast<double>(spec.sync.outer.fragments * std::max<std::int64_t>(1, spec.sync.outer.delay));
+  const double sums =
+      of_a_period * (own_sums + std::ceil(static_cast<double>(std::max<std::int64_t>(1, spec.train.steps)) / period));
+  const double messages = sums * messages_of_a_sum(spec.sync, ranks) + timing_messages(spec.sync.allreduce, ranks);
   const double lengths = spec.sync.allreduce == "dynamic" ? planned_lengths : 1;
   return {start_s + ranks * a_rank_s + messages * a_message_s * std::sqrt(ranks),
           start_bytes + ranks * (a_rank_bytes + ranks * a_pair_bytes) +
-              lengths * a_planned_message_bytes * messages_of_a_sum(spec.sync.allreduce, ranks)};
+              lengths * a_planned_message_bytes * messages_of_a_sum(spec.sync, ranks)};
 }
 
 } // namespace dt

@@ -127,7 +127,8 @@ std::vector<Key> program_keys()
        "What a run is identified by beside its command, its parameters and its data. After an upgrade of a Python package runs "
        "are new ones, unless this is `files`."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),
-       "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a key of "
+       "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a "
+       "key of "
        "`sync`."},
   };
 }
@@ -209,13 +210,14 @@ std::vector<Key> optimizer_keys()
 {
   return {
       {"optimizer.name", choice, "", 0, 0, no, yes, optimizer_names(), DT_FIELD(optimizer.name),
-       "Update rule. Any with sync-sgd, hsgd and local-sgd; momentum, nesterov or lars with async-msgd and async-measgd; sgd "
-       "with the other strategies."},
+       "Update rule. Any with sync-sgd, hsgd, local-sgd and diloco; momentum, nesterov or lars with async-msgd and async-measgd; "
+       "sgd with the other strategies."},
       {"optimizer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.learning_rate),
        "Learning rate before schedule, warm-up and linear scaling."},
       {"optimizer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.momentum), "Momentum coefficient (mu)."},
       {"optimizer.weight_decay", real, "", 0, 1e3, no, yes, none, DT_FIELD(optimizer.weight_decay),
-       "Weight decay (L2 penalty). This factor times the weight is added to the gradient."},
+       "Weight decay (L2 penalty). This factor times the weight is added to the gradient; with adamw to the step, times the "
+       "learning rate."},
       {"optimizer.decay_biases", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_biases),
        "Whether `weight_decay` also applies to biases."},
       {"optimizer.decay_norms", boolean, "", 0, 0, no, yes, none, DT_FIELD(optimizer.decay_norms),
@@ -226,11 +228,11 @@ std::vector<Key> optimizer_keys()
       {"optimizer.trust", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(optimizer.trust),
        "Trust coefficient (lars). The learning rate of a tensor is multiplied by trust |w| / (|g| + weight_decay |w|)."},
       {"optimizer.beta1", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.beta1),
-       "Decay rate of the first moment (adam)."},
+       "Decay rate of the first moment (adam and adamw)."},
       {"optimizer.beta2", real, "", 0, 0.999999, no, yes, none, DT_FIELD(optimizer.beta2),
-       "Decay rate of the second moment (adam)."},
+       "Decay rate of the second moment (adam and adamw)."},
       {"optimizer.epsilon", real, "", 1e-30, 1e6, no, yes, none, DT_FIELD(optimizer.epsilon),
-       "Constant that is added to the square root of the second moment (adam)."},
+       "Constant that is added to the square root of the second moment (adam and adamw)."},
       {"optimizer.schedule", choice, "", 0, 0, no, yes, schedule_names(), DT_FIELD(optimizer.schedule),
        "How the learning rate changes during the run."},
       {"optimizer.step_epochs", real, "epochs", 1e-9, 1e9, no, yes, none, DT_FIELD(optimizer.step_epochs),
@@ -257,7 +259,7 @@ std::vector<Key> sync_keys()
       {"sync.allreduce", choice, "", 0, 0, no, yes, allreduce_names(), DT_FIELD(sync.allreduce),
        "Algorithm that sums vectors over the ranks."},
       {"sync.period", integer, "steps", 1, 1e9, no, yes, none, DT_FIELD(sync.period),
-       "Steps between two exchanges of weights, tau (EASGD family and local-sgd)."},
+       "Steps between two exchanges of weights, tau (EASGD family, local-sgd and diloco, whose paper calls it H)."},
       {"sync.alpha", real, "", 0, 1, no, yes, none, DT_FIELD(sync.alpha),
        "Elastic rate of an exchange (EASGD family). Give this or `rho`. Default: 0.9 / number of workers."},
       {"sync.rho", real, "", 0, 1e6, no, yes, none, DT_FIELD(sync.rho),
@@ -270,9 +272,12 @@ std::vector<Key> sync_keys()
        "Approximate size of the buckets in which gradients are sent during the backward pass (progress poll and thread). 0: with "
        "the allreduce `dynamic` the size that it found best, with the others 4194304."},
       {"sync.progress", choice, "", 0, 0, no, yes, choice_names<ProgressMode>(), DT_FIELD(sync.progress),
-       "Who advances messages while the ranks compute. If it is not given, sync-easgd with overlap 3 uses auto."},
+       "Who advances messages while the ranks compute. If it is not given, sync-easgd with overlap 3 and diloco with an "
+       "outer.delay use auto."},
       {"sync.wire", choice, "", 0, 0, no, yes, choice_names<Wire>(), DT_FIELD(sync.wire),
-       "Number format of the messages of an allreduce. The allreduces `mpi` and `gloo` support float32 only."},
+       "Number format of the messages of an allreduce. The allreduces `mpi` and `gloo` support float32 only. int8 and int4 are "
+       "for "
+       "diloco, and have a sum of their own in place of sync.allreduce."},
       {"sync.overlap", integer, "", 1, 3, no, yes, none, DT_FIELD(sync.overlap),
        "Form of sync-easgd. 1: exchange along a tree. 2: the weights stay with the compute device. 3: the exchange overlaps with "
        "the computation."},
@@ -287,6 +292,27 @@ std::vector<Key> sync_keys()
        "Steps between two exchanges among nodes (hsgd). 1: the same result as sync-sgd."},
       {"sync.local_start", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(sync.local_start),
        "Epochs of sync-sgd before local steps begin (local-sgd). Above 0 this is post-local SGD."},
+      {"sync.outer.rule", choice, "", 0, 0, no, yes, choice_names<OuterRule>(), DT_FIELD(sync.outer.rule),
+       "Update rule of the outer parameters w (diloco). Its gradient d is the mean over the workers of w - (the worker's "
+       "weights)."},
+      {"sync.outer.learning_rate", real, "", 1e-12, 1e6, no, yes, none, DT_FIELD(sync.outer.learning_rate),
+       "Learning rate of the outer rule (diloco). It is constant: schedules change the workers' rate only."},
+      {"sync.outer.momentum", real, "", 0, 0.999999, no, yes, none, DT_FIELD(sync.outer.momentum),
+       "Momentum coefficient mu of the outer rule (diloco, rules momentum and nesterov); with rule adam the decay rate of the "
+       "first moment."},
+      {"sync.outer.beta2", real, "", 0, 0.999999, no, yes, none, DT_FIELD(sync.outer.beta2),
+       "Decay rate of the second moment (diloco, rule adam)."},
+      {"sync.outer.epsilon", real, "", 1e-30, 1e6, no, yes, none, DT_FIELD(sync.outer.epsilon),
+       "Constant that is added to the square root of the second moment (diloco, rule adam)."},
+      {"sync.outer.fragments", integer, "fragments", 1, 1e6, no, yes, none, DT_FIELD(sync.outer.fragments),
+       "Number of parts of the model that are exchanged in turn, each once in `sync.period` steps (diloco). 1: all at once. "
+       "Above 1 this is Streaming DiLoCo."},
+      {"sync.outer.delay", integer, "steps", 0, 1e9, no, yes, none, DT_FIELD(sync.outer.delay),
+       "Steps after which the workers use the sum of a fragment (diloco). Above 0 the sum is made during the computation of "
+       "these steps, a part in each, if `sync.progress` is poll or thread. It must be below `sync.period`."},
+      {"sync.outer.mix", real, "", 0, 0.999999, no, yes, none, DT_FIELD(sync.outer.mix),
+       "Share alpha of its own weights that a worker keeps after an exchange (diloco): weights <- alpha weights + (1 - alpha) "
+       "outer parameters."},
       {"sync.topology", choice, "", 0, 0, no, yes, choice_names<TopologySource>(), DT_FIELD(sync.topology),
        "How the supernodes of the network are determined."},
       {"sync.evaluate", choice, "", 0, 0, no, yes, choice_names<EvaluatedModel>(), DT_FIELD(sync.evaluate),

@@ -32,6 +32,11 @@ constexpr std::array strategies{
         .name = {"local-sgd",
                  "every rank on its own; every `period` steps the mean of the weights, after `local_start` epochs of sync-sgd"},
         .other_keys = {"sync.allreduce", "sync.period", "sync.local_start"}},
+    StrategyRow{.name = {"diloco",
+                         "every rank on its own; every `period` steps an outer optimizer moves the common weights by the mean "
+                         "of what the ranks did; with `outer.fragments` a part of the model at a time"},
+                .has_outer_rule = true,
+                .other_keys = {"sync.allreduce", "sync.period", "sync.progress", "sync.wire"}},
     StrategyRow{
         .name = {"sync-easgd",
                  "elastic averaging with all workers at once, deterministic; `overlap` 1, 2 or 3 is the form of its paper"},
@@ -112,13 +117,17 @@ constexpr StrategyRow unknown_strategy{};
 struct Implied {
   bool StrategyRow::*property;
   std::string_view strategies; // in words; empty: they are listed
-  std::array<std::string_view, 4> keys;
+  std::array<std::string_view, 8> keys;
 };
 
 constexpr std::array implied{
     Implied{&StrategyRow::has_servers, "strategies with a parameter server", {"sync.servers", "sync.server_placement"}},
     Implied{&StrategyRow::is_lock_free, "", {"sync.server_threads"}},
     Implied{&StrategyRow::is_elastic, "the EASGD family", {"sync.period", "sync.alpha", "sync.rho", "sync.elastic"}},
+    Implied{&StrategyRow::has_outer_rule,
+            "",
+            {"sync.outer.rule", "sync.outer.learning_rate", "sync.outer.momentum", "sync.outer.beta2", "sync.outer.epsilon",
+             "sync.outer.fragments", "sync.outer.delay", "sync.outer.mix"}},
     Implied{&StrategyRow::may_overlap, "", {"sync.progress", "sync.bucket_bytes"}},
 };
 

@@ -26,16 +26,17 @@ struct StrategyRow {
   bool is_asynchronous = false; // ranks may be at different steps
   bool may_overlap = false;     // can exchange messages while gradients are computed
   bool serves_in_turn = false;  // its servers answer the workers in their order, not whoever comes first
+  bool has_outer_rule = false;  // of the DiLoCo family: an update rule moves the weights at which all workers begin again
   bool keeps_equal = false;     // all ranks have the same weights after every step (hsgd: if sync.node_period is 1)
   std::string_view allreduce{}; // the algorithm of its exchanges where sync.allreduce does not choose it
   // Keys of `sync` that it reads besides those that a property above implies (see reads()).
-  std::array<std::string_view, 3> other_keys{};
+  std::array<std::string_view, 4> other_keys{};
   UpdateRule rule = UpdateRule::any; // what it works with
   std::string_view reason{};         // for an update rule that is not `any`: "its servers apply plain SGD"
   std::string_view remedy{};         // for such a rule: the strategy to use with an optimizer of the other kind
 
-  // Whether it has a centre: the elastic centre, or the servers' weights.
-  bool has_centre() const { return is_elastic || has_servers; }
+  // Whether it has a centre: the elastic centre, the outer parameters, or the servers' weights.
+  bool has_centre() const { return is_elastic || has_outer_rule || has_servers; }
   // Whether each server applies the gradients of the parameters that it holds, so that no rank has the whole gradient.
   bool updates_on_servers() const { return has_servers && !is_elastic; }
 };

@@ -103,6 +103,8 @@ struct StrategiesBench {
   double compute_s = 0.06; // modelled time per step
   bool sleeps = false;     // the modelled computation sleeps instead of using its core
   std::int64_t steps = 5, period = 1, servers = 1, server_threads = 2;
+  std::int64_t fragments = 1, delay = 0; // of diloco
+  Wire wire = Wire::float32;
   bool pack = true;
   std::string allreduce = "mpi";
   ProgressMode progress = ProgressMode::none;

@@ -46,6 +46,13 @@ void add_strategies(CLI::App& app, StrategiesBench& options)
     strategies->add_flag("--sleep", options.sleeps, "The computation sleeps, so that ranks may share a core");
   strategies->add_option("--steps", options.steps, "Steps to measure")->capture_default_str()->check(CLI::PositiveNumber);
   strategies->add_option("--period", options.period, "sync.period")->capture_default_str()->check(CLI::PositiveNumber);
+  strategies->add_option("--fragments", options.fragments, "sync.outer.fragments, of diloco")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  strategies->add_option("--delay", options.delay, "sync.outer.delay, of diloco")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  add_choice(*strategies, "--wire", options.wire, "sync.wire");
   strategies->add_option("--servers", options.servers, "sync.servers; 0: Hogwild in one window of a node")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

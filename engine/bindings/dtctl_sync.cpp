@@ -127,6 +127,11 @@ int dtctl_sync_get_times(const dtctl_sync* sync, dtctl_sync_times* times)
   return guarded([&] { *times = training_of(const_cast<dtctl_sync*>(sync)).times(); });
 }
 
+int dtctl_sync_average(dtctl_sync* sync, float* values, size_t count)
+{
+  return guarded([&] { training_of(sync).average({values, count}); });
+}
+
 int dtctl_sync_broadcast(dtctl_sync* sync, float* values, size_t count)
 {
   return guarded([&] { training_of(sync).broadcast({values, count}); });

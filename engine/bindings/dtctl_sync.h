@@ -87,6 +87,9 @@ typedef struct dtctl_sync_times {
 } dtctl_sync_times;
 int dtctl_sync_get_times(const dtctl_sync *sync, dtctl_sync_times *times);
 
+/* values <- mean over all ranks, by the recipe's allreduce and in its wire format; for a program that decides itself when gradients
+ * are summed. Needs no dtctl_sync_start(). Only for strategies that keep all ranks equal. Collective. */
+int dtctl_sync_average(dtctl_sync *sync, float *values, size_t count);
 /* values <- those of rank 0. Not counted as traffic. Collective. */
 int dtctl_sync_broadcast(dtctl_sync *sync, float *values, size_t count);
 /* values <- mean over the workers; servers contribute nothing. Not counted as traffic. Collective. */

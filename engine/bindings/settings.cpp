@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 bool is_settable(const Key& key)
 {
-  return key.field != nullptr &&
-         (key.path.starts_with("sync.") || key.path.starts_with("optimizer.") || key.path == "train.warmup_steps" ||
-          key.path == "resources.threads_per_rank" || key.path == "resources.nodes_per_supernode");
+  return key.field != nullptr && (key.path.starts_with("sync.") || key.path.starts_with("optimizer.") ||
+                                  key.path == "train.warmup_steps" || key.path == "train.stall_after" ||
+                                  key.path == "resources.threads_per_rank" || key.path == "resources.nodes_per_supernode");
 }
 
 const Key& key_named(std::string_view path)
@@ -49,6 +49,7 @@ FieldValue parse(std::string_view text, const Key& key)
 {
   switch (key.type) {
   case KeyType::integer:
+  case KeyType::duration: // in seconds
     return number_in_range<std::int64_t>(text, key);
   case KeyType::real:
     return number_in_range<double>(text, key);

@@ -6,7 +6,7 @@
 #include "core/text.hpp"
 #include "engine/bindings/report.hpp"
 #include "engine/comm/machine/clock.hpp"
-#include "engine/comm/placement.hpp"
+#include "engine/sync/exchange/elastic.hpp"
 
 #include <algorithm>
 
@@ -129,6 +129,18 @@ double Training::step(double learning_rate, double epoch)
   ++step_;
   begin_measuring();
   return loss;
+}
+
+void Training::average(std::span<float> values)
+{
+  if (!strategy_row(settings_.spec.sync.strategy).keeps_equal)
+    throw Error(ErrorKind::recipe, fmt::format("sync.strategy: {} is more than a sum of gradients, so it cannot be a hook of "
+                                               "DistributedDataParallel. Take sync-sgd or hsgd, or dtctl_sync's own step.",
+                                               settings_.spec.sync.strategy));
+  if (!average_) average_ = comm::make_allreduce(parts_.allreduce(), comm_);
+  average_->sum(values);
+  average_->end_step();
+  sync::scale(values, 1.0F / static_cast<float>(comm_.size()));
 }
 
 void Training::take_mean_of_workers(std::span<float> values)

@@ -49,6 +49,8 @@ class Training {
   void announce(std::size_t tensor) { replica().announce(tensor); }
   const dtctl_sync_times& times() const { return clock_.times(); }
 
+  // See dtctl_sync_average. Throws a recipe error for another strategy.
+  void average(std::span<float> values);
   void broadcast(std::span<float> values) { comm_.broadcast_record(values); }
   void take_mean_of_workers(std::span<float> values);
   void copy_evaluated(std::span<float> weights);
@@ -69,6 +71,7 @@ class Training {
   Layout layout_;
   std::optional<ProgramReplica> replica_;
   std::unique_ptr<sync::Strategy> strategy_;
+  std::unique_ptr<comm::Allreduce> average_; // of average()
   SyncClock clock_;
   std::int64_t step_ = 0, first_step_ = 0; // made so far, and before this process
   comm::Traffic before_;                   // of the steps that are not measured

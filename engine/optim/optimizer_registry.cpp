@@ -26,7 +26,7 @@ template<class Kind> std::unique_ptr<Optimizer> make(const OptimizerSpec& spec, 
 
 constexpr std::array registry{
     Entry{"sgd", make<Sgd>},   Entry{"momentum", make<Momentum>}, Entry{"nesterov", make<Nesterov>},
-    Entry{"adam", make<Adam>}, Entry{"lars", make<Lars>},
+    Entry{"adam", make<Adam>}, Entry{"adamw", make<AdamW>},       Entry{"lars", make<Lars>},
 };
 
 // Rules that have a separate form with a velocity of steps. LARS always has this form.

@@ -159,9 +159,10 @@ class Lars final : public VelocityRule {
 //   w <- w - lr m / (1 - b1^t) / (sqrt(s / (1 - b2^t)) + epsilon).
 // t is kept for each segment, because a step may come in parts. It is a float, so it stops at 2^24, where the corrections have
 // long been 1.
-class Adam final : public Rule {
+class Adam : public Rule {
  public:
-  Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments);
+  // is_decoupled: with AdamW's weight decay.
+  Adam(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments, bool is_decoupled = false);
   std::vector<OptimizerState> state() override
   {
     return {{"mean", mean_.values()}, {"square", square_.values()}, {"updates", updates_, true}};
@@ -174,8 +175,20 @@ class Adam final : public Rule {
   std::vector<RuleBuffer*> buffers() override { return {&mean_, &square_}; }
 
   double beta1_, beta2_, epsilon_;
+  bool is_decoupled_;
   RuleBuffer mean_, square_;
   std::vector<float> updates_;
+};
+
+// AdamW [LoshchilovHutter2019]: Adam with d = g, and the weight decay beside the step that the moments give:
+//   w <- w - lr (m / (1 - b1^t) / (sqrt(s / (1 - b2^t)) + epsilon) + wd w).
+// The decay is multiplied by the step's learning rate, as in PyTorch; in the paper it is multiplied by the schedule's factor
+// only.
+class AdamW final : public Adam {
+ public:
+  AdamW(const OptimizerSpec& spec, std::size_t size, std::vector<Segment> segments) : Adam(spec, size, std::move(segments), true)
+  {
+  }
 };
 
 } // namespace dt::optim

@@ -28,7 +28,7 @@ Progress choose_progress(const RunSpec& spec, const std::vector<comm::RankPlace>
   if (may_thread && all_have_spare_core(places, spec.resources.threads_per_rank))
     return with_reason(ProgressMode::thread, "every rank has a core to spare");
   const std::string why = may_thread ? "not every rank has a core to spare" : "batch norm is synchronized";
-  if (is_library_call(sync.allreduce) && reads(sync.strategy, "sync.allreduce"))
+  if (is_library_call(sync.allreduce) && !is_coded(sync.wire) && reads(sync.strategy, "sync.allreduce"))
     return with_reason(ProgressMode::none, why + ", and the allreduce " + sync.allreduce + " cannot be polled: nothing overlaps");
   return with_reason(ProgressMode::poll, why);
 }

@@ -7,8 +7,8 @@
 namespace dt::sync {
 
 using Make = std::unique_ptr<Strategy>(const StrategyParts&);
-Make make_sync_sgd, make_hsgd, make_local_sgd, make_sync_easgd, make_decentralized_easgd, make_async_sgd, make_hogwild_sgd,
-    make_easgd, make_async_easgd, make_hogwild_easgd;
+Make make_sync_sgd, make_hsgd, make_local_sgd, make_diloco, make_sync_easgd, make_decentralized_easgd, make_async_sgd,
+    make_hogwild_sgd, make_easgd, make_async_easgd, make_hogwild_easgd;
 
 namespace {
 
@@ -21,6 +21,7 @@ constexpr std::array entries{
     Entry{"sync-sgd", make_sync_sgd},
     Entry{"hsgd", make_hsgd},
     Entry{"local-sgd", make_local_sgd},
+    Entry{"diloco", make_diloco},
     Entry{"sync-easgd", make_sync_easgd},
     Entry{"decentralized-easgd", make_decentralized_easgd},
     Entry{"async-sgd", make_async_sgd},

@@ -29,7 +29,7 @@ struct Step {
   double epoch = 0; // epochs completed before the step; may be a fraction
 };
 
-// The interface that strategies train. A framework (dtengine's networks, dtsim's model of them) implements its seven functions.
+// The interface that strategies train. A framework (dtengine's networks, dtsim's model of them) implements its pure functions.
 // Ranges are in floats from the start of the packed buffers.
 class Replica {
  public:
@@ -40,6 +40,9 @@ class Replica {
   virtual std::span<float> gradients() = 0;
   // The range of each tensor, in the order of the layers. The tensors and the padding behind each cover the buffers.
   virtual std::span<const Range> tensors() = 0;
+  // Those of the tensors that hold running statistics of batches (mean and variance of batch norm). They follow no gradient, so a
+  // strategy may average them but must not extrapolate them: a variance would become negative.
+  virtual std::span<const Range> statistics() { return {}; }
   // Forward and backward pass over this rank's next batch. The listener, if not null, is called once for every tensor.
   virtual BatchLoss compute(GradientListener* listener) = 0;
   BatchLoss compute() { return compute(nullptr); }

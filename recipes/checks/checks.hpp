@@ -13,7 +13,8 @@ namespace dt::recipes {
 struct Problem {
   std::vector<std::string_view> keys; // the keys involved, the main cause first
   std::string message;
-  std::string in_sweep{}; // additional advice if a sweep varies one of the keys; may be empty
+  std::string in_sweep{};                         // additional advice if a sweep varies one of the keys; may be empty
+  std::vector<std::string_view> may_be_default{}; // keys whose value the message tells, although the recipe may not give it
 };
 
 // Returns all problems of a run. Each key's own range has been checked already.

@@ -44,7 +44,7 @@ void check_size(const RunSpec& spec, Problems& problems)
 void check_sync(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
-  if (reads(sync.strategy, "sync.allreduce") && !can_be_simulated(sync.allreduce))
+  if (reads(sync.strategy, "sync.allreduce") && !is_coded(sync.wire) && !can_be_simulated(sync.allreduce))
     problems.push_back(
         {{"sync.allreduce", "resources.platform"},
          "the allreduce " + ticked(sync.allreduce) + " cannot be simulated; set `sync.allreduce` to " + simulated_allreduces()});

@@ -110,6 +110,29 @@ void check_elastic_rate(const RunSpec& spec, Problems& problems)
                             "; above 1 the training diverges. Lower `sync.alpha` or `sync.rho`"});
 }
 
+void check_outer(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  const auto& outer = sync.outer;
+  if (!strategy_row(sync.strategy).has_outer_rule) return;
+  const auto period = "`sync.period` is " + std::to_string(sync.period);
+  if (outer.fragments > sync.period)
+    problems.push_back(
+        {{"sync.outer.fragments", "sync.period"},
+         "`sync.outer.fragments` is " + std::to_string(outer.fragments) + ", but " + period +
+             ", and each fragment needs a step of the period for itself; take at most as many fragments as steps"});
+  if (outer.delay >= sync.period)
+    problems.push_back(
+        {{"sync.outer.delay", "sync.period"},
+         "`sync.outer.delay` is " + std::to_string(outer.delay) + ", but " + period +
+             ": the sum of a fragment would not be used before its next one begins; take a delay below the period"});
+  if (outer.delay == 0 && sync.progress != ProgressMode::none)
+    problems.push_back({{"sync.progress", "sync.outer.delay"},
+                        "`sync.progress: " + std::string(name_of(sync.progress)) +
+                            "` has nothing to advance: without `sync.outer.delay` the workers of `" + sync.strategy +
+                            "` wait for each sum; leave `sync.progress` out, or give a delay of at least 1"});
+}
+
 void check_overlap(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
@@ -119,9 +142,26 @@ void check_overlap(const RunSpec& spec, Problems& problems)
                         "`sync.overlap: 2`, or `sync.elastic: before`"});
 }
 
+// Rounding to 8 or 4 bits suits the sum of many steps, whose error the next sums do not repeat.
+void check_coded(const RunSpec& spec, Problems& problems)
+{
+  const auto& sync = spec.sync;
+  if (!is_coded(sync.wire) || !reads(sync.strategy, "sync.wire")) return;
+  const auto wire = "`sync.wire: " + std::string(name_of(sync.wire)) + "`";
+  if (!strategy_row(sync.strategy).has_outer_rule)
+    problems.push_back({{"sync.wire", "sync.strategy"},
+                        wire + " is for the pseudo-gradients of diloco; `" + sync.strategy +
+                            "` sends float32, or bfloat16 with `sync.wire: bfloat16`"});
+  else if (sync.allreduce != SyncSpec{}.allreduce)
+    problems.push_back(
+        {{"sync.allreduce", "sync.wire"},
+         wire + " has a sum of its own, so `sync.allreduce: " + sync.allreduce + "` has no effect; leave `sync.allreduce` out"});
+}
+
 void check_messages(const RunSpec& spec, Problems& problems)
 {
   const auto& sync = spec.sync;
+  if (is_coded(sync.wire)) return check_coded(spec, problems);
   if (!reads(sync.strategy, "sync.allreduce") || !is_library_call(sync.allreduce)) return;
   if (sync.wire != Wire::float32)
     problems.push_back({{"sync.wire", "sync.allreduce"},
@@ -152,6 +192,7 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_clipping(spec, problems);
   check_batch_norm(spec, problems);
   check_elastic_rate(spec, problems);
+  check_outer(spec, problems);
   check_overlap(spec, problems);
   check_messages(spec, problems);
   check_evaluated(spec, problems);
@@ -161,17 +202,21 @@ std::vector<Problem> find_sync_doubts(const RunSpec& spec)
 {
   const auto& sync = spec.sync;
   if (!exchanges_beside_computation(sync) || spec.ranks() == 1) return {};
+  const bool is_outer = strategy_row(sync.strategy).has_outer_rule;
+  const std::string_view key = is_outer ? "sync.outer.delay" : "sync.overlap";
+  const std::string setting = "`" + std::string(key) + ": " + std::to_string(is_outer ? sync.outer.delay : sync.overlap) + "`";
   if (sync.progress == ProgressMode::none)
-    return {{{"sync.progress", "sync.overlap", "sync.strategy"},
-             "`sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as `sync.overlap: "
-             "2` does; "
-             "leave `sync.progress` out, or take `poll` or `thread`"}};
-  if (sync.progress == ProgressMode::automatic && is_library_call(sync.allreduce))
-    return {{{"sync.progress", "sync.allreduce", "sync.overlap", "sync.strategy"},
-             "`sync.overlap: 3` overlaps with `sync.allreduce: " + sync.allreduce +
+    return {{{"sync.progress", key, "sync.strategy"},
+             "`sync.progress: none` lets nothing overlap: " + setting + " exchanges after the computation" +
+                 (is_outer ? "" : ", as `sync.overlap: 2` does") + "; leave `sync.progress` out, or take `poll` or `thread`"}};
+  if (sync.progress == ProgressMode::automatic && is_library_call(sync.allreduce) && !is_coded(sync.wire))
+    return {{{"sync.progress", "sync.allreduce", key, "sync.strategy"},
+             setting + " overlaps with `sync.allreduce: " + sync.allreduce +
                  "` only where every rank has a core to spare, because " + sync.allreduce +
                  " cannot be "
-                 "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core"}};
+                 "polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core",
+             "",
+             {"sync.overlap", "sync.allreduce"}}};
   return {};
 }
 

@@ -165,7 +165,7 @@ class Expander {
         cells_.push_back(std::move(cell));
         continue;
       }
-      for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), doubt.message);
+      for (const auto& doubt : find_sync_doubts(cell)) warnings_.add(mark_of(doubt.keys, point), with_defaults(doubt, point));
       cells_.push_back(std::move(cell));
     }
   }
@@ -488,6 +488,17 @@ class Expander {
       const auto addition = is_swept && !problem.in_sweep.empty() ? "; " + problem.in_sweep : "";
       diagnostics_.add(mark_of(problem.keys, point), problem.message + addition);
     }
+  }
+
+  // The message, and which of the values in it the recipe does not give.
+  std::string with_defaults(const Problem& problem, const Point& point) const
+  {
+    std::vector<std::string> defaults;
+    for (const auto key : problem.may_be_default)
+      if (!is_given(key, point)) defaults.push_back("`" + std::string(key) + "`");
+    if (defaults.empty()) return problem.message;
+    return problem.message + "; the recipe does not set " + join(defaults, " and ") +
+           (defaults.size() == 1 ? ": it is a default" : ": they are defaults");
   }
 
   // The place of the first of these keys that is given, else its block, else the file.

@@ -147,6 +147,8 @@ CommunicationFigures communication_of(const Runs& runs)
                                .exposed_s = mean_of_figure(runs, [](const auto& run) { return run.exposed_s; }),
                                .bytes = mean_of_figure(runs, [](const auto& run) { return run.bytes; }),
                                .messages = mean_of_figure(runs, [](const auto& run) { return run.messages; })};
+  figures.exposed_share = mean_of_figure(
+      runs, [](const auto& run) { return run.exposed_s * static_cast<double>(run.measured_steps) / run.measured_s; });
   figures.hidden_s = std::isnan(figures.isolated_s) ? not_measured : std::max(0.0, figures.isolated_s - figures.exposed_s);
   figures.bandwidth = figures.isolated_s > 0 ? figures.bytes / figures.isolated_s : not_measured;
   return figures;
@@ -426,6 +428,11 @@ MissingPhases operator|(const MissingPhases& a, const MissingPhases& b)
 
 bool Attribution::is_throttled() const { return throttled_share >= least_throttled_share; }
 
+bool Attribution::has_exposed_communication() const
+{
+  return communication.exposed_s > 0 && !(communication.exposed_share < least_exposed_share);
+}
+
 std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference)
 {
   const bool has_busy_sums = run.work.busy_step_max_s > 0;
@@ -458,6 +465,10 @@ std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, St
   std::map<std::string_view, const Point*> first; // of each label
   for (const auto& point : points)
     attributions.push_back(attribution_of(point, base_of(point, *first.try_emplace(point.row.label, &point).first->second)));
+  const bool is_mixed = std::any_of(attributions.begin(), attributions.end(), [](const Attribution& point) {
+    return !point.has_split && std::isfinite(point.lost[index_of(Factor::contention)]);
+  });
+  for (auto& point : attributions) point.is_in_mixed_study = is_mixed;
   return attributions;
 }
 

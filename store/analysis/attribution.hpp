@@ -108,9 +108,10 @@ std::optional<FactorArray> log_factors(const AttributedRun& run, Reference refer
 
 // Times and amounts of one step's communication, means over runs.
 struct CommunicationFigures {
-  double isolated_s = not_measured; // with nothing else running
-  double exposed_s = not_measured;  // a worker waits for it and does nothing else
-  double hidden_s = not_measured;   // isolated_s - exposed_s, at least 0
+  double isolated_s = not_measured;    // with nothing else running
+  double exposed_s = not_measured;     // a worker waits for it and does nothing else
+  double exposed_share = not_measured; // of a step
+  double hidden_s = not_measured;      // isolated_s - exposed_s, at least 0
   double bytes = not_measured, messages = not_measured;
   double bandwidth = not_measured; // bytes / isolated_s, in bytes/s
   double link = not_measured;      // 1/β of the link that was fitted to the label's sizes, in bytes/s; filled in by the query
@@ -143,6 +144,7 @@ struct Attribution {
   double lone_deviation = not_measured;
   Reference reference = Reference::mean_worker; // fast_worker: all runs of the point and of its baseline recorded one
   bool has_split = false;            // the effect of the batch is known separately; otherwise `contention` is the computation
+  bool is_in_mixed_study = false;    // other points of the study have no such split
   MissingPhases missing{};           // of its runs and of those that it is compared with
   std::string latest_host{};         // the host that the others waited for in most runs
   std::int64_t latest_host_runs = 0; // in so many of `runs`
@@ -153,7 +155,15 @@ struct Attribution {
   // is late in whatever it does then, so from least_throttled_share on no factor is known, and `factors` and `lost` are NaN.
   double throttled_share = not_measured;
   bool is_throttled() const;
+  // Whether the factor `contention` has this name. Without a split it is the whole computation, and in a mixed study all points
+  // call it so, because they share a column.
+  bool says_contention() const { return has_split && !is_in_mixed_study; }
+  // Whether the workers measured communication that they waited for. If not (a program that reports none, or none that takes
+  // time), the factor `communication` is time that lies outside of all phases, and must not be called communication.
+  bool has_exposed_communication() const;
 };
+// Less of a step than this is no communication: the time that a program takes to report it.
+inline constexpr double least_exposed_share = 0.0005;
 
 // Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). `sizes`: as there.
 std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, StudySizes sizes);

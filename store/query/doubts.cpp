@@ -85,7 +85,19 @@ std::vector<Probe> read_probes(const Chosen& chosen)
   return probes;
 }
 
-std::vector<Outlier> outliers_of(const std::vector<Probe>& probes)
+// The runs whose hosts are emulated on one machine: several hosts were probed, but their load is that of one machine.
+Keys runs_on_one_machine(const Chosen& chosen)
+{
+  Keys keys;
+  auto s = chosen.ask(
+      "SELECT chosen.key FROM chosen WHERE "
+      "(SELECT count(DISTINCT host) FROM probes WHERE probes.run_id = chosen.run_id AND probes.attempt = chosen.attempt) > 1 AND "
+      "(SELECT count(*) FROM machine_loads AS l WHERE l.run_id = chosen.run_id AND l.attempt = chosen.attempt) = 1");
+  while (s.next()) keys.insert(s.text("key"));
+  return keys;
+}
+
+std::vector<Outlier> outliers_of(const std::vector<Probe>& probes, const Keys& on_one_machine)
 {
   std::vector<RankSpeed> speeds;
   std::vector<AllreduceTime> times;
@@ -97,6 +109,9 @@ std::vector<Outlier> outliers_of(const std::vector<Probe>& probes)
   }
   auto outliers = slow_hosts(speeds);
   for (auto& outlier : slow_allreduces(times)) outliers.push_back(std::move(outlier));
+  for (auto& outlier : outliers)
+    outlier.is_on_one_machine =
+        std::all_of(outlier.runs.begin(), outlier.runs.end(), [&](const auto& run) { return on_one_machine.contains(run); });
   return outliers;
 }
 
@@ -260,7 +275,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   const auto probes = read_probes(chosen);
   add_conditions(runs.conditions, chosen, probes);
   if (!study_id.empty()) doubts.drift = drift_of(database, study_id, Keys(keys.begin(), keys.end()));
-  doubts.outliers = outliers_of(probes);
+  doubts.outliers = outliers_of(probes, runs_on_one_machine(chosen));
   doubts.busy = busy_runs(runs.conditions);
   doubts.throttled = throttled_runs(runs.conditions);
   doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);

@@ -47,7 +47,22 @@ Statement ask(Connection& connection, const Choice& choice, const std::string& s
 }
 
 // Of one exchange, in bytes as they are sent.
-double exchange_bytes(double parameters, const std::string& wire) { return parameters * (wire == "bfloat16" ? 2 : 4); }
+double exchange_bytes(double parameters, const std::string& wire)
+{
+  return parameters * bytes_per_number(find_choice<Wire>(wire).value_or(Wire::float32));
+}
+
+// The exchanges of diloco as the model has them: equal ones at equal distances. In a period of H steps there are F fragments with
+// as many pieces each as the delay has steps, but at most one exchange in a step.
+void spread_fragments(const Statement& s, SeriesTraits& traits)
+{
+  const auto fragments = std::max<std::int64_t>(1, s.integer("sync_outer_fragments"));
+  const auto pieces = std::max<std::int64_t>(1, s.integer("sync_outer_delay"));
+  const auto exchanges = std::min(traits.period, fragments * pieces);
+  traits.is_beside = s.integer("sync_outer_delay") > 0;
+  traits.exchange_bytes /= static_cast<double>(exchanges);
+  traits.period /= exchanges;
+}
 
 SeriesTraits traits_of(const Statement& s)
 {
@@ -55,6 +70,8 @@ SeriesTraits traits_of(const Statement& s)
   const auto& row = strategy_row(strategy);
   SeriesTraits traits{.strategy = strategy, .allreduce = std::string(row.allreduce)};
   if (row.allreduce.empty()) traits.allreduce = s.text("sync_allreduce");
+  // The sum of coded numbers has the ring's cost: 2 (P-1) messages and 2 (P-1)/P of the bytes.
+  if (is_coded(find_choice<Wire>(s.text("sync_wire")).value_or(Wire::float32))) traits.allreduce = "ring";
   traits.is_own_program = strategy.empty(); // the columns of keys that only dtengine reads are NULL
   traits.is_served = row.has_servers;
   traits.is_in_turn = row.serves_in_turn;
@@ -65,6 +82,7 @@ SeriesTraits traits_of(const Statement& s)
   traits.servers = row.has_servers ? s.integer("sync_servers") : 0;
   traits.nodes_per_supernode = s.integer("resources_nodes_per_supernode");
   traits.exchange_bytes = exchange_bytes(s.real("parameters"), s.text("sync_wire"));
+  if (row.has_outer_rule) spread_fragments(s, traits);
   traits.model = s.text("model_name");
   traits.trunk_share = s.text("resources_platform").empty()
                            ? not_measured
@@ -83,7 +101,8 @@ Runs read_runs(Connection& connection, const Choice& choice)
       "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
       "chosen.kind = 'weak' AS is_weak, throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
       "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
-      "parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM chosen JOIN runs ON runs.id = "
+      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM "
+      "chosen JOIN runs ON runs.id = "
       "run_id JOIN results USING (run_id) "
       "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {

@@ -37,7 +37,7 @@ void step(benchmark::State& state, const char* rule)
 
 int main(int argc, char** argv)
 {
-  for (const auto* rule : {"sgd", "momentum", "nesterov", "adam", "lars"})
+  for (const auto* rule : {"sgd", "momentum", "nesterov", "adam", "adamw", "lars"})
     benchmark::RegisterBenchmark(rule, step, rule)
         ->ArgNames({"floats", "threads"})
         ->ArgsProduct({{lenet, alexnet}, {1, 2}})

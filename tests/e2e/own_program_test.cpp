@@ -355,9 +355,8 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
   CHECK(error_of(program("[python3, train.py]", "  metrics: {loss: '(a'}\n"))
             .find("6:19: `program.metrics.loss` is no regular expression: missing ): (a") != std::string::npos);
   CHECK(
-      error_of(program("[python3, train.py]") + "sync: {strategy: easgd}\n")
-          .find(
-              "6:18: `sync.strategy` has no effect, because only dtengine reads it and `program.command` runs another program") !=
+      error_of(program("[python3, train.py]") + "train: {trace: true}\n")
+          .find("6:16: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program") !=
       std::string::npos);
   CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_node: 1}\n")
             .find("6:28: `resources.gpus_per_node` asks for 1 on a node, but this machine has no GPU") != std::string::npos);

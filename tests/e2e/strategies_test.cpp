@@ -11,31 +11,33 @@ using dt::test::Json;
 
 namespace {
 
-fs::path recipe_of(const std::string& strategy)
+fs::path recipe_of(const std::string& name)
 {
-  return fs::path(DTCTL_SOURCE_DIR) / "recipes" / "library" / ("lenet-" + strategy + ".yaml");
+  return fs::path(DTCTL_SOURCE_DIR) / "recipes" / "library" / ("lenet-" + name + ".yaml");
 }
 
-// The run of a strategy's recipe, after its end. The workers share the cores of this machine.
-Json train(const Dtctl& dtctl, const std::string& strategy)
+// The run of the recipe lenet-NAME, after its end. The workers share the cores of this machine.
+Json train(const Dtctl& dtctl, const std::string& name)
 {
   REQUIRE(dtctl.run({"data", "make", "digits"}).exit_code == 0);
-  const auto outcome = dtctl.json({"submit", recipe_of(strategy).string(), "--set", "resources.oversubscribe=true", "--set",
+  const auto outcome = dtctl.json({"submit", recipe_of(name).string(), "--set", "resources.oversubscribe=true", "--set",
                                    "train.stop_at_target=true", "--wait"});
   INFO(outcome.dump(1));
   REQUIRE(outcome.at("exit_code") == 0);
   return dtctl.json({"export"}).at("runs")[0];
 }
 
-void check_learns(const std::string& strategy)
+void check_learns(const std::string& name, const std::string& strategy)
 {
   const Dtctl dtctl;
-  const auto run = train(dtctl, strategy);
+  const auto run = train(dtctl, name);
   INFO(run.dump(1));
   CHECK(run.at("state").get<std::string>() == "succeeded");
   CHECK(run.at("strategy").get<std::string>() == strategy);
   CHECK(run.at("accuracy").get<double>() >= 0.97);
 }
+
+void check_learns(const std::string& strategy) { check_learns(strategy, strategy); }
 
 } // namespace
 
@@ -50,6 +52,8 @@ TEST_CASE("every strategy has a shipped recipe")
 TEST_CASE("LeNet on digits learns to 97% with sync-sgd") { check_learns("sync-sgd"); }
 TEST_CASE("LeNet on digits learns to 97% with hsgd") { check_learns("hsgd"); }
 TEST_CASE("LeNet on digits learns to 97% with local-sgd") { check_learns("local-sgd"); }
+TEST_CASE("LeNet on digits learns to 97% with diloco") { check_learns("diloco"); }
+TEST_CASE("LeNet on digits learns to 97% with streaming diloco") { check_learns("diloco-streaming", "diloco"); }
 TEST_CASE("LeNet on digits learns to 97% with async-sgd") { check_learns("async-sgd"); }
 TEST_CASE("LeNet on digits learns to 97% with async-msgd") { check_learns("async-msgd"); }
 TEST_CASE("LeNet on digits learns to 97% with hogwild-sgd") { check_learns("hogwild-sgd"); }

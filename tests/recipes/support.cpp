@@ -65,8 +65,12 @@ std::string errors_of(const std::string& text, const LoadOptions& options)
 std::string allowed_keys(const std::string& block, const std::string& prefix)
 {
   std::vector<std::string> names;
-  for (const auto& key : spec_keys())
-    if (key.path.starts_with(block + ".")) names.push_back(prefix + std::string(key.path.substr(block.size() + 1)));
+  for (const auto& key : spec_keys()) {
+    if (!key.path.starts_with(block + ".")) continue;
+    const auto rest = key.path.substr(block.size() + 1);
+    auto name = prefix + std::string(rest.substr(0, rest.find('.'))); // of a block within the block: its name
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
   return join(names, ", ");
 }
 

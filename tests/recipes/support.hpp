@@ -32,7 +32,8 @@ Plan plan_of(const std::string& text, const LoadOptions& options = {});
 std::string errors_of(const std::string& text, const LoadOptions& options = {});
 std::string errors_in(const TemporaryFolder& folder, const std::string& name, const LoadOptions& options = {});
 
-// "name, path, …": the keys of a block as errors list them, each with the prefix before it.
+// "name, path, …": the keys of a block as errors list them, each with the prefix before it. A block within the block has one
+// name.
 std::string allowed_keys(const std::string& block, const std::string& prefix = "");
 
 // "lenet, …": all models as errors list them.

@@ -40,7 +40,7 @@
     return axis.share ? number(value * 100) + ' %' : number(value);
   }
 
-  // Points are [x, y, low, high, note].
+  // Points are [x, y, low, high, note], and where not all runs of a point count, what stands beside its mark.
   function value_of(point, series, horizontal) {
     const value = series.mark === 'floating' ? [point[2], point[3]] : point[1];
     return horizontal ? { x: value, y: point[0] } : { x: point[0], y: value };
@@ -145,6 +145,32 @@
         });
         context.restore();
       });
+    },
+  };
+
+  // The sixth member of points: at the end of lying bars, above other marks.
+  const beside_marks = {
+    id: 'beside_marks',
+    afterDatasetsDraw(drawing) {
+      const chart = drawing.options.plugins.error_bars.chart;
+      const context = drawing.ctx;
+      context.save();
+      context.fillStyle = ink().text;
+      context.font = (drawing.width < 500 ? '10px ' : '12px ') + Chart.defaults.font.family;
+      drawing.data.datasets.forEach((dataset, index) => {
+        const series = chart.series[dataset.series];
+        if (dataset.is_edge || !drawing.isDatasetVisible(index)) return;
+        series.points.forEach((point, at) => {
+          if (!point[5]) return;
+          const element = drawing.getDatasetMeta(index).data[at];
+          const width = context.measureText(point[5]).width, area = drawing.chartArea;
+          const end = chart.horizontal ? drawing.scales.x.getPixelForValue(Math.max(point[1], point[3] ?? point[1])) + 6
+            : element.x - width / 2;
+          const x = Math.max(area.left + 2, Math.min(end, drawing.width - width - 2));
+          context.fillText(point[5], x, chart.horizontal ? element.y + 4 : element.y - 9);
+        });
+      });
+      context.restore();
     },
   };
 
@@ -308,18 +334,23 @@
     };
   }
 
+  // To the right of the axes: marks say something at the end of lying bars.
+  function room_beside(chart) {
+    const says = chart.series.some((series) => series.points.some((point) => point[5]));
+    return chart.horizontal && says ? 84 : 14;
+  }
   function config(chart, width, has_text_legend) {
     const is_bars = chart.x.categories.length > 0;
     return {
       type: is_bars ? 'bar' : 'scatter',
       data: { datasets: datasets(chart) },
-      plugins: [error_bars, bar_notes],
+      plugins: [error_bars, beside_marks, bar_notes],
       options: {
         animation: false,
         responsive: true,
         maintainAspectRatio: false,
         indexAxis: chart.horizontal ? 'y' : 'x',
-        layout: { padding: { top: 6, right: 14 } },
+        layout: { padding: { top: 6, right: room_beside(chart) } },
         scales: scales(chart, width),
         interaction: { mode: 'nearest', intersect: true },
         plugins: {

@@ -28,6 +28,7 @@ struct ChartPoint {
   double y = not_measured;                        // of Mark::floating: unused
   double low = not_measured, high = not_measured; // ends of the interval, the band or the floating bar; NaN: none
   std::string note{};                             // what a tooltip says beside the figures: "5 runs"
+  std::string beside{};                           // what stands beside the mark, "2 of 3 runs"; empty: nothing
 };
 
 struct Series {

@@ -16,6 +16,8 @@ Charts speedup_chart(const ChartSource& source);
 Charts waterfall_charts(const ChartSource& source);
 // The same from the study's attributions, where the caller has them already.
 Charts waterfall_charts(const ChartSource& source, const std::vector<store::Attribution>& points);
+// A loss that falls by more than a factor of 20 is drawn on a logarithmic scale, wherever it is drawn.
+AxisScale loss_scale(const std::vector<Series>& all);
 Charts loss_over_time(const ChartSource& source);
 Charts loss_over_samples(const ChartSource& source);
 Charts accuracy_over_time(const ChartSource& source);

@@ -71,11 +71,28 @@ std::string missed_note(const std::vector<store::ComparedPoint>& points, const s
   return missed.empty() ? "" : " Not drawn, because most of their runs missed the target: " + join(missed, ", ") + ".";
 }
 
+// "2 of 3 runs", if not all runs of the point reached the target; else empty.
+std::string share_that_reached(const store::PricedPoint& priced)
+{
+  return priced.reached < priced.with_target ? fmt::format("{} of {} runs", priced.reached, priced.with_target) : "";
+}
+
+// Says what stands beside marks, if anything does.
+std::string beside_note(const Chart& chart)
+{
+  const auto is_marked = [](const ChartPoint& point) { return !point.beside.empty(); };
+  const bool any = std::any_of(chart.series.begin(), chart.series.end(), [&](const Series& series) {
+    return std::any_of(series.points.begin(), series.points.end(), is_marked);
+  });
+  return any ? " Where not all runs reached the target, the mark says how many did." : "";
+}
+
 void add(Chart& chart, const TargetBar& bar, int colour)
 {
   ChartPoint point{.x = static_cast<double>(chart.x.categories.size()),
                    .y = bar.priced.figure(store::Metric::time_to_target),
-                   .note = fmt::format("{} of {} runs reached the target", bar.priced.reached, bar.priced.with_target)};
+                   .note = fmt::format("{} of {} runs reached the target", bar.priced.reached, bar.priced.with_target),
+                   .beside = share_that_reached(bar.priced)};
   if (bar.times.size() > 1) point.low = bar.times.front(), point.high = bar.times.back();
   chart.x.categories.push_back(store::title_of(*bar.point));
   const auto origin = origin_of(*bar.point);
@@ -113,8 +130,8 @@ Series pareto_series(const ChartSource& source, const std::string& label, int co
     if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].figure(store::Metric::node_hours)))
       continue;
     series.origin = origin_of(points[i]);
-    series.points.push_back(
-        {priced[i].figure(store::Metric::node_hours), y, not_measured, not_measured, store::title_of(points[i])});
+    series.points.push_back({priced[i].figure(store::Metric::node_hours), y, not_measured, not_measured,
+                             store::title_of(points[i]), time.to_target ? share_that_reached(priced[i]) : ""});
   }
   return series;
 }
@@ -132,8 +149,11 @@ Series best_line(const std::vector<Series>& all)
   std::stable_sort(points.begin(), points.end(),
                    [](const auto& a, const auto& b) { return std::pair(a.x, a.y) < std::pair(b.x, b.y); });
   Series line{.name = "best: no point beats it in both", .mark = Mark::line, .origin = Origin::ideal, .points = {}, .colour = 0};
-  for (const auto& point : points)
-    if (line.points.empty() || point.y < line.points.back().y) line.points.push_back(point);
+  for (auto& point : points) {
+    if (!line.points.empty() && point.y >= line.points.back().y) continue;
+    point.beside.clear(); // it stands beside the point itself
+    line.points.push_back(point);
+  }
   return line;
 }
 
@@ -158,6 +178,7 @@ Charts target_chart(const ChartSource& source)
               .is_horizontal = true};
   if (bars.size() > most_bars) chart.caption += fmt::format(" Drawn: the {} fastest of {} points.", most_bars, bars.size());
   for (std::size_t i = 0; i < std::min(bars.size(), most_bars); ++i) add(chart, bars[i], 0);
+  chart.caption += beside_note(chart);
   return {{std::move(chart)}, ""};
 }
 
@@ -182,6 +203,7 @@ Charts pareto_chart(const ChartSource& source)
   }
   if (chart.series.empty()) return {{}, "No succeeded run has a time, so there is nothing to weigh."};
   chart.series.push_back(best_line(chart.series));
+  chart.caption += beside_note(chart);
   return {{std::move(chart)}, ""};
 }
 

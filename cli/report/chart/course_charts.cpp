@@ -112,8 +112,9 @@ LabelCurve curve_of(const ChartSource& source, const std::string& label, int col
   return {std::move(series), is_apart};
 }
 
-// A loss that falls by more than a factor of 20 is drawn on a logarithmic scale.
-AxisScale scale_of(const std::vector<Series>& all)
+} // namespace
+
+AxisScale loss_scale(const std::vector<Series>& all)
 {
   double low = INFINITY, high = 0;
   for (const auto& series : all)
@@ -124,6 +125,8 @@ AxisScale scale_of(const std::vector<Series>& all)
   return low > 0 && high / low > 20 ? AxisScale::log10 : AxisScale::linear;
 }
 
+namespace {
+
 Charts course_chart(const ChartSource& source, const Shown& shown)
 {
   Chart chart{.id = shown.id,
@@ -132,7 +135,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
                          "repeat, and ends where the shortest repeat ends." +
                          drawn_note(source) + diverged_note(source),
               .x = {.title = shown.over == Over::time ? "training time [s]" : "samples", .from_zero = true},
-              .y = {.title = shown.y_title, .is_share = shown.is_share}};
+              .y = {.title = shown.y_title, .is_share = shown.is_share, .from_zero = shown.is_share}};
   int colour = 0;
   std::vector<std::string> apart;
   for (const auto& label : source.labels) {
@@ -144,7 +147,7 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
   if (!apart.empty())
     chart.caption += " Not drawn, because some repeats had ended before others had their first value: " + join(apart, ", ") +
                      ". With more frequent evaluations they are drawn.";
-  if (!shown.is_share) chart.y.scale = scale_of(chart.series);
+  if (!shown.is_share) chart.y.scale = loss_scale(chart.series);
   return {{std::move(chart)}, ""};
 }
 

@@ -33,8 +33,10 @@ Json to_json(const Axis& axis)
 Json to_json(const Series& series)
 {
   Json points = Json::array();
-  for (const auto& point : series.points)
+  for (const auto& point : series.points) {
     points.push_back({rounded(point.x), rounded(point.y), rounded(point.low), rounded(point.high), printable(point.note)});
+    if (!point.beside.empty()) points.back().push_back(printable(point.beside));
+  }
   return {{"name", printable(series.name)},
           {"mark", name_of(series.mark)},
           {"origin", name_of(series.origin)},

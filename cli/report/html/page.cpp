@@ -23,12 +23,14 @@ constexpr const char* icon =
 
 std::string element(std::string_view name, const Asset& asset) { return fmt::format("<{0}>{1}</{0}>\n", name, asset.text); }
 
-std::string scripts(Delivery delivery)
+std::string scripts(Delivery delivery, const std::string& root)
 {
-  if (delivery == Delivery::server)
-    return "<script src=\"assets/chart.js\"></script>\n<script src=\"assets/charts.js\"></script>\n"
-           "<script src=\"assets/page.js\"></script>\n<script src=\"assets/live.js\"></script>\n";
   std::string text;
+  if (delivery == Delivery::server) {
+    for (const auto* name : {"chart", "charts", "page", "live"})
+      text += fmt::format("<script src=\"{}assets/{}.js\"></script>\n", root, name);
+    return text;
+  }
   for (const auto& asset : {chart_js(), charts_js(), page_js()}) text += element("script", asset);
   return text;
 }
@@ -133,7 +135,7 @@ std::string Page::head(Delivery delivery) const
   auto html = fmt::format("<!DOCTYPE html>\n<html lang=\"en\" data-version=\"{}\"{}>\n<head>\n<meta charset=\"utf-8\">\n"
                           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n{}",
                           version(), is_still_ ? " data-still=\"yes\"" : "", escaped(title_), icon);
-  if (delivery == Delivery::server) return html + "<link rel=\"stylesheet\" href=\"assets/page.css\">\n</head>\n";
+  if (delivery == Delivery::server) return html + "<link rel=\"stylesheet\" href=\"" + root_ + "assets/page.css\">\n</head>\n";
   return html + fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n{}</head>\n",
                             content_security_policy(delivery), element("style", page_css()));
 }
@@ -152,7 +154,7 @@ std::string Page::html(Delivery delivery) const
                      tools) +
          navigation() + "<main id=\"content\">\n" + body_ + (in_section_ ? "</section>\n" : "") +
          "</main>\n<script type=\"application/json\" id=\"charts\">[" + charts_ + "]</script>\n</div>\n" +
-         "<footer>Made by dtctl " DTCTL_VERSION ".</footer>\n" + scripts(delivery) + "</body>\n</html>\n";
+         "<footer>Made by dtctl " DTCTL_VERSION ".</footer>\n" + scripts(delivery, root_) + "</body>\n</html>\n";
 }
 
 std::string content_security_policy(Delivery delivery)

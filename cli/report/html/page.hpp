@@ -44,6 +44,8 @@ class Page {
   void markup(std::string_view html);
   // Markup above the navigation: links of the server's pages.
   void set_links(std::string html) { links_ = std::move(html); }
+  // The way from the page's address to the folder of the server's pages: "../" for a page in a folder below it.
+  void set_root(std::string root) { root_ = std::move(root); }
   // The page is an answer that does not change: live.js does not ask again.
   void set_still() { is_still_ = true; }
 
@@ -58,7 +60,7 @@ class Page {
   std::string head(Delivery delivery) const;
   std::string navigation() const;
 
-  std::string title_, subtitle_, links_, body_;
+  std::string title_, subtitle_, links_, body_, root_;
   struct Place {
     std::string id, title;
     bool is_study = false;

@@ -78,7 +78,7 @@ void add_verdict(Page& page, const Content& content)
   auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
   let_race_decide(judged, content.record, source.runs, source.shown, facts);
   const auto& verdict = judged.text;
-  if (!verdict.headline.empty()) page.paragraph(verdict.headline + ".", "verdict");
+  if (!verdict.headline.empty()) page.paragraph(sentence_of(verdict) + ".", "verdict");
   for (const auto& line : verdict.lines) page.paragraph(line + ".");
   if (verdict.headline.empty())
     page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
@@ -252,7 +252,8 @@ void add_drift(Page& page, const Content& content)
 Table provenance_table(const std::vector<store::Fact>& facts)
 {
   Table table{"provenance", {{"name", "fact"}, {"value", "value"}, {"runs", "runs", Align::right}}, {}, "nothing was recorded"};
-  for (const auto& fact : facts) table.rows.push_back({text_cell(fact.name), text_cell(fact.value), count_cell(fact.runs)});
+  for (const auto& fact : facts)
+    table.rows.push_back({text_cell(fact.name), text_cell(without_json(fact.value)), count_cell(fact.runs)});
   return table;
 }
 

@@ -31,6 +31,9 @@ RunSpec spec_of(const StrategiesBench& options, const std::string& strategy)
   spec.sync.allreduce = options.allreduce;
   spec.sync.progress = options.progress;
   spec.sync.period = options.period;
+  spec.sync.outer.fragments = options.fragments;
+  spec.sync.outer.delay = options.delay;
+  spec.sync.wire = options.wire;
   spec.sync.servers = options.servers;
   spec.sync.server_threads = options.server_threads;
   spec.sync.pack = options.pack;

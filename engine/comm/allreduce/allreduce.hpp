@@ -65,7 +65,7 @@ class Allreduce {
 };
 
 struct AllreduceOptions {
-  std::string algorithm = "mpi"; // one of allreduce_names()
+  std::string algorithm = "mpi"; // one of allreduce_names(); has no effect if the wire is int8 or int4 (CodedAllreduce)
   Wire wire = Wire::float32;
   Topology topology{};           // topology of the communicator's ranks; empty: nodes are found by host name
   std::filesystem::path cache{}; // folder with the timings of this machine; empty, on all ranks alike: they are not kept

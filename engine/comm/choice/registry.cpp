@@ -1,5 +1,7 @@
 #include "core/lookup.hpp"
 #include "core/spec/names.hpp"
+#include "core/spec/run_spec.hpp"
+#include "engine/comm/allreduce/coded_allreduce.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/allreduce/hierarchical.hpp"
 #include "engine/comm/allreduce/mpi_allreduce.hpp"
@@ -38,7 +40,9 @@ std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Commu
 {
   auto complete = options;
   if (complete.topology.node.empty()) complete.topology = topology_of_hosts(comm, 0);
-  return lookup(entries, "allreduce", options.algorithm).make(complete, comm);
+  const auto& entry = lookup(entries, "allreduce", options.algorithm);
+  if (is_coded(options.wire)) return std::make_unique<CodedAllreduce>(options, comm);
+  return entry.make(complete, comm);
 }
 
 std::vector<std::string> registered_allreduces()

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/spec/input_shape.hpp"
+#include "core/spec/optimizer_table.hpp"
 #include "engine/model/models/registry.hpp"
 
 #include <map>
@@ -30,8 +31,7 @@ model::ModelOptions options_of(const RunSpec& spec)
 // norms.
 std::size_t update_vectors(const OptimizerSpec& optimizer)
 {
-  if (optimizer.name == "sgd") return 3;
-  return optimizer.name == "lars" || optimizer.name == "adam" ? 7 : 5;
+  return optimizer.name == "lars" ? 7 : 3 + 2 * static_cast<std::size_t>(optimizer_row(optimizer.name).buffers);
 }
 
 void use_rate(const RunSpec& spec, const model::Model& network, ComputeModel& model)

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "engine/comm/machine/pass.hpp"
 #include "engine/comm/vectors.hpp"
+#include "engine/sync/exchange/team.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,9 @@ void pull_worker(std::span<float> w, std::span<const float> c, float alpha)
   if (!comm::begin_pass(w.data(), 3 * w.size_bytes())) return;
   float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
-  for (std::size_t i = 0; i < w.size(); ++i) weight[i] -= alpha * (weight[i] - centre[i]);
+  share_pass(w.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) weight[i] -= alpha * (weight[i] - centre[i]);
+  });
 }
 
 void pull_centre(std::span<float> c, std::span<const float> w, float alpha)
@@ -45,7 +48,9 @@ void pull_centre(std::span<float> c, std::span<const float> w, float alpha)
   if (!comm::begin_pass(c.data(), 3 * c.size_bytes())) return;
   float* __restrict centre = c.data();
   const float* __restrict weight = w.data();
-  for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weight[i] - centre[i]);
+  share_pass(c.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) centre[i] += alpha * (weight[i] - centre[i]);
+  });
 }
 
 void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, int workers)
@@ -55,7 +60,9 @@ void pull_centre(std::span<float> c, std::span<const float> sum, float alpha, in
   float* __restrict centre = c.data();
   const float* __restrict weights = sum.data();
   const auto p = static_cast<float>(workers);
-  for (std::size_t i = 0; i < c.size(); ++i) centre[i] += alpha * (weights[i] - p * centre[i]);
+  share_pass(c.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) centre[i] += alpha * (weights[i] - p * centre[i]);
+  });
 }
 
 void take_difference(std::span<float> d, std::span<const float> w, std::span<const float> c, float alpha)
@@ -66,7 +73,9 @@ void take_difference(std::span<float> d, std::span<const float> w, std::span<con
   float* __restrict difference = d.data();
   const float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
-  for (std::size_t i = 0; i < d.size(); ++i) difference[i] = alpha * (weight[i] - centre[i]);
+  share_pass(d.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) difference[i] = alpha * (weight[i] - centre[i]);
+  });
 }
 
 void split_off_difference(std::span<float> d, std::span<float> w, std::span<const float> c, float alpha)
@@ -77,16 +86,18 @@ void split_off_difference(std::span<float> d, std::span<float> w, std::span<cons
   float* __restrict difference = d.data();
   float* __restrict weight = w.data();
   const float* __restrict centre = c.data();
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    difference[i] = alpha * (weight[i] - centre[i]);
-    weight[i] -= difference[i];
-  }
+  share_pass(d.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) {
+      difference[i] = alpha * (weight[i] - centre[i]);
+      weight[i] -= difference[i];
+    }
+  });
 }
 
 void add(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());
-  comm::add_to(y, x);
+  share_pass(y.size(), [=](Range part) { comm::add_to(values_at(y, part), values_at(x, part)); });
 }
 
 void subtract(std::span<float> y, std::span<const float> x)
@@ -95,13 +106,17 @@ void subtract(std::span<float> y, std::span<const float> x)
   if (!comm::begin_pass(y.data(), 3 * y.size_bytes())) return;
   float* __restrict to = y.data();
   const float* __restrict from = x.data();
-  for (std::size_t i = 0; i < y.size(); ++i) to[i] -= from[i];
+  share_pass(y.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) to[i] -= from[i];
+  });
 }
 
 void scale(std::span<float> y, float factor)
 {
   if (!comm::begin_pass(y.data(), 2 * y.size_bytes())) return;
-  for (auto& value : y) value *= factor;
+  share_pass(y.size(), [=](Range part) {
+    for (auto& value : values_at(y, part)) value *= factor;
+  });
 }
 
 } // namespace dt::sync

@@ -155,6 +155,22 @@ class ThreadedExchanges : public Exchanges {
   CommunicationThread thread_;                // last member: its tasks use the others
 };
 
+// Advances exchanges between two layers of the backward pass, besides what moves on during a layer.
+class Poller : public GradientListener {
+ public:
+  Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}
+  void gradients_ready(Range) override
+  {
+    clock_.begin_communication();
+    exchanges_.advance();
+    clock_.end_communication();
+  }
+
+ private:
+  Exchanges& exchanges_;
+  PhaseClock& clock_;
+};
+
 bool has_thread(const StrategyParts& parts) { return parts.sync.progress == ProgressMode::thread && parts.comm.size() > 1; }
 
 std::optional<SpareCore> spare_core(const StrategyParts& parts)
@@ -176,6 +192,18 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
 Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values)
 {
   return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
+}
+
+BatchLoss compute_beside(Exchanges& exchanges, Replica& replica, comm::Communicator& comm, PhaseClock& clock)
+{
+  comm.activity().enter(comm::Doing::works, "computes gradients");
+  Poller poller(exchanges, clock);
+  try {
+    return replica.compute(exchanges.is_polled() ? &poller : nullptr);
+  } catch (...) {
+    exchanges.clear();
+    throw;
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const comm::Allreduce* allreduce, Exchanges& exchanges)

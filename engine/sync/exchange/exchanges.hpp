@@ -44,6 +44,10 @@ class Exchanges {
   virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
 };
 
+// g <- gradient of the loss over this rank's batch, while the begun exchanges move on; those that are polled also between two
+// layers. After an error they are completed before it is thrown, because other ranks take part in them.
+BatchLoss compute_beside(Exchanges& exchanges, Replica& replica, comm::Communicator& comm, PhaseClock& clock);
+
 // Makes the kind that parts.sync.progress names; a single rank always gets blocking exchanges. Throws a run error for `thread`
 // without a spare core, unless oversubscription is allowed. Collective.
 std::unique_ptr<Exchanges> make_exchanges(const StrategyParts& parts);

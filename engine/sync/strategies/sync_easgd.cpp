@@ -37,8 +37,6 @@ class SyncEasgd : public Strategy {
   std::vector<std::pair<std::string, std::string>> facts() const override;
 
  private:
-  class Poller;
-  BatchLoss compute(Replica& replica, PhaseClock& clock);
   void begin_exchange(Replica& replica, PhaseClock& clock);
   void begin_allreduce(std::span<const float> weights);
   void end_exchange(PhaseClock& clock);
@@ -52,22 +50,6 @@ class SyncEasgd : public Strategy {
   std::unique_ptr<CentreExchange> tree_;       // form 1
   std::unique_ptr<comm::Allreduce> allreduce_; // forms 2 and 3
   std::unique_ptr<Exchanges> exchanges_;       // last member: its thread uses the others
-};
-
-// Advances exchanges between two layers of the backward pass, besides what moves on during a layer.
-class SyncEasgd::Poller : public GradientListener {
- public:
-  Poller(Exchanges& exchanges, PhaseClock& clock) : exchanges_(exchanges), clock_(clock) {}
-  void gradients_ready(Range) override
-  {
-    clock_.begin_communication();
-    exchanges_.advance();
-    clock_.end_communication();
-  }
-
- private:
-  Exchanges& exchanges_;
-  PhaseClock& clock_;
 };
 
 SyncEasgd::SyncEasgd(const StrategyParts& parts)
@@ -101,7 +83,7 @@ double SyncEasgd::step(Replica& replica, PhaseClock& clock)
   // (b) the centre to all ranks, (c) sum_i W^i: both use weights from before the step, so they may run during (a)
   if (exchanges && beside_) begin_exchange(replica, clock);
   // (a) g^i <- gradient of the loss at W^i over rank i's batch
-  const BatchLoss loss = compute(replica, clock);
+  const BatchLoss loss = compute_beside(*exchanges_, replica, parts_.comm, clock);
   if (after_) update(replica, clock);
   if (exchanges) {
     if (!beside_) begin_exchange(replica, clock);
@@ -112,18 +94,6 @@ double SyncEasgd::step(Replica& replica, PhaseClock& clock)
   // (d) W^i <- opt(W^i, g^i). The weight decay uses the weights after the elastic pull.
   if (!after_) update(replica, clock);
   return loss.mean;
-}
-
-BatchLoss SyncEasgd::compute(Replica& replica, PhaseClock& clock)
-{
-  parts_.comm.activity().enter(comm::Doing::works, "computes gradients");
-  Poller poller(*exchanges_, clock);
-  try {
-    return replica.compute(exchanges_->is_polled() ? &poller : nullptr);
-  } catch (...) {
-    exchanges_->clear(); // other ranks take part in the begun exchange, so it must complete even after an error here
-    throw;
-  }
 }
 
 void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/memory.hpp"
 #include "core/spec/optimizer_table.hpp"
+#include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
@@ -18,7 +19,9 @@ std::string in_words(std::int64_t bytes) { return format_bytes(static_cast<doubl
 std::int64_t buffers_beside(const RunSpec& spec)
 {
   const std::int64_t of_rule = optimizer_row(spec.optimizer.name).buffers;
-  const std::int64_t of_strategy = is_elastic(spec.sync.strategy) ? 2 : 0; // centre and differences
+  const auto& strategy = strategy_row(spec.sync.strategy);
+  std::int64_t of_strategy = strategy.is_elastic || strategy.has_outer_rule ? 2 : 0; // centre and differences
+  if (strategy.has_outer_rule) of_strategy += outer_buffers(spec.sync.outer.rule);
   return of_rule + of_strategy + (spec.train.accumulation > 1 ? 1 : 0);
 }
 

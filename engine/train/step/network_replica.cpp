@@ -50,7 +50,10 @@ std::vector<optim::Segment> segments_of(const nn::Network& network, const Optimi
 
 NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
 {
-  for (const auto& parameter : parts_.network.parameters()) tensors_.push_back(range_of(parameter));
+  for (const auto& parameter : parts_.network.parameters()) {
+    tensors_.push_back(range_of(parameter));
+    if (parameter.kind == nn::ParameterKind::statistic) statistics_.push_back(range_of(parameter));
+  }
   // The mean over micro-batches is free: each one computes gradients of its share of the loss.
   parts_.network.set_loss_scale(parts_.loss_scale / static_cast<double>(parts_.accumulation));
   if (parts_.accumulation > 1) sum_.resize(parts_.network.gradients().size());

@@ -49,6 +49,7 @@ class NetworkReplica : public sync::Replica, private sync::NodeSlices {
   std::span<float> weights() override { return parts_.network.weights(); }
   std::span<float> gradients() override { return parts_.network.gradients(); }
   std::span<const Range> tensors() override { return tensors_; }
+  std::span<const Range> statistics() override { return statistics_; }
   using sync::Replica::compute;
   // Throws Diverged if the loss is NaN or infinite.
   sync::BatchLoss compute(sync::GradientListener* listener) override;
@@ -76,7 +77,7 @@ class NetworkReplica : public sync::Replica, private sync::NodeSlices {
 
   Parts parts_;
   std::vector<float> sum_; // packed sum of gradients of the batch's earlier micro-batches
-  std::vector<Range> tensors_;
+  std::vector<Range> tensors_, statistics_;
   sync::Step step_;
 };
 

@@ -18,6 +18,7 @@ without them it runs as one process. In a run of dtctl the module reports steps,
 """
 
 import atexit
+import concurrent.futures
 import contextlib
 import ctypes
 import functools
@@ -92,6 +93,7 @@ def _load():
         "step": [ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.POINTER(ctypes.c_double)],
         "gradient": [ctypes.c_void_p, _size],
         "get_times": [ctypes.c_void_p, ctypes.POINTER(_Times)],
+        "average": [ctypes.c_void_p, _floats, _size],
         "broadcast": [ctypes.c_void_p, _floats, _size],
         "mean": [ctypes.c_void_p, _floats, _size],
         "evaluated": [ctypes.c_void_p, _floats],
@@ -300,6 +302,39 @@ class _DeviceTimes:
         return (lambda begin, end: marks[begin].elapsed_time(marks[end]) / 1e3), (lambda: marks["end"].query())
 
 
+class _Wait:
+    """Watches how long this rank has waited for the others: after `limit_s` it says so, after ten times that it ends all ranks."""
+
+    def __init__(self, rank, limit_s):
+        self.rank, self.limit_s, self.since, self.step = rank, limit_s, None, 0
+        if limit_s > 0:
+            threading.Thread(target=self._watch, daemon=True).start()
+
+    def begin(self, step):
+        self.step, self.since = step, time.monotonic()
+
+    def end(self):
+        self.since = None
+
+    def _watch(self):
+        told = None
+        while True:
+            time.sleep(min(1.0, self.limit_s / 4))
+            since, step = self.since, self.step
+            waited = 0 if since is None else time.monotonic() - since
+            if waited > self.limit_s and told != since:
+                told = since
+                self._say(f"has waited {waited:.0f} s for the other ranks in step {step}: one of them is slow, hangs, or makes fewer steps")
+            if waited > 10 * self.limit_s:
+                self._say(f"has waited {waited:.0f} s (10 times train.stall_after) in step {step} and ends the training")
+                if _report is not None:
+                    _report.error(f"waited {waited:.0f} s for the other ranks in step {step}")
+                _library.dtctl_sync_abort()
+
+    def _say(self, words):
+        print(f"dtctl_sync: rank {self.rank} {words}", file=sys.stderr, flush=True)
+
+
 # ---- a training -------------------------------------------------------------------------------------------------------------------
 
 
@@ -330,6 +365,7 @@ class Training:
         self._collects = True  # gradients of the next backward pass are final
         self._error = None
         self._pending = []  # steps whose times are not known yet
+        self._wait = _Wait(self.rank, int(self.setting("train.stall_after")))
         self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
         self._start()
@@ -417,12 +453,17 @@ class Training:
         """ctypes would drop an exception: keep it for the caller of step()."""
 
         def guarded(_, *arguments):
+            is_waiting = self._wait.since is not None
+            self._wait.end()
             try:
                 action(*arguments)
                 return 0
             except BaseException as error:  # KeyboardInterrupt too
                 self._error = error
                 return 1
+            finally:
+                if is_waiting:
+                    self._wait.begin(self.step_number + 1)
 
         return guarded
 
@@ -527,11 +568,14 @@ class Training:
         self._error = None
         loss = ctypes.c_double()
         rate = float(self.optimizer.param_groups[0]["lr"])
+        self._wait.begin(self.step_number + 1)
         try:
             _call("step", self._handle, rate, self.epoch, ctypes.byref(loss))
         except SyncError as failure:
             self._break()
             raise (self._error or failure)
+        finally:
+            self._wait.end()
         self.step_number += 1
         self.mean_loss = loss.value
         if self.worker >= 0:
@@ -750,7 +794,9 @@ class Training:
     def finish(self):
         """The training has reached its end. All ranks call it; leaving a `with` block without an exception does."""
         self._write_reports()
+        self._wait.begin(self.step_number + 1)
         _call("finish", self._handle)
+        self._wait.end()
         if _report is not None:
             _report.result(parameters=sum(p.numel() for p in self._packed.parameters))
 
@@ -950,6 +996,48 @@ def batches(loader):
 def no_sync():
     """See Training.no_sync()."""
     return training().no_sync()
+
+
+def ddp_hook(**settings):
+    """The state and the hook for DistributedDataParallel.register_comm_hook(*sync.ddp_hook(allreduce="topology-aware")).
+
+    DDP's buckets are then averaged by dtctl's allreduce. Only for the strategies sync-sgd and hsgd. Buckets on the host are summed
+    by a thread of its own beside the backward pass.
+    """
+    hook = _DdpHook(settings)
+    atexit.register(_end, hook)
+    return hook, _DdpHook.begin
+
+
+class _DdpHook:
+    def __init__(self, settings):
+        self._handle, self._pid, self._broken = ctypes.c_void_p(), os.getpid(), False
+        _call("open", " ".join(_words({"strategy": "sync-sgd", **settings})).encode(), ctypes.byref(self._handle))
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)  # buckets in their order
+
+    def begin(self, bucket):
+        buffer, future = bucket.buffer(), torch.futures.Future()
+        if buffer.device.type != "cpu" or buffer.dtype != torch.float32:
+            host = buffer.float().cpu()
+            _call("average", self._handle, host.data_ptr(), host.numel())
+            buffer.copy_(host)
+            future.set_result(buffer)
+            return future
+        self._thread.submit(self._average, buffer, future)
+        return future
+
+    def _average(self, buffer, future):
+        try:
+            _call("average", self._handle, buffer.data_ptr(), buffer.numel())
+            future.set_result(buffer)
+        except BaseException as error:
+            self._broken = True
+            future.set_exception(error)
+
+    def close(self):
+        self._thread.shutdown()
+        _call("close", self._handle)
+        self._handle = ctypes.c_void_p()
 
 
 def _end(ended):

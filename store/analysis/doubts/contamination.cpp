@@ -129,10 +129,12 @@ std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times)
 std::string describe(const Outlier& outlier)
 {
   const auto percent = std::to_string(std::lround(outlier.slower_by * 100)) + " % slower than ";
+  const std::string where =
+      outlier.is_on_one_machine ? "; all hosts are on one machine, whose cores were busy or slower then" : "";
   if (outlier.kind == Outlier::Kind::allreduce)
-    return "run " + outlier.runs.front().substr(0, 10) + ": allreduce " + percent + "in the others of its shape";
+    return "run " + outlier.runs.front().substr(0, 10) + ": allreduce " + percent + "in the others of its shape" + where;
   return outlier.host + ": matrix products " + percent + "the others (" + counted(outlier.ranks, "rank") + " in " +
-         counted(outlier.runs.size(), "run") + ")";
+         counted(outlier.runs.size(), "run") + ")" + where;
 }
 
 } // namespace dt::store

@@ -46,10 +46,11 @@ struct AllreduceTime {
 struct Outlier {
   enum class Kind { matrix_product, allreduce };
   Kind kind = Kind::matrix_product;
-  std::string host;              // of a matrix product; empty for an allreduce
-  std::vector<std::string> runs; // keys, ascending
-  std::size_t ranks = 0;         // number of slow ranks; 0 for an allreduce
-  double slower_by = 0;          // matrix product: 1 - speed / median speed; allreduce: time / median time - 1
+  std::string host;               // of a matrix product; empty for an allreduce
+  std::vector<std::string> runs;  // keys, ascending
+  std::size_t ranks = 0;          // number of slow ranks; 0 for an allreduce
+  double slower_by = 0;           // matrix product: 1 - speed / median speed; allreduce: time / median time - 1
+  bool is_on_one_machine = false; // the hosts of all its runs are emulated on one machine, so that none is a slow node
 };
 
 // Minimum number of comparable values: among fewer, an outlier cannot be identified.
@@ -72,7 +73,7 @@ std::vector<Outlier> slow_hosts(std::span<const RankSpeed> ranks);
 // outlier per run, sorted by key. Runs on one node use no network and are ignored.
 std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times);
 
-// Returns "node2: matrix products 23 % slower than the others (2 ranks in 1 run)".
+// Returns "node2: matrix products 23 % slower than the others (2 ranks in 1 run)", and what is known of hosts on one machine.
 std::string describe(const Outlier& outlier);
 
 } // namespace dt::store

@@ -33,6 +33,10 @@ class CandidateSet {
   // No p values if one of them has no run, or if they were measured apart from each other (are_apart).
   PairP test(std::size_t a, std::size_t b, Rule rule) const;
 
+  const SizeScatter& scatter() const { return model_.scatter(); }
+  // As RoundModel::judge_with.
+  void judge_with(std::span<const SizeScatter> sizes) { model_.judge_with(sizes); }
+
  private:
   Method method() const { return scale_ == Scale::difference ? Method::difference : Method::ratio; }
   bool needs_ranks(std::size_t a, std::size_t b) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -58,6 +59,8 @@ class Contest {
     choose_tested();
   }
   bool is_large() const { return tested_.size() > most_in_all_pairs; }
+  const SizeScatter& scatter() const { return set_.scatter(); }
+  void judge_with(std::span<const SizeScatter> sizes) { set_.judge_with(sizes); }
   double number_of_pairs() const
   {
     const auto count = static_cast<double>(tested_.size());
@@ -207,6 +210,9 @@ std::vector<std::vector<Ranked>> rankings(std::span<const Contestants> contests)
 {
   std::vector<std::unique_ptr<Contest>> all;
   for (const auto& contest : contests) all.push_back(std::make_unique<Contest>(contest));
+  std::map<Metric, std::vector<SizeScatter>> sizes;
+  for (std::size_t i = 0; i < all.size(); ++i) sizes[contests[i].metric].push_back(all[i]->scatter());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i]->judge_with(sizes[contests[i].metric]);
   double number_of_pairs = 0;
   for (const auto& contest : all) number_of_pairs += contest->number_of_pairs();
   if (std::any_of(all.begin(), all.end(), [](const auto& contest) { return contest->is_large(); })) {

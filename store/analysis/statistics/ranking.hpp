@@ -2,6 +2,7 @@
 // numbers.
 #pragma once
 
+#include "core/spec/metrics.hpp"
 #include "store/analysis/statistics/candidate_set.hpp"
 
 #include <optional>
@@ -50,6 +51,8 @@ struct Contestants {
   std::span<const Candidate> candidates;
   Rule rule;
   Scale scale = Scale::ratio;
+  // Contests of one metric are taken for sizes of one study, whose scatter is judged together (RoundModel::judge_with).
+  Metric metric = Metric::throughput;
 };
 
 // For each of the contests, its candidates in the order of their centres (centre_of), the best first; those without runs come

@@ -14,6 +14,8 @@ namespace {
 
 using Cells = std::vector<std::pair<std::size_t, double>>;
 
+constexpr double least_candidates = 3;
+
 std::vector<double> on_scale(const std::vector<double>& values, Scale scale)
 {
   auto scaled = values;
@@ -59,22 +61,41 @@ struct Residuals {
   std::size_t cells = 0;
 };
 
-// Whether variances are alike [Bartlett1937]: each has `freedom` of its own, the share of all degrees of freedom that its cells
-// have.
-bool are_alike(const std::vector<Residuals>& residuals, double freedom)
+// A sum of squares with its degrees of freedom.
+struct Squares {
+  double sum, freedom;
+};
+
+// A statistic that follows chi-square with this freedom if variances are equal.
+struct Unlikeness {
+  double statistic, freedom;
+  bool is_significant(double level) const { return chi_square_upper_p(statistic, freedom) <= level; }
+};
+
+// How much variances differ [Bartlett1937].
+Unlikeness unlikeness_of(std::span<const Squares> samples)
 {
-  double cells = 0, squares = 0, weighted_logs = 0, inverse = 0, count = 0;
-  for (const auto& own : residuals) cells += static_cast<double>(own.cells), squares += own.squares;
-  for (const auto& own : residuals) {
-    if (own.cells == 0) continue;
-    const double own_freedom = freedom * static_cast<double>(own.cells) / cells;
-    weighted_logs += own_freedom * std::log(own.squares / own_freedom);
-    inverse += 1 / own_freedom;
-    count += 1;
+  double freedom = 0, squares = 0, weighted_logs = 0, inverse = 0;
+  for (const auto& own : samples) {
+    freedom += own.freedom;
+    squares += own.sum;
+    weighted_logs += own.freedom * std::log(own.sum / own.freedom);
+    inverse += 1 / own.freedom;
   }
-  const double statistic =
-      (freedom * std::log(squares / freedom) - weighted_logs) / (1 + (inverse - 1 / freedom) / (3 * (count - 1)));
-  return chi_square_upper_p(std::max(0.0, statistic), count - 1) > RoundModel::alike_level;
+  const double fewer = static_cast<double>(samples.size()) - 1;
+  const double statistic = (freedom * std::log(squares / freedom) - weighted_logs) / (1 + (inverse - 1 / freedom) / (3 * fewer));
+  return {std::max(0.0, statistic), fewer};
+}
+
+// Each candidate gets the share of all degrees of freedom that its cells have.
+std::vector<Squares> with_shares(const std::vector<Residuals>& residuals, double freedom)
+{
+  double cells = 0;
+  for (const auto& own : residuals) cells += static_cast<double>(own.cells);
+  std::vector<Squares> samples;
+  for (const auto& own : residuals)
+    if (own.cells > 0) samples.push_back({own.squares, freedom * static_cast<double>(own.cells) / cells});
+  return samples;
 }
 
 // The additive model, fitted by least squares.
@@ -163,9 +184,10 @@ std::vector<double> common_differences(const Cells& a, const Cells& b)
 
 RoundModel::RoundModel(std::span<const Candidate> candidates, Scale scale) : scale_(scale)
 {
-  for (const auto& candidate : candidates) moments_.push_back(moments_of(on_scale(candidate.values, scale)));
+  for (const auto& candidate : candidates) measured_.push_back(moments_of(on_scale(candidate.values, scale)));
   take_cells(candidates);
   fit();
+  judge(scatter_);
 }
 
 void RoundModel::take_cells(std::span<const Candidate> candidates)
@@ -187,37 +209,58 @@ void RoundModel::take_cells(std::span<const Candidate> candidates)
 
 void RoundModel::fit()
 {
-  constexpr std::size_t least_candidates = 3;
-  std::vector<std::size_t> fitted; // candidates with enough rounds
   std::vector<Cells> cells;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     if (static_cast<double>(cells_[i].size()) >= least_runs) {
-      fitted.push_back(i);
+      fitted_.push_back(i);
       cells.push_back(cells_[i]);
+      scatter_.variances += measured_[i].variance;
+      scatter_.candidates += 1;
+      scatter_.freedom += measured_[i].count - 1;
     }
-  if (fitted.size() < least_candidates) return;
-  steady(fitted);
+  if (scatter_.candidates < least_candidates) return;
   const Additive model(cells, rounds_);
   const auto residuals = model.residuals();
   double squares = 0;
   for (const auto& own : residuals) squares += own.squares;
   const double freedom = model.freedom();
   if (freedom < 2 || std::sqrt(squares / freedom) < least_scatter) return;
-  residual_variance_ = squares / freedom;
-  if (!are_alike(residuals, freedom)) return;
-  pooled_ = {.variance = squares / freedom, .freedom = freedom, .freedom_per_round = static_cast<double>(fitted.size()) - 1};
+  residual_ = {.variance = squares / freedom, .freedom = freedom, .freedom_per_round = scatter_.candidates - 1};
+  const auto unlikeness = unlikeness_of(with_shares(residuals, freedom));
+  scatter_.unlikeness = unlikeness.statistic;
+  scatter_.unlikeness_freedom = unlikeness.freedom;
+}
+
+void RoundModel::judge(const SizeScatter& scatter)
+{
+  moments_ = measured_;
+  pooled_.reset();
+  if (scatter.candidates < least_candidates) return;
+  for (const auto i : fitted_)
+    moments_[i].variance = steadied(measured_[i].variance, measured_[i].count, scatter.variances / scatter.candidates);
+  const Unlikeness unlikeness{scatter.unlikeness, scatter.unlikeness_freedom};
+  if (residual_ && !unlikeness.is_significant(alike_level)) pooled_ = residual_;
+}
+
+void RoundModel::judge_with(std::span<const SizeScatter> sizes)
+{
+  SizeScatter all;
+  std::vector<Squares> means;
+  for (const auto& size : sizes) {
+    if (!(size.variances > 0)) continue;
+    means.push_back({size.variances / size.candidates * size.freedom, size.freedom});
+    all.variances += size.variances;
+    all.candidates += size.candidates;
+    all.unlikeness += size.unlikeness;
+    all.unlikeness_freedom += size.unlikeness_freedom;
+  }
+  const bool takes_part = scatter_.variances > 0 && means.size() > 1;
+  if (takes_part && !unlikeness_of(means).is_significant(alike_sizes_level)) judge(all);
 }
 
 double RoundModel::steadied(double variance, double count, double mean)
 {
   return count > few_runs ? variance : (prior_freedom * mean + (count - 1) * variance) / (prior_freedom + count - 1);
-}
-
-void RoundModel::steady(const std::vector<std::size_t>& fitted)
-{
-  double mean = 0;
-  for (const auto i : fitted) mean += moments_[i].variance / static_cast<double>(fitted.size());
-  for (const auto i : fitted) moments_[i].variance = steadied(moments_[i].variance, moments_[i].count, mean);
 }
 
 double PairTest::p() const { return within.price * two_sided_p(estimate); }
@@ -233,7 +276,7 @@ PairTest RoundModel::test(std::size_t a, std::size_t b) const
   };
   double own_variance = differences.variance / 2;
   if (pooled_ && own_variance <= most_own * pooled_->variance) return within(Design::pooled, *pooled_);
-  if (residual_variance_) own_variance = steadied(own_variance, differences.count, *residual_variance_);
+  if (residual_) own_variance = steadied(own_variance, differences.count, residual_->variance);
   const bool in_ladder = in_ladder_[a] && in_ladder_[b];
   const auto paired = within(Design::paired, {own_variance, differences.count - 1, 1, in_ladder ? 1 : paired_price});
   if (in_ladder) return paired;

@@ -23,6 +23,14 @@ struct PairTest {
   double p() const;         // two-sided, with its price
 };
 
+// How the candidates of one size of a study scatter, on the scale of their values.
+struct SizeScatter {
+  // Of the candidates with enough rounds: sum of their variances, their number, and the degrees of freedom of all variances.
+  double variances = 0, candidates = 0, freedom = 0;
+  // Bartlett's statistic of their residuals and its degrees of freedom; 0 with fewer than three candidates.
+  double unlikeness = 0, unlikeness_freedom = 0;
+};
+
 // Additive model of runs on the scale of their values: value = candidate + round + residual. A pair of candidates is analysed
 // with the first of these designs that it allows:
 //
@@ -41,11 +49,17 @@ struct PairTest {
 // runs, its variance is averaged with the mean variance of all candidates, which counts as `prior_freedom` degrees of freedom;
 // the variance of as few differences is averaged with that of the residuals in the same way.
 //
+// One model holds the candidates of one size. `judge_with` lets all sizes of a study decide together whether candidates scatter
+// alike (Bartlett's statistics and their degrees of freedom are added) and what the mean variance is, so that two candidates at
+// two sizes are three or more, too. Nothing changes if the mean variances of the sizes differ (Bartlett's test of them rejects at
+// `alike_sizes_level`): the scatter of a large cluster says nothing about that of one node.
+//
 // Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen
 // by simulation (docs/benchmarks.md, scripts/benchmark-statistics).
 class RoundModel {
  public:
-  static constexpr double alike_level = 0.3, most_own = 1.5, paired_price = 5, few_runs = 5, prior_freedom = 2;
+  static constexpr double alike_level = 0.3, most_own = 1.5, paired_price = 5, few_runs = 5, prior_freedom = 2,
+                          alike_sizes_level = 0.01;
 
   // All values must be finite; `ratio` and `time_to_target`: positive, too.
   RoundModel(std::span<const Candidate> candidates, Scale scale);
@@ -55,23 +69,30 @@ class RoundModel {
   // Whether the candidates share a variance.
   bool is_pooled() const { return pooled_.has_value(); }
 
+  const SizeScatter& scatter() const { return scatter_; }
+  // Judges the scatter by all sizes of the study, of which this model is one.
+  void judge_with(std::span<const SizeScatter> sizes);
+
  private:
   using Cells = std::vector<std::pair<std::size_t, double>>; // round and mean of its runs, by round
 
   void take_cells(std::span<const Candidate> candidates);
   void fit();
-  // Replaces the variances of these candidates by steadied ones.
-  void steady(const std::vector<std::size_t>& fitted);
+  // Chooses variances and designs by this scatter.
+  void judge(const SizeScatter& scatter);
   // The variance of `count` runs, averaged with `mean` if they are few.
   static double steadied(double variance, double count, double mean);
 
   Scale scale_;
-  std::vector<Moments> moments_; // of all runs, by candidate
-  std::vector<bool> in_ladder_;  // by candidate: its rounds are those of a ladder
-  std::vector<Cells> cells_;     // empty: not all of its runs are in rounds
+  std::vector<Moments> measured_; // of all runs, by candidate
+  std::vector<Moments> moments_;  // the same with steadied variances
+  std::vector<bool> in_ladder_;   // by candidate: its rounds are those of a ladder
+  std::vector<Cells> cells_;      // empty: not all of its runs are in rounds
   std::size_t rounds_ = 0;
-  std::optional<double> residual_variance_; // of three or more candidates
-  std::optional<WithinRounds> pooled_;
+  std::vector<std::size_t> fitted_;      // candidates with enough rounds
+  SizeScatter scatter_;                  // of this size
+  std::optional<WithinRounds> residual_; // of three or more candidates
+  std::optional<WithinRounds> pooled_;   // the same, if they scatter alike
 };
 
 } // namespace dt::store

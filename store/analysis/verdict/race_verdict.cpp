@@ -86,9 +86,7 @@ VerdictText race_verdict(std::span<const RacePoint> points, const Race& race, co
   auto outcomes = RaceWords(points, race, rule, limit).outcomes();
   if (outcomes.empty()) return {};
   std::reverse(outcomes.begin(), outcomes.end()); // the largest size first
-  VerdictText text{.headline = outcomes.front(), .lines = {outcomes.begin() + 1, outcomes.end()}};
-  for (const auto& fact : facts) text.headline += "; " + fact;
-  return text;
+  return {outcomes.front(), {facts.begin(), facts.end()}, {outcomes.begin() + 1, outcomes.end()}};
 }
 
 } // namespace dt::store

@@ -268,7 +268,7 @@ void rank(std::span<Standing> standings)
     for (const auto& sample : standing.samples) own.push_back(sample.candidate);
   }
   for (std::size_t i = 0; i < standings.size(); ++i)
-    contests.push_back({candidates[i], standings[i].rule, metric_row(standings[i].metric).scale});
+    contests.push_back({candidates[i], standings[i].rule, metric_row(standings[i].metric).scale, standings[i].metric});
   auto ranked = rankings(contests);
   for (std::size_t i = 0; i < standings.size(); ++i) {
     auto& standing = standings[i];
@@ -341,7 +341,7 @@ std::string correction(const Standing& standing)
   };
   if (std::none_of(best.begin(), best.end(), decides_alone)) return "";
   const auto enough = std::count_if(standing.samples.begin(), standing.samples.end(), has_enough_runs);
-  return "; an interval is that of one pair alone, and p is corrected for all " + std::to_string(enough * (enough - 1) / 2) +
+  return "an interval is that of one pair alone, and p is corrected for all " + std::to_string(enough * (enough - 1) / 2) +
          " pairs";
 }
 
@@ -363,13 +363,12 @@ std::string hindrance(const Standing& standing)
   return "";
 }
 
-// "Undecided by time to target: for this one seed a is ahead, -4.5 % […] against b; the repeats trained with one seed, …".
+// "Undecided by time to target: for this one seed a is ahead, -4.5 % […] against b".
 std::string one_seed_text(const Standing& standing, const std::string& metrics)
 {
   const auto lead = lead_over_second(standing);
   const auto ahead = lead.starts_with("ahead") ? " is " + lead : " is ahead" + (lead.empty() ? "" : ", " + lead);
-  return "Undecided " + metrics + ": for this one seed " + shown(standing.samples.front()) + ahead + "; " + standing.limit.why +
-         "; " + standing.limit.remedy;
+  return "Undecided " + metrics + ": for this one seed " + shown(standing.samples.front()) + ahead;
 }
 
 // "Undecided between 2 of 6 by throughput", "a is the best of 6 by throughput at 2 ranks: +4.5 % …". `metrics`: "by throughput";
@@ -386,15 +385,12 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
            std::string(metric_row(standing.metric).words);
   case Outcome::too_few_runs:
     return "Undecided " + metrics + place + ": " + those_with_enough_runs(standing) +
-           " has 3 runs, so take at least 3 repeats (study.repeats); " + resolvable_text(standing);
+           " has 3 runs, so take at least 3 repeats (study.repeats)";
   case Outcome::one_seed:
     return one_seed_text(standing, metrics + place);
-  case Outcome::several: {
-    const auto why = hindrance(standing);
+  case Outcome::several:
     return "Undecided between " + std::to_string(best.size()) + " of " + of_all +
-           (cannot_decide(standing) ? ", because so few runs cannot decide" : "") +
-           (why.empty() ? correction(standing) : "; " + why);
-  }
+           (cannot_decide(standing) ? ", because so few runs cannot decide" : "");
   case Outcome::equivalent: {
     const auto equivalent = names_of(standing, best) + " are equivalent within " + two_digits(100 * standing.rule.margin) +
                             (metric_row(standing.metric).scale == Scale::difference ? " points" : " %");
@@ -405,6 +401,23 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
   }
   const auto lead = best.front() == 0 ? lead_over_second(standing) : std::string();
   return shown(standing.samples[best.front()]) + " is the best of " + of_all + (lead.empty() ? "" : ": " + lead);
+}
+
+// What limits the outcome; may be empty.
+std::string remark_on(const Standing& standing)
+{
+  switch (outcome_of(standing)) {
+  case Outcome::too_few_runs:
+    return resolvable_text(standing);
+  case Outcome::one_seed:
+    return standing.limit.why + "; " + standing.limit.remedy;
+  case Outcome::several: {
+    const auto why = hindrance(standing);
+    return why.empty() ? correction(standing) : why;
+  }
+  default:
+    return "";
+  }
 }
 
 // Whether the same candidates may be the best by both.
@@ -461,36 +474,49 @@ bool is_ranked(const Standing& standing)
   return outcome == Outcome::one || outcome == Outcome::equivalent || outcome == Outcome::several;
 }
 
-std::string with_facts(std::string headline, std::span<const std::string> facts)
+// Each remark once, without empty ones. Two metrics may have the same one.
+std::vector<std::string> distinct(const std::vector<std::string>& remarks)
 {
-  for (const auto& fact : facts)
-    if (!fact.empty()) headline += "; " + fact;
-  return headline;
+  std::vector<std::string> kept;
+  for (const auto& remark : remarks)
+    if (!remark.empty() && std::find(kept.begin(), kept.end(), remark) == kept.end()) kept.push_back(remark);
+  return kept;
 }
 
 } // namespace
 
-std::string sentence_of(const Standing& standing)
+std::string sentence_of(const VerdictText& text)
+{
+  auto sentence = text.headline;
+  for (const auto& remark : text.remarks) sentence += "; " + remark;
+  return sentence;
+}
+
+VerdictText verdict_text(const Standing& standing)
 {
   auto text = outcome_text(standing, metric_text(standing), place_text(standing));
   const auto best = may_be_best(standing);
   if (outcome_of(standing) == Outcome::several && best.size() < standing.ranked.size()) text += ": " + names_of(standing, best);
-  return with_facts(std::move(text), std::vector{is_ranked(standing) ? too_few(standing) : "", reached_by(standing)});
+  return {
+      std::move(text), distinct({remark_on(standing), is_ranked(standing) ? too_few(standing) : "", reached_by(standing)}), {}};
 }
+
+std::string sentence_of(const Standing& standing) { return sentence_of(verdict_text(standing)); }
 
 VerdictText verdict_text(std::span<const Standing> standings, std::span<const std::string> facts)
 {
   const auto& first = standings.back();
-  std::vector<std::string> parts;
+  std::vector<std::string> parts{remark_on(first)};
   auto metrics = metric_text(first);
   for (std::size_t i = standings.size() - 1; i-- > 0;) {
     parts.push_back(further_text(standings[i], first));
+    if (!parts.back().empty()) parts.push_back(remark_on(standings[i]));
     if (is_as_open(standings[i], first)) metrics += " and " + metric_text(standings[i]);
   }
   if (is_ranked(first)) parts.push_back(too_few(first));
   parts.push_back(reached_by(first));
   parts.insert(parts.end(), facts.begin(), facts.end());
-  return {with_facts(outcome_text(first, metrics, place_text(first)), parts), contenders(first)};
+  return {outcome_text(first, metrics, place_text(first)), distinct(parts), contenders(first)};
 }
 
 VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const std::string> facts)
@@ -515,9 +541,9 @@ VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const 
   if (lines.empty()) return {"The smallest size was not measured, so there is no efficiency to report"};
   std::vector<std::string> parts{missing_repeats(points)};
   parts.insert(parts.end(), facts.begin(), facts.end());
-  auto headline = with_facts(std::move(lines.back()), parts);
+  auto headline = std::move(lines.back());
   lines.pop_back();
-  return {std::move(headline), std::move(lines)};
+  return {std::move(headline), distinct(parts), std::move(lines)};
 }
 
 } // namespace dt::store

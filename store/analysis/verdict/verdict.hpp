@@ -86,11 +86,17 @@ std::string shown_name(const Standing& standing, std::size_t place);
 // Returns which candidate is the best, by how much and how certain, and which others may be the best, in one sentence.
 std::string sentence_of(const Standing& standing);
 
-// What a study says: what decides in one sentence, then at most one line for each candidate or size. Without full stops.
+// What a study says, without full stops.
 struct VerdictText {
-  std::string headline;
-  std::vector<std::string> lines{};
+  std::string headline;               // what decides
+  std::vector<std::string> remarks{}; // what else is known and what limits it, each as part of a sentence
+  std::vector<std::string> lines{};   // at most one for each other candidate or size
 };
+// The headline and the remarks in one sentence.
+std::string sentence_of(const VerdictText& text);
+
+// The same as sentence_of, in parts.
+VerdictText verdict_text(const Standing& standing);
 
 // Of the candidates of one contest. By the last of the standings first (the time to target, if there is one); then the others;
 // then who reached the target, and the `facts` that bear on all of it, such as a busy machine, each as part of a sentence. Where

@@ -139,15 +139,47 @@ TEST_CASE("without a time of one rank alone the column, the bars and the sentenc
   CHECK_FALSE(has(titles(attribution_table({point}, {})), "contention"));
 }
 
+TEST_CASE(
+    "where another point of the study has no time of one rank alone, the column, the bars and the sentence speak of computation")
+{
+  auto point = example();
+  point.is_in_mixed_study = true;
+  point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
+  auto other = point;
+  other.has_split = false;
+  CHECK(sentence_of(point, {}).find(", computation 10.0") != std::string::npos);
+  CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
+  CHECK(has(titles(attribution_table({point, other}, {})), "computation"));
+}
+
+TEST_CASE("rates of links are shown in a unit that leaves few digits")
+{
+  auto point = example();
+  const auto shown = [&](double bytes_per_s) {
+    point.communication.bandwidth = bytes_per_s;
+    const auto table = communication_table({point}, {});
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].title == "bandwidth") return table.rows[0][i].text;
+    return std::string();
+  };
+  CHECK(shown(4.21e6) == "33.7 Mbit/s");
+  CHECK(shown(1.6e9) == "12.8 Gbit/s");
+  CHECK(shown(5e3) == "40 kbit/s");
+}
+
 TEST_CASE("of a program that measured no communication nothing is said about it")
 {
   auto point = example();
-  point.communication.exposed_s = not_measured;
-  CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));
-  CHECK(has(titles(attribution_table({point}, {})), "time outside phases"));
-  for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
-    CHECK(text.find("ommunication") == std::string::npos);
-    CHECK(text.find("ime outside phases") != std::string::npos);
+  // Not reported, reported as 0, and reported with nothing but the time of the report.
+  for (const auto& [exposed_s, share] : {std::pair{not_measured, not_measured}, {0.0, 0.0}, {2e-6, 1e-4}}) {
+    point.communication.exposed_s = exposed_s;
+    point.communication.exposed_share = share;
+    CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));
+    CHECK(has(titles(attribution_table({point}, {})), "time outside phases"));
+    for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
+      CHECK(text.find("ommunication") == std::string::npos);
+      CHECK(text.find("ime outside phases") != std::string::npos);
+    }
   }
 }
 

@@ -50,3 +50,13 @@ TEST_CASE("columns of numbers stand to the right")
 }
 
 TEST_CASE("a section's title becomes a member's name") { CHECK(member_name("Phases by rank") == "phases_by_rank"); }
+
+TEST_CASE("a value that is a map is shown by its names, at every depth")
+{
+  using Members = std::vector<std::pair<std::string, std::string>>;
+  CHECK(members_of("facts", R"({"a": 1, "b": {"c": "x"}})") == Members{{"facts.a", "1"}, {"facts.b.c", "x"}});
+  CHECK(members_of("facts", R"({"a": "{\"c\": 2}"})") == Members{{"facts.a.c", "2"}}); // a text that holds a map
+  CHECK(members_of("name", "{not JSON") == Members{{"name", "{not JSON"}});
+  CHECK(without_json(R"({"a": 1, "b": {"c": "x"}})") == "a: 1, b.c: x");
+  CHECK(without_json("plain {text}") == "plain {text}");
+}

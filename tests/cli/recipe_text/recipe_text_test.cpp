@@ -94,10 +94,13 @@ std::vector<std::string> keys_of_sync(const std::string& text)
 {
   std::vector<std::string> keys;
   bool inside = false;
+  std::string block; // "outer." in the block `outer`
   for (const auto& line : split(text, '\n')) {
     if (!line.empty() && line.front() != ' ') inside = line == "sync:";
     const auto word = std::string(trim(line));
-    if (inside && line.starts_with("  ") && !word.starts_with('#')) keys.push_back("sync." + word.substr(0, word.find(':')));
+    if (!inside || !line.starts_with("  ") || word.starts_with('#')) continue;
+    if (!line.starts_with("    ")) block = word.ends_with(':') ? word.substr(0, word.size() - 1) + "." : "";
+    if (!word.ends_with(':')) keys.push_back("sync." + block + word.substr(0, word.find(':')));
   }
   return keys;
 }
@@ -146,7 +149,8 @@ TEST_CASE("a key of sync is set only where the strategy reads it, and has its de
       CHECK(reads(strategy, path));
       const auto& key = *find_key(path);
       const bool polls = path == "sync.allreduce" && strategy == "sync-easgd"; // mpi cannot be polled
-      const bool is_rare = path == "sync.period" && (strategy == "local-sgd" || strategy == "decentralized-easgd");
+      const bool is_rare =
+          path == "sync.period" && (strategy == "local-sgd" || strategy == "diloco" || strategy == "decentralized-easgd");
       if (is_rare) CHECK(run.sync.period == 8); // with 1 they would exchange in every step
       if (path != "sync.strategy" && !polls && !is_rare) CHECK(value_of(run, key) == default_of(key));
     }

@@ -162,6 +162,7 @@ TEST_CASE("the losses and accuracies that a report draws are the rows of the ste
   check("loss-samples", steps, "samples", "loss");
   check("accuracy", evals, "elapsed_s", "accuracy");
   check("accuracy-samples", evals, "samples", "accuracy");
+  for (const char* id : {"accuracy", "accuracy-samples"}) CHECK(chart_in(charts, id).at("y").at("zero") == true); // alike
 }
 
 TEST_CASE("the waterfall's bars go from 100 % to the efficiency without a gap")
@@ -229,6 +230,30 @@ TEST_CASE("the line of the best points joins measured points only, each better i
   for (std::size_t i = 1; i < best.size(); ++i) {
     CHECK(best[i - 1][0] < best[i][0]);
     CHECK(best[i - 1][1] > best[i][1]);
+  }
+}
+
+TEST_CASE("bars and points of which some runs missed the target say how many reached it, and all others say nothing")
+{
+  const PicturedHome home;
+  const AttemptFolder attempt(home.site.home.run(home.runs[6].key), 1); // sync-sgd on 4 ranks
+  auto missed = read_result(attempt).value();
+  missed.time_to_accuracy_s = not_measured;
+  missed.samples_to_accuracy = 0;
+  store::test::put_file(attempt.result(), to_json(missed));
+  const auto charts = charts_in(report_of(home));
+  for (const char* id : {"target", "pareto"}) {
+    const auto chart = chart_in(charts, id);
+    int marked = 0, others = 0;
+    for (const auto& series : chart.at("series"))
+      for (const auto& point : series.at("points")) {
+        if (point.size() > 5) CHECK(point[5] == "2 of 3 runs");
+        ++(point.size() > 5 ? marked : others);
+      }
+    CHECK(marked == 1);
+    CHECK(others > 3);
+    CHECK_THAT(chart.at("caption").get<std::string>(),
+               Contains("Where not all runs reached the target, the mark says how many did."));
   }
 }
 

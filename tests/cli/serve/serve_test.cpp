@@ -100,6 +100,17 @@ TEST_CASE("no path leads to a file of the machine")
   CHECK(study.served.get().status == 200);
 }
 
+TEST_CASE("an address in a folder that does not exist has the style and the links of the other pages")
+{
+  const ServedStudy study;
+  const auto answer = study.served.get("no/such/page");
+  CHECK(answer.status == 404);
+  for (const char* link :
+       {"href=\"../../assets/page.css\"", "src=\"../../assets/page.js\"", "href=\"../.././\"", "href=\"../../compare\""})
+    CHECK_THAT(answer.body, Contains(link));
+  CHECK_THAT(study.served.get("nothing").body, Contains("href=\"assets/page.css\""));
+}
+
 TEST_CASE("requests that are too large, broken or half sent, and clients that die or do not read, leave the server as it was")
 {
   const ServedStudy study;

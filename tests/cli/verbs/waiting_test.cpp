@@ -1,5 +1,6 @@
 // What is said about runs that wait.
 #include "tests/cli/driver.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -36,6 +37,22 @@ TEST_CASE("status says what a queued run waits for, and in JSON apart from the c
   CHECK(status.at("runs")[1].at("restarts") == 0);
   CHECK(text.find(waits) != std::string::npos);
   CHECK(explanation.find("it " + waits) != std::string::npos);
+}
+
+TEST_CASE("watch says which run of another home holds the cores that all runs wait for")
+{
+  const Dtctl holder, waiting;
+  const dt::test::Words shared{"DTCTL_CORE_LOCKS=" + (holder.folder() / "locks").string()};
+  for (const auto* home : {&holder, &waiting}) home->write("wide.yaml", whole_machine());
+  REQUIRE(holder.run({"sweep", "wide.yaml"}).exit_code == 0);
+  const auto is_running = [&] { return holder.json({"status"}).at("runs")[0].at("state") == "running"; };
+  REQUIRE(dt::test::eventually(is_running));
+  REQUIRE(waiting.run({"sweep", "wide.yaml"}, shared).exit_code == 0);
+  const auto watched = waiting.run({"watch", "--timeout", "12s"}, shared);
+  for (const auto* home : {&holder, &waiting}) home->run({"cancel", "all"}, shared);
+  CHECK(watched.exit_code == 124);
+  CHECK(watched.err.find("none of the runs is running; tiny") != std::string::npos);
+  CHECK(watched.err.find("in home " + holder.home().string() + " holds ") != std::string::npos);
 }
 
 TEST_CASE("cancel cancels nothing until it is told what, and shows the states after it")

@@ -30,7 +30,7 @@ TEST_CASE("another word is refused with those that there are")
   CHECK(choice_of<Wire>("bfloat16") == Wire::bfloat16);
   const auto error = test::error_of([] { choice_of<Wire>("float16"); });
   CHECK(error.kind() == ErrorKind::usage);
-  CHECK(error.what() == std::string("`float16` must be one of float32, bfloat16."));
+  CHECK(error.what() == std::string("`float16` must be one of float32, bfloat16, int8, int4."));
 }
 
 TEST_CASE("a study is raced by some of the metrics, and spec.json can name no other")

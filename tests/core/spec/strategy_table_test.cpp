@@ -40,7 +40,9 @@ TEST_CASE("a key that only some strategies read is a key of sync, and all keys t
   for (const auto& key : spec_keys())
     if (key.path.starts_with("sync.") && !readers_of(key.path).empty()) named += std::string(key.path.substr(5)) + " ";
   CHECK(named == "allreduce period alpha rho elastic bucket_bytes progress wire overlap servers server_placement server_threads "
-                 "node_period local_start ");
+                 "node_period local_start outer.rule outer.learning_rate outer.momentum outer.beta2 outer.epsilon "
+                 "outer.fragments outer.delay "
+                 "outer.mix ");
 }
 
 TEST_CASE("only ranks of strategies with servers are at different steps")
@@ -55,6 +57,8 @@ TEST_CASE("a strategy reads the keys of its properties and those of its row")
   CHECK_FALSE(reads("sync-sgd", "sync.period"));
   CHECK(reads("local-sgd", "sync.period"));
   CHECK_FALSE(reads("local-sgd", "sync.alpha"));
+  CHECK(reads("diloco", "sync.outer.learning_rate"));
+  CHECK_FALSE(reads("local-sgd", "sync.outer.learning_rate"));
   CHECK(reads("hogwild-easgd", "sync.server_threads"));
   CHECK_FALSE(reads("async-easgd", "sync.server_threads"));
   CHECK_FALSE(reads("hsgd", "sync.allreduce"));
@@ -64,18 +68,20 @@ TEST_CASE("a strategy reads the keys of its properties and those of its row")
 TEST_CASE("the readers of a key are named as a family where they are one")
 {
   CHECK(readers_of("sync.alpha") == "the EASGD family");
-  CHECK(readers_of("sync.period") == "the EASGD family and local-sgd");
+  CHECK(readers_of("sync.period") == "the EASGD family, local-sgd and diloco");
   CHECK(readers_of("sync.servers") == "strategies with a parameter server");
   CHECK(readers_of("sync.server_threads") == "hogwild-sgd and hogwild-easgd");
-  CHECK(readers_of("sync.progress") == "sync-sgd, hsgd and sync-easgd");
-  CHECK(readers_of("sync.allreduce") == "sync-sgd, local-sgd, sync-easgd and decentralized-easgd");
+  CHECK(readers_of("sync.progress") == "sync-sgd, hsgd, diloco and sync-easgd");
+  CHECK(readers_of("sync.outer.rule") == "diloco");
+  CHECK(readers_of("sync.bucket_bytes") == "sync-sgd, hsgd and sync-easgd");
+  CHECK(readers_of("sync.allreduce") == "sync-sgd, local-sgd, diloco, sync-easgd and decentralized-easgd");
   CHECK(readers_of("sync.topology").empty());
 }
 
 TEST_CASE("each strategy takes the optimizers that its paper defines it with")
 {
-  for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd"})
-    CHECK(accepted_by(strategy) == "sgd momentum nesterov adam lars");
+  for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd", "diloco"})
+    CHECK(accepted_by(strategy) == "sgd momentum nesterov adam adamw lars");
   for (const auto* strategy : {"async-msgd", "async-measgd"}) CHECK(accepted_by(strategy) == "momentum nesterov lars");
   for (const auto* strategy :
        {"async-sgd", "hogwild-sgd", "easgd", "async-easgd", "hogwild-easgd", "sync-easgd", "decentralized-easgd"})

@@ -228,8 +228,8 @@ TEST_CASE("LARS sees the same norms whatever the padding, and the same update wh
 
 TEST_CASE("an unknown rule and a segment outside the buffer are refused")
 {
-  CHECK(message_of(spec_of("adamw"), whole, ErrorKind::recipe) ==
-        "there is no optimizer `adamw`; did you mean `adam`? Allowed: sgd, momentum, nesterov, adam, lars");
+  CHECK(message_of(spec_of("adan"), whole, ErrorKind::recipe) ==
+        "there is no optimizer `adan`; did you mean `adam`? Allowed: sgd, momentum, nesterov, adam, adamw, lars");
   CHECK(message_of(spec_of("sgd"), {{{2, 5}, true}}, ErrorKind::internal) ==
         "An optimizer over 4 floats was given a segment of 3 floats at 2.");
 }

@@ -105,6 +105,50 @@ TEST_CASE("adam follows its formula in double over many steps, with the decay in
   });
 }
 
+TEST_CASE("adamw's first steps by hand: the decay shrinks the weight and is not in the moments")
+{
+  auto spec = rule_of("adamw");
+  spec.weight_decay = 0.5;
+  spec.beta1 = 0.5;
+  spec.beta2 = 0.75;
+  spec.epsilon = 1;
+  // As adam without decay, 0.3 * 2 / (2 + 1) = 0.2, and 0.3 * 0.5 * 1 for the decay: w = 0.65.
+  // g = 0: w = 0.65 - 0.3 * 0.5 * 0.65 - 0.3 * 0.6667 / (1.3093 + 1) = 0.465894.
+  const auto life = one_weight(spec, {2, 0}, 0.3);
+  CHECK(life[0] == Approx(0.65).epsilon(1e-6));
+  CHECK(life[1] == Approx(0.465894).epsilon(1e-6));
+}
+
+TEST_CASE("adamw follows its formula in double over many steps, with the decay beside the gradient")
+{
+  auto spec = rule_of("adamw");
+  spec.weight_decay = 0.3;
+  check_against(spec, [&] {
+    return [&, m = 0.0, s = 0.0, t = 0.0](double& w, double g) mutable {
+      m = spec.beta1 * m + (1 - spec.beta1) * g;
+      s = spec.beta2 * s + (1 - spec.beta2) * g * g;
+      ++t;
+      const double moved = m / (1 - std::pow(spec.beta1, t)) / (std::sqrt(s / (1 - std::pow(spec.beta2, t))) + spec.epsilon);
+      w -= 0.05 * (moved + spec.weight_decay * w);
+    };
+  });
+}
+
+TEST_CASE("adamw without decay is adam, to the bit, and a segment without decay does not shrink")
+{
+  std::vector<std::vector<float>> lives;
+  for (const auto* rule : {"adam", "adamw"})
+    for (const double decay : {0.0, 0.5}) {
+      auto spec = rule_of(rule);
+      spec.weight_decay = decay;
+      std::vector<float> weights = wave(37, 1);
+      const auto optimizer = make_optimizer(spec, 37, {{{0, 37}, decay == 0}});
+      for (int step = 0; step < 5; ++step) optimizer->step(weights, wave(37, 2 + step), 0.05);
+      lives.push_back(weights);
+    }
+  for (const auto& life : lives) CHECK(life == lives[0]);
+}
+
 TEST_CASE("with its state and the weights copied, every rule goes on in the same bits")
 {
   for (const auto& name : registered_optimizers()) {

@@ -212,3 +212,39 @@ TEST_CASE("what cannot be simulated is refused with exit code 2")
   CHECK(too_few.exit_code == 2);
   CHECK_THAT(too_few.err, Contains("4 workers needs 4 ranks, but there are 2"));
 }
+
+namespace {
+
+// A step of diloco with four workers, 6.24 MB of parameters, a period of 4 steps and 100 ms of computation a step on 100 MB/s.
+Json diloco_step(const Words& more)
+{
+  Words words{"strategies", "--strategy", "diloco",  "--workers",   "4",       "--nodes", "4",
+              "--period",   "4",          "--steps", "8",           "--scale", "0.025",   "--allreduce",
+              "ring",       "--compute",  "0.1",     "--bandwidth", "100 MB/s"};
+  words.insert(words.end(), more.begin(), more.end());
+  return json_of(words)[0];
+}
+
+double seconds_of(const Json& step) { return step.at("step_s").get<double>(); }
+
+} // namespace
+
+TEST_CASE("a simulated period of diloco sends every parameter once, in fragments or not, and int8 and int4 send fewer bytes")
+{
+  constexpr double sum = 2 * 3 * 62.4e6 * 0.025; // numbers that all four ranks send
+  const auto bytes = [](const Words& more) { return diloco_step(more).at("bytes_per_step").get<double>(); };
+  CHECK(bytes({}) == Approx(4 * sum / 4).epsilon(0.01));
+  CHECK(bytes({"--fragments", "4"}) == Approx(4 * sum / 4).epsilon(0.01));
+  CHECK(bytes({"--fragments", "2", "--delay", "2", "--progress", "thread"}) == Approx(4 * sum / 4).epsilon(0.01));
+  CHECK(bytes({"--wire", "int8"}) == Approx(260.0 / 256 * sum / 4).epsilon(0.01));
+  CHECK(bytes({"--wire", "int4"}) == Approx(132.0 / 256 * sum / 4).epsilon(0.01));
+}
+
+TEST_CASE("a simulated exchange of diloco that is delayed hides behind the computation, and one without delay does not")
+{
+  // 2 x 3/4 of 6.24 MB over 100 MB/s take 94 ms, a quarter of it in each step of the period.
+  const double at_once_s = seconds_of(diloco_step({}));
+  CHECK(at_once_s > 0.1 + 0.02);
+  CHECK(seconds_of(diloco_step({"--delay", "2", "--progress", "none"})) == Approx(at_once_s).epsilon(0.03));
+  CHECK(seconds_of(diloco_step({"--delay", "2", "--progress", "thread"})) < 0.1 + 0.3 * (at_once_s - 0.1));
+}

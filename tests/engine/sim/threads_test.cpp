@@ -131,7 +131,7 @@ TEST_CASE("every strategy that a communication thread serves takes at least its 
     words.insert(words.end(), {"--allreduce", allreduce, "--progress", progress});
     return words;
   };
-  for (const std::string strategy : {"sync-sgd", "sync-easgd:3", "sync-easgd:2", "local-sgd", "hsgd"})
+  for (const std::string strategy : {"sync-sgd", "sync-easgd:3", "sync-easgd:2", "local-sgd", "diloco", "hsgd"})
     for (const std::string allreduce : {"ring", "hierarchical"}) {
       INFO(strategy << " with " << allreduce);
       const auto threaded = step_of(strategy, 0.02, with_progress(allreduce, "thread"));

@@ -41,7 +41,8 @@ TEST_CASE("a key that the strategy does not look at is refused")
 {
   auto spec = spec_of("sync-sgd");
   spec.sync.period = 8;
-  CHECK(problems_of(spec) == "`sync.period` is 8, but `sync-sgd` does not use it; it is for the EASGD family and local-sgd");
+  CHECK(problems_of(spec) == "`sync.period` is 8, but `sync-sgd` does not use it; it is for the EASGD family, local-sgd and "
+                             "diloco");
   spec = spec_of("local-sgd");
   spec.sync.period = 8;
   CHECK(problems_of(spec).empty());
@@ -83,7 +84,7 @@ TEST_CASE("adam is no momentum: strategies that are defined by one refuse it")
   CHECK(problems_of(spec).empty());
   spec.sync.strategy = "async-sgd";
   CHECK(problems_of(spec).starts_with("`async-sgd` does not go with `optimizer.name: nesterov`"));
-  for (const auto* strategy : {"sync-sgd", "local-sgd", "hsgd"}) {
+  for (const auto* strategy : {"sync-sgd", "local-sgd", "hsgd", "diloco"}) {
     spec.sync.strategy = strategy;
     spec.optimizer.name = "adam";
     CHECK(problems_of(spec).empty());
@@ -101,7 +102,8 @@ TEST_CASE("servers that hold parts of the parameters cannot clip, whoever update
               "` every parameter server applies the part of it that it holds; leave it out, or take a strategy "
               "whose workers apply their gradients themselves");
   }
-  for (const auto* strategy : {"sync-sgd", "hsgd", "local-sgd", "sync-easgd", "decentralized-easgd", "easgd", "async-measgd"}) {
+  for (const auto* strategy :
+       {"sync-sgd", "hsgd", "local-sgd", "diloco", "sync-easgd", "decentralized-easgd", "easgd", "async-measgd"}) {
     auto spec = fitting_spec_of(strategy);
     spec.optimizer.clip_norm = 1;
     CHECK(problems_of(spec).empty());
@@ -188,7 +190,7 @@ TEST_CASE("weights are not rounded on the wire, and what is sent before the step
   auto spec = spec_of("local-sgd");
   spec.sync.allreduce = "ring";
   spec.sync.wire = Wire::bfloat16;
-  CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not use it; it is for sync-sgd and "
+  CHECK(problems_of(spec) == "`sync.wire` is bfloat16, but `local-sgd` does not use it; it is for sync-sgd, diloco and "
                              "decentralized-easgd; others send weights, which would lose precision permanently");
   spec = fitting_spec_of("sync-easgd");
   spec.sync.elastic = ElasticForm::after;
@@ -203,7 +205,49 @@ TEST_CASE("a centre is evaluated only where there is one")
   auto spec = spec_of("local-sgd");
   spec.sync.evaluate = EvaluatedModel::centre;
   CHECK(problems_of(spec) == "`sync.evaluate: centre` needs a strategy with a centre, and `local-sgd` has none");
-  auto elastic = fitting_spec_of("sync-easgd");
-  elastic.sync.evaluate = EvaluatedModel::centre;
-  CHECK(problems_of(elastic).empty());
+  for (const auto* strategy : {"sync-easgd", "diloco"}) {
+    spec = fitting_spec_of(strategy);
+    spec.sync.evaluate = EvaluatedModel::centre;
+    CHECK(problems_of(spec).empty());
+  }
+}
+
+TEST_CASE("keys of the outer optimizer are for diloco, whose fragments and delay fit its period")
+{
+  auto spec = spec_of("local-sgd");
+  spec.sync.outer.learning_rate = 1;
+  CHECK(problems_of(spec) == "`sync.outer.learning_rate` is 1, but `local-sgd` does not use it; it is for diloco");
+  spec = spec_of("diloco");
+  spec.sync.period = 8;
+  spec.sync.outer = {.fragments = 8, .delay = 7, .mix = 0.5};
+  spec.sync.allreduce = "ring";
+  spec.sync.progress = ProgressMode::poll;
+  CHECK(problems_of(spec).empty());
+  spec.sync.outer.fragments = 9;
+  CHECK(problems_of(spec) == "`sync.outer.fragments` is 9, but `sync.period` is 8, and each fragment needs a step of the period "
+                             "for itself; take at most as many fragments as steps");
+  spec.sync.outer.fragments = 1;
+  spec.sync.outer.delay = 8;
+  CHECK(problems_of(spec) ==
+        "`sync.outer.delay` is 8, but `sync.period` is 8: the sum of a fragment would not be used before its "
+        "next one begins; take a delay below the period");
+  spec.sync.outer.delay = 0;
+  CHECK(problems_of(spec) == "`sync.progress: poll` has nothing to advance: without `sync.outer.delay` the workers of `diloco` "
+                             "wait for each sum; leave `sync.progress` out, or give a delay of at least 1");
+}
+
+TEST_CASE("int8 and int4 are for pseudo-gradients, and have a sum of their own")
+{
+  auto spec = spec_of("sync-sgd");
+  spec.sync.allreduce = "ring";
+  spec.sync.wire = Wire::int8;
+  CHECK(problems_of(spec) ==
+        "`sync.wire: int8` is for the pseudo-gradients of diloco; `sync-sgd` sends float32, or bfloat16 with "
+        "`sync.wire: bfloat16`");
+  spec = spec_of("diloco");
+  spec.sync.wire = Wire::int4;
+  CHECK(problems_of(spec).empty());
+  spec.sync.allreduce = "ring";
+  CHECK(problems_of(spec) == "`sync.wire: int4` has a sum of its own, so `sync.allreduce: ring` has no effect; leave "
+                             "`sync.allreduce` out");
 }

@@ -222,7 +222,7 @@ TEST_CASE("a sweep over strategies names each one that the optimizer does not go
       Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
 }
 
-TEST_CASE("sync-easgd that exchanges beside the computation has progress auto unless the recipe says otherwise")
+TEST_CASE("sync-easgd and diloco that exchange beside the computation have progress auto unless the recipe says otherwise")
 {
   const auto progress = [](const std::string& sync) {
     return plan_of(minimal("resources: { ranks_per_node: 2 }\noptimizer: { name: sgd }\nsync: { " + sync + " }\n"))
@@ -234,6 +234,8 @@ TEST_CASE("sync-easgd that exchanges beside the computation has progress auto un
   CHECK(progress("strategy: sync-easgd, progress: none") == ProgressMode::none);
   CHECK(progress("strategy: sync-easgd, progress: thread") == ProgressMode::thread);
   CHECK(progress("strategy: sync-sgd") == ProgressMode::none);
+  CHECK(progress("strategy: diloco, period: 4") == ProgressMode::none);
+  CHECK(progress("strategy: diloco, period: 4, outer: { delay: 2 }") == ProgressMode::automatic);
 }
 
 TEST_CASE("an exchange that was to overlap and will not, or may not, is warned of where that stands")
@@ -253,13 +255,22 @@ TEST_CASE("an exchange that was to overlap and will not, or may not, is warned o
   CHECK(
       warnings("strategy: sync-easgd") ==
       "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
-      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core\n");
+      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core; "
+      "the recipe does not set `sync.overlap` and `sync.allreduce`: they are defaults\n");
   CHECK_THAT(
       warnings("strategy: sync-easgd, allreduce: gloo"),
       Catch::Contains(
-          "overlaps with `sync.allreduce: gloo` only where every rank has a core to spare, because gloo cannot be polled"));
+          "overlaps with `sync.allreduce: gloo` only where every rank has a core to spare, because gloo cannot be polled") &&
+          Catch::EndsWith("; the recipe does not set `sync.overlap`: it is a default\n"));
   CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
   CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
   CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());
   CHECK(warnings("strategy: sync-sgd").empty());
+  CHECK(warnings("strategy: diloco, period: 4, progress: none, outer: { delay: 2 }") ==
+        "r.yaml:7:48: `sync.progress: none` lets nothing overlap: `sync.outer.delay: 2` exchanges after the computation; leave "
+        "`sync.progress` out, or take `poll` or `thread`\n");
+  CHECK_THAT(
+      warnings("strategy: diloco, period: 4, outer: { delay: 2 }"),
+      Catch::Contains("`sync.outer.delay: 2` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare"));
+  CHECK(warnings("strategy: diloco, period: 4").empty());
 }

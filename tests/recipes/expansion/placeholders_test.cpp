@@ -91,13 +91,23 @@ TEST_CASE("a program needs no model, data, batch or length, and dtengine's keys 
 {
   CHECK(errors_of(own("[train]")).empty());
   CHECK(
-      errors_of(own("[train]", "engine: reference\nsync: { strategy: easgd }\ntrain: { trace: true }\n")) ==
+      errors_of(own("[train]", "engine: reference\ntrain: { trace: true }\n")) ==
       "r.yaml:3:9: `engine` has no effect, because only dtengine reads it and `program.command` runs another program; remove it\n"
-      "r.yaml:4:19: `sync.strategy` has no effect, because only dtengine reads it and `program.command` runs another program; "
-      "remove it\n"
-      "r.yaml:5:17: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program; "
+      "r.yaml:4:17: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program; "
       "remove it");
   CHECK(errors_of(own("train it")) == "r.yaml:2:21: `program.command` must be a list; write [train, it]");
+}
+
+TEST_CASE("a block sync says that the program trains with dtctl_sync, and how")
+{
+  const auto run = [](const std::string& more) { return plan_of(own("[train]", more)).runs.front(); };
+  CHECK_FALSE(run("").program.sync);
+  CHECK(run("sync: { strategy: local-sgd, period: 4 }\n").program.sync);
+  CHECK(run("sync: { strategy: local-sgd, period: 4 }\n").sync.period == 4);
+  // The workers' rule is the program's own, but a server applies plain SGD.
+  CHECK(run("sync: { strategy: decentralized-easgd }\noptimizer: { name: adam }\n").sync.alpha > 0);
+  CHECK(errors_of(own("[train]", "sync: { strategy: async-sgd }\noptimizer: { name: adam }\nresources: { ranks_per_node: 2 }\n"))
+            .find("its servers apply plain SGD") != std::string::npos);
 }
 
 TEST_CASE("a sweep over the command runs dtengine and the program, and dtengine's keys are dtengine's only")

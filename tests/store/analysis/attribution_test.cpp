@@ -407,6 +407,7 @@ TEST_CASE("without a time of one rank alone the computation is one factor")
   CHECK(std::isnan(factor_of(point, Factor::batch)));
   CHECK(factor_of(point, Factor::contention) == Approx(0.8));
   CHECK(at_workers(points, 1).has_split);
+  for (const auto& each : points) CHECK_FALSE(each.says_contention()); // they share a column
 }
 
 TEST_CASE("runs without sums are counted and left out, and a study of such runs has no attribution")

@@ -112,6 +112,41 @@ TEST_CASE("of servers the update of one exchange is read, and a simulated machin
   CHECK(all[0].sizes[0].runs[0].server_update_s == Approx(0.02));
 }
 
+TEST_CASE("the exchanges of diloco are read as equal ones at equal distances, with their bytes as they are sent")
+{
+  const auto traits_of = [](std::int64_t fragments, std::int64_t delay, Wire wire) {
+    const Site site;
+    auto database = site.open();
+    auto spec = sample_spec(2, 0);
+    spec.sync.strategy = "diloco";
+    spec.sync.period = 12;
+    spec.sync.outer.fragments = fragments;
+    spec.sync.outer.delay = delay;
+    spec.sync.wire = wire;
+    const auto planned = site.plan(spec);
+    put_file(site.begin(planned, 1).result(), to_json(sample_result(spec, 100)));
+    const std::vector<PlannedRun> runs{planned};
+    const auto record = site.study(runs);
+    ingest_study(database, record);
+    site.ingest(database, runs);
+    return measurements_of_study(database, record.id, {}).at(0).traits;
+  };
+  constexpr double parameters = 431080;
+  const auto plain = traits_of(1, 0, Wire::float32);
+  CHECK(plain.period == 12);
+  CHECK(plain.exchange_bytes == 4 * parameters);
+  CHECK(plain.allreduce == "mpi");
+  CHECK_FALSE(plain.is_beside);
+  const auto streaming = traits_of(3, 2, Wire::int8); // six pieces in a period
+  CHECK(streaming.period == 2);
+  CHECK(streaming.exchange_bytes == Approx(parameters * 260 / 256 / 6));
+  CHECK(streaming.allreduce == "ring");
+  CHECK(streaming.is_beside);
+  const auto often = traits_of(4, 5, Wire::float32); // more pieces than steps
+  CHECK(often.period == 1);
+  CHECK(often.exchange_bytes == Approx(4 * parameters / 12));
+}
+
 TEST_CASE("what a machine that is not simulated has as trunks is not known")
 {
   RankStudy study;

@@ -178,16 +178,33 @@ TEST_CASE("ranks that share one copy of the weights and of the rule's buffers go
   }
 }
 
-TEST_CASE("adam goes on in the same bits, its count of steps included, and nesterov does")
+TEST_CASE("adam and adamw go on in the same bits, their count of steps included, and nesterov does")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   auto spec = demanding_spec(comm.size());
   spec.optimizer.learning_rate = 0.001;
-  for (const auto* rule : {"adam", "nesterov"}) {
+  for (const auto* rule : {"adam", "adamw", "nesterov"}) {
     CAPTURE(rule);
     spec.optimizer.name = rule;
     check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
   }
+}
+
+TEST_CASE("diloco goes on in the same bits, between two exchanges and while a sum is under way")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  auto spec = demanding_spec(comm.size());
+  spec.sync.strategy = "diloco";
+  spec.sync.allreduce = "ring";
+  spec.sync.period = 5;
+  spec.optimizer.name = "adamw";
+  spec.optimizer.learning_rate = 0.001;
+  for (const auto rule : {OuterRule::nesterov, OuterRule::adam})
+    for (const std::int64_t delay : {0, 3}) {
+      spec.sync.outer = {.rule = rule, .fragments = 1 + delay, .delay = delay, .mix = 0.25};
+      CAPTURE(name_of(rule), delay);
+      check_same(interrupted(spec, 1, comm), uninterrupted(spec, comm));
+    }
 }
 
 TEST_CASE("a target stops the training taken up again at the same step")

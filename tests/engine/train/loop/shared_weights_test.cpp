@@ -69,7 +69,7 @@ void check_equal(const Outcome& one, const Outcome& other)
 TEST_CASE("trainings with one copy of the weights end in the bits of trainings with one for each rank, for every optimizer")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  for (const std::string optimizer : {"sgd", "momentum", "nesterov", "adam", "lars"}) {
+  for (const std::string optimizer : {"sgd", "momentum", "nesterov", "adam", "adamw", "lars"}) {
     CAPTURE(optimizer);
     const auto spec = spec_of(optimizer, comm.size());
     const auto shared = outcome_of(spec, "hierarchical", comm);

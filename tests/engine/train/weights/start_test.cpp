@@ -137,7 +137,7 @@ TEST_CASE("a new run begins with another's weights, on other ranks, threads and 
   REQUIRE(weights.size() == 10);
   CHECK(weights[0].first == TensorName{"conv1.weight", {6, 1, 5, 5}});
   for (const auto& [ranks, strategy] :
-       {std::pair{1, "sync-sgd"}, {3, "sync-sgd"}, {2, "local-sgd"}, {2, "sync-easgd"}, {3, "async-sgd"}}) {
+       {std::pair{1, "sync-sgd"}, {3, "sync-sgd"}, {2, "local-sgd"}, {2, "diloco"}, {2, "sync-easgd"}, {3, "async-sgd"}}) {
     CAPTURE(ranks, strategy);
     auto spec = standing_still(ranks);
     spec.sync.strategy = strategy;
@@ -174,8 +174,10 @@ TEST_CASE("the optimizer's buffers are taken too where the rule is the same, and
 
 TEST_CASE("where ranks differed, a run begins with their centre, or with the mean of the workers")
 {
-  for (const auto& [strategy, group] :
-       {std::pair{"sync-easgd", "strategy/centre"}, {"local-sgd", "model"}, {"async-sgd", "model"}}) {
+  for (const auto& [strategy, group] : {std::pair{"sync-easgd", "strategy/centre"},
+                                        {"diloco", "strategy/centre"},
+                                        {"local-sgd", "model"},
+                                        {"async-sgd", "model"}}) {
     CAPTURE(strategy);
     auto spec = short_spec(3, 5);
     spec.sync.strategy = strategy;

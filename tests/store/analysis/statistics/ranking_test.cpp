@@ -51,6 +51,14 @@ std::vector<std::size_t> pareto(const std::vector<Criteria>& points, Better firs
   return pareto_set(points, first, second);
 }
 
+// The first runs of rounds 1, 2, …
+Candidate in_rounds(std::string name, std::vector<double> values)
+{
+  Candidate candidate{std::move(name), std::move(values)};
+  for (std::size_t i = 0; i < candidate.values.size(); ++i) candidate.blocks.push_back("round " + std::to_string(i + 1));
+  return candidate;
+}
+
 // So many candidates with so many values each, all of them alike but the first, which is better.
 std::vector<Candidate> many(std::size_t count, std::size_t values)
 {
@@ -265,6 +273,21 @@ TEST_CASE("p values of several contests are adjusted together")
   REQUIRE(together.size() == 2);
   CHECK(together[0][1].adjusted_p > 1.5 * alone[1].adjusted_p);
   CHECK(together[0][1].rank == Rank::behind);
+}
+
+TEST_CASE("few runs that are alike by chance exclude no one where the other sizes of the study scatter")
+{
+  // Two speeds: at the first of four sizes, all runs of a were slow and all of b fast.
+  const std::vector<Candidate> by_chance{in_rounds("a", {95, 95.8, 94.6}), in_rounds("b", {100.4, 99.8, 101.1})},
+      scattered{in_rounds("a", {95.1, 100.2, 99.6}), in_rounds("b", {100, 95.3, 94.9})},
+      quiet{in_rounds("a", {95.01, 95, 95.02}), in_rounds("b", {95, 95.02, 95.01})};
+  const auto rank_of_a = [&](const std::vector<Candidate>& others, Metric metric) {
+    const Contestants first{by_chance, {}, Scale::ratio}, other{others, {}, Scale::ratio, metric};
+    return rankings(std::vector{first, other, other, other})[0][1].rank;
+  };
+  CHECK(rank_of_a(scattered, Metric::throughput) == Rank::open);
+  CHECK(rank_of_a(scattered, Metric::step_time) == Rank::behind); // another metric says nothing about this one
+  CHECK(rank_of_a(quiet, Metric::throughput) == Rank::behind);    // sizes that scatter differently say nothing about each other
 }
 
 TEST_CASE("deterministic candidates are ranked by their values, without p values")

@@ -106,7 +106,7 @@ TEST_CASE("a ranking of trainings with one seed excludes nobody and says why")
   CHECK(may_be_best(ranked(Seeds::each, Metric::time_to_target)).size() == 1);
   CHECK(may_be_best(ranked(Seeds::one, Metric::throughput)).size() == 1);
   const std::vector standings{ranked(Seeds::one, Metric::throughput), one};
-  CHECK_THAT(verdict_text(standings, {}).headline,
+  CHECK_THAT(sentence_of(verdict_text(standings, {})),
              Contains("for this one seed a is ahead") && Contains("a is the best of 2 by throughput"));
 }
 

@@ -20,7 +20,7 @@ constexpr RaceStanding racing{.is_racing = true, .repeats = 7};
 std::string headline(const std::vector<RacePoint>& points, const Race& race, const std::string& limit = "",
                      const std::vector<std::string>& facts = {})
 {
-  return race_verdict(points, race, {}, limit, facts).headline;
+  return sentence_of(race_verdict(points, race, {}, limit, facts));
 }
 
 } // namespace

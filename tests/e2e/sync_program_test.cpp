@@ -1,0 +1,113 @@
+// A PyTorch script of the user under dtctl's strategies (dtctl_sync), from the recipe to the record.
+#include "core/process.hpp"
+#include "tests/e2e/own_program.hpp"
+
+#include <cstdlib>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Json;
+using dt::test::Own;
+using dt::test::trainer;
+
+namespace {
+
+// DTCTL_TEST_PYTHON names another interpreter than Debian's.
+std::string python()
+{
+  const char* named = std::getenv("DTCTL_TEST_PYTHON");
+  return named != nullptr ? named : "/usr/bin/python3";
+}
+
+bool has_torch()
+{
+  if (dt::run_command({python(), "-c", "import torch"}).ok()) return true;
+  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
+  return false;
+}
+
+std::string sync_recipe(const std::string& more)
+{
+  return "version: 1\nname: own\nprogram:\n  command: [" + python() +
+         ", train.py]\n  files: [train.py]\ntrain: {warmup_steps: 4}\n" + more;
+}
+
+// An ordinary loop with two lines more.
+const std::string script = R"(
+import torch
+import dtctl_sync as sync
+
+torch.manual_seed(1)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(20, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+images = torch.randn(512, 20)
+labels = (images.sum(1) > 0).long()
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), batch_size=16, shuffle=True)
+model, optimizer = sync.prepare(model, optimizer)
+for epoch in range(3):
+    for x, y in sync.batches(loader):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+with sync.training().evaluation():
+    accuracy = (model(images).argmax(1) == labels).float().mean().item()
+sync.training().report_evaluation(accuracy)
+)";
+
+} // namespace
+
+TEST_CASE("a PyTorch script trains under the recipe's strategy, and the run has phases, traffic and what the strategy chose")
+{
+  if (!has_torch()) return;
+  const Own own(script,
+                sync_recipe("sync: {strategy: sync-sgd, allreduce: ring, progress: poll}\nresources: {ranks_per_node: 2}\n"));
+  const auto outcome = own.submit();
+  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
+  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->steps == 48); // 512 samples, 2 ranks of 16
+  CHECK(result->measured_samples == 44 * 32);
+  CHECK(result->accuracy.value_or(0) > 0.9);
+  CHECK(result->communication_share > 0);
+  CHECK(result->isolated_communication_s > 0);
+  CHECK(result->work.useful_s > 0);
+  CHECK(result->weights_hash.size() == 32);
+  REQUIRE(result->buckets.size() == 1);
+  CHECK(result->buckets[0].bytes == 4 * (320 + 16 + 32 + 16)); // the last tensor's padding too
+  REQUIRE(result->ranks.size() == 2);
+  CHECK(result->ranks[1].messages_sent > 0);
+  const auto row =
+      own.dtctl.json({"query", "SELECT sync_strategy, sync_progress, bytes_sent FROM results JOIN runs ON runs.id = run_id"})
+          .at("rows")[0];
+  CHECK(row.at("sync_strategy") == "sync-sgd");
+  CHECK(row.at("sync_progress") == "poll");
+}
+
+TEST_CASE("a parameter server of a PyTorch script has no steps, and the workers' staleness is recorded")
+{
+  if (!has_torch()) return;
+  const Own own(
+      script,
+      sync_recipe("sync: {strategy: async-sgd}\noptimizer: {name: sgd}\nresources: {ranks_per_node: 3, oversubscribe: true}\n"));
+  const auto outcome = own.submit();
+  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
+  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  REQUIRE(result->ranks.size() == 3);
+  CHECK(result->ranks[2].role == "server");
+  CHECK(result->staleness.updates == 2 * 48);
+  CHECK(result->measured_samples == 44 * 32);
+  CHECK(result->throughput > 0);
+}
+
+TEST_CASE("a program whose recipe has sync but which does not train with it has failed")
+{
+  const Own own(trainer(),
+                "version: 1\nname: own\nprogram: {command: [python3, train.py], files: [train.py]}\nsync: {period: 1}\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("rank 0 of the program began no training with dtctl_sync") != std::string::npos);
+}
