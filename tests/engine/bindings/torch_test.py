@@ -300,9 +300,9 @@ class Scripts(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write(textwrap.dedent(SCRIPT.format(module=module)) + textwrap.dedent(text))
             script.flush()
-            environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess",
-                                                                                               "OMPI_MCA_pmix", "PMIX_", "OMPI_APP", "OMPI_FIRST",
-                                                                                               "OMPI_NUM_APP", "OMPI_UNIVERSE"))}
+            of_this_job = ("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_APP", "OMPI_FIRST", "OMPI_NUM_APP",
+                           "OMPI_UNIVERSE", "PMIX_")
+            environment = {name: value for name, value in os.environ.items() if not name.startswith(of_this_job)}
             return subprocess.run(["mpirun", "--oversubscribe", "-np", str(ranks), sys.executable, script.name], env=environment, text=True,
                                   capture_output=True, timeout=timeout)
 
@@ -311,10 +311,11 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def refuse(self, text, expected, **options):
+    def refuse(self, text, expected=None, **options):
         done = self.run_script(text, **options)
         self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stderr, expected)
+        if expected:
+            self.assertRegex(done.stderr, expected)
 
     def test_an_ordinary_loop(self):
         """Clipping, a scheduler, accumulation and an evaluation in a script's own loop."""
@@ -396,7 +397,7 @@ class Scripts(unittest.TestCase):
                             os.kill(os.getpid(), signal.SIGINT)
                 """, "KeyboardInterrupt")
 
-    def test_an_interrupt_while_a_rank_waits_for_others(self):
+    def test_an_interrupt_of_mpirun_while_a_rank_waits_for_others(self):
         self.refuse("""
             import threading, time
             with sync.Training(model, optimizer, strategy="sync-sgd") as training:
@@ -407,7 +408,7 @@ class Scripts(unittest.TestCase):
                         time.sleep(30)
                     return nn.functional.cross_entropy(model(x), y)
                 training.step(closure, samples=96)
-            """, ".", timeout=25)
+            """, timeout=25)
 
     def test_a_second_backward_pass_without_no_sync(self):
         self.refuse("""
