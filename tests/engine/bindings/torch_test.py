@@ -256,6 +256,22 @@ class Batches(Case):
         seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, shuffle=True), steps=30)
         self.assertEqual((len(seen), steps), (240, 30))
 
+    def test_weights_of_samples_stay(self):
+        sampler = torch.utils.data.WeightedRandomSampler([1.0 if i < 8 else 0.0 for i in range(96)], 96)
+        seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, sampler=sampler))
+        self.assertEqual(steps, 12 // RANKS)
+        self.assertTrue(set(seen) <= set(problem()[0][:8, 0].tolist()))
+
+    def test_workers_have_equally_many_batches(self):
+        """Of 13 batches in the iterable set and 97 samples in the other."""
+        class Stream(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                return zip(*problem(13 * 8))
+
+        self.assertEqual(self.epoch(torch.utils.data.DataLoader(Stream(), 8))[1], 13 // RANKS)
+        data = torch.utils.data.TensorDataset(*problem(97))
+        self.assertEqual(self.epoch(torch.utils.data.DataLoader(data, 8))[1], 97 // RANKS // 8 if RANKS > 1 else 13)
+
     def test_iterable_data_sets_are_dealt_out_by_batches(self):
         class Stream(torch.utils.data.IterableDataset):
             def __iter__(self):
@@ -433,6 +449,15 @@ class Scripts(unittest.TestCase):
                 training.step(lambda: nn.functional.cross_entropy(model(x), y))
             """, "the parameter 0.weight lies elsewhere")
 
+    def test_layers_that_are_thawed(self):
+        self.refuse("""
+            model[0].requires_grad_(False)
+            with sync.Training(model, optimizer, strategy="sync-sgd") as training:
+                training.step(lambda: nn.functional.cross_entropy(model(x), y))
+                model[0].requires_grad_(True)
+                training.step(lambda: nn.functional.cross_entropy(model(x), y))
+            """, "was frozen at the start of the training")
+
     def test_a_step_after_one_that_failed(self):
         self.refuse("""
             training = sync.Training(model, optimizer, strategy="sync-sgd")
@@ -449,6 +474,7 @@ class Scripts(unittest.TestCase):
             "model.requires_grad_(False)": "no parameters that require gradients",
             "model.bfloat16()": "bfloat16.*autocast",
             "model[0].double()": "several types or devices",
+            "outside = nn.Linear(2, 2); model.parameters = lambda: [*nn.Sequential.parameters(model), *outside.parameters()]": "not the model's",
         }.items():
             self.refuse(f"""
                 {change}
