@@ -16,7 +16,7 @@ import torch_train
 
 CONTEXT, WIDTH, HEADS, LAYERS = 64, 128, 4, 4
 MADE_SENTENCES = 6000
-HELD_OUT = 0.1  # share of the text, its end
+HELD_OUT = 0.05  # share of the text, its end
 
 
 def make_text():

@@ -99,12 +99,13 @@ class Plan:
 
 def make_optimizer(model, keys):
     """Weight decay is in the gradient (adamw: in the weights); of biases, and of scales and shifts of norms, only if the recipe says so."""
-    groups = {True: [], False: []}
+    decays = {}  # of each parameter once, where layers share it
     for layer in model.modules():
+        is_norm = isinstance(layer, (torch.nn.BatchNorm2d, torch.nn.LayerNorm))
         for name, parameter in layer.named_parameters(recurse=False):
-            is_norm = isinstance(layer, (torch.nn.BatchNorm2d, torch.nn.LayerNorm))
-            groups[keys["decay_norms"] if is_norm else keys["decay_biases"] or name != "bias"].append(parameter)
-    groups = [{"params": group, "weight_decay": keys["weight_decay"] * decays} for decays, group in groups.items() if group]
+            decays[parameter] = keys["decay_norms"] if is_norm else keys["decay_biases"] or name != "bias"
+    groups = [{"params": [parameter for parameter, decay in decays.items() if decay == which], "weight_decay": keys["weight_decay"] * which}
+              for which in (True, False) if which in decays.values()]
     if keys["name"].startswith("adam"):
         rule = torch.optim.AdamW if keys["name"] == "adamw" else torch.optim.Adam
         return rule(groups, keys["learning_rate"], (keys["beta1"], keys["beta2"]), keys["epsilon"])

@@ -182,7 +182,10 @@ class _Packed:
     def _view(buffer, parameter, begin):
         return torch.as_strided(buffer, parameter.shape, parameter.stride(), begin)
 
-    def require_unchanged(self, names):
+    def require_unchanged(self, names, frozen):
+        if any(parameter.requires_grad for parameter in frozen):
+            raise SyncError("a parameter that was frozen at the start of the training requires gradients now, and the other ranks would not "
+                            "get them: begin a new training when layers are thawed")
         for parameter, place, name in zip(self.parameters, self.places, names):
             if parameter.data_ptr() != place:
                 raise SyncError(f"the parameter {name} lies elsewhere than at the start of the training: do not move the model, "
@@ -391,10 +394,18 @@ class Training:
         self._packed = _Packed(named, list(begins), floats.value)
         self._index = {id(p): i for i, (_, p) in enumerate(named)}
         self._frozen = [p for p in self.model.parameters() if not p.requires_grad]
+        self._require_own_parameters()
         self._accumulators = [self._watch(p, i) for i, (_, p) in enumerate(named)]
         is_cuda = self._packed.device.type == "cuda"
         self._copies = _CopiesToHost(self._packed, self._announce) if is_cuda else None
         self._times = _DeviceTimes() if is_cuda else _HostTimes()
+
+    def _require_own_parameters(self):
+        others = [p for group in self.optimizer.param_groups for p in group["params"] if p.requires_grad and id(p) not in self._index]
+        if others:
+            shapes = ", ".join(str(tuple(p.shape)) for p in others[:3])
+            raise SyncError(f"the optimizer has {len(others)} trained tensors that are not the model's (of shape {shapes}), and they would not be "
+                            "exchanged: make one torch.nn.Module of all that is trained")
 
     def _require_types(self, named):
         kinds = {(p.dtype, p.device) for _, p in named}
@@ -484,7 +495,7 @@ class Training:
 
     def _on_compute(self, announce, mean_loss, samples):
         self._announces = bool(announce)
-        self._packed.require_unchanged(self._names)
+        self._packed.require_unchanged(self._names, self._frozen)
         try:
             self._compute()
         finally:
@@ -654,7 +665,7 @@ class Training:
         epoch, length = int(self.epoch), self._length(part)
         if hasattr(getattr(part, "sampler", None), "set_epoch"):
             part.sampler.set_epoch(epoch)
-        for number, batch in enumerate(part):
+        for number, batch in enumerate(itertools.islice(part, length)):  # as many on every worker
             if length:
                 self.epoch = epoch + number / length
             yield batch
@@ -705,8 +716,12 @@ class Training:
         if not is_plain or isinstance(loader.sampler, torch_data.distributed.DistributedSampler) or loader.batch_size is None:
             return loader if is_plain and loader.batch_size is not None else _EveryNth(loader, max(self.worker, 0), self.workers)
         shuffles = isinstance(loader.sampler, torch_data.RandomSampler)
-        sampler = torch_data.distributed.DistributedSampler(data, self.workers, max(self.worker, 0), shuffle=shuffles, seed=self._seed,
-                                                            drop_last=True)
+        is_special = not shuffles and not isinstance(loader.sampler, torch_data.SequentialSampler)
+        worker = max(self.worker, 0)
+        if is_special:  # such as weights of samples; it draws the same on every rank only if the ranks' seeds are equal
+            sampler = _EveryNth(loader.sampler, worker, self.workers)
+        else:
+            sampler = torch_data.distributed.DistributedSampler(data, self.workers, worker, shuffle=shuffles, seed=self._seed, drop_last=True)
         names = ("batch_size", "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context",
                  "generator", "prefetch_factor", "persistent_workers")
         options = {name: getattr(loader, name) for name in names if hasattr(loader, name)}
@@ -823,7 +838,7 @@ class Training:
 
 
 class _EveryNth:
-    """Every n-th batch of a loader whose samples have no index."""
+    """Every n-th batch of a loader, or index of a sampler, in whole rounds: as many for each worker."""
 
     def __init__(self, loader, first, step):
         self.loader, self.first, self.step = loader, first, step
@@ -831,7 +846,9 @@ class _EveryNth:
     def __iter__(self):
         for number, batch in enumerate(self.loader):
             if number % self.step == self.first:
-                yield batch
+                own = batch
+            if number % self.step == self.step - 1:
+                yield own
 
     def __len__(self):
         return len(self.loader) // self.step
@@ -900,7 +917,7 @@ class _OrdinaryLoop(Training):
         if closure is not None:
             raise SyncError("optimizer.step(closure) makes several passes; use sync.Training and training.step()")
         if self._state == self.IDLE:
-            self._packed.require_unchanged(self._names)
+            self._packed.require_unchanged(self._names, self._frozen)
             raise SyncError("optimizer.step() was called without a backward pass before it")
         if self._state == self.UPDATES:
             self._step_of_optimizer()
