@@ -356,6 +356,38 @@ class Scripts(unittest.TestCase):
                 assert accuracy > 0.8, accuracy
                 """)
 
+    def test_an_ordinary_loop_with_a_scaler_that_leaves_a_step_out(self):
+        """In place of torch's, which works with CUDA only."""
+        self.check("""
+            class Scaler:
+                def scale(self, loss): return 8 * loss
+                def step(self, optimizer):
+                    if number % 3 != 0:
+                        for p in model.parameters(): p.grad /= 8
+                        optimizer.step()
+            scaler = Scaler()
+            model, optimizer = sync.prepare(model, optimizer, scaler=scaler, strategy="sync-sgd")
+            for epoch in range(10):
+                for number, (a, b) in enumerate(sync.batches(loader)):
+                    optimizer.zero_grad()
+                    before = model[0].weight.clone()
+                    loss = nn.functional.cross_entropy(model(a), b)
+                    scaler.scale(loss).backward()
+                    scaler.step(optimizer)
+                    assert torch.equal(before, model[0].weight) == (number % 3 == 0)
+                    assert torch.allclose(sync.training()._loss, loss)
+            assert (model(x).argmax(1) == y).float().mean() > 0.8
+            """)
+
+    def test_an_ordinary_loop_with_autograd_backward(self):
+        self.check("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            for a, b in sync.batches(loader):
+                optimizer.zero_grad()
+                torch.autograd.backward([nn.functional.cross_entropy(model(a), b)])
+                optimizer.step()
+            """)
+
     def test_the_ordinary_loop_and_the_closure_give_the_same_weights(self):
         closure = self.check("""
             with sync.Training(model, optimizer, strategy="sync-sgd") as training:
@@ -496,8 +528,8 @@ class Scripts(unittest.TestCase):
                     assert training.step_number == 12, training.step_number
                 """, ranks=1)
 
-    def test_a_grad_scaler_skips_a_step_with_an_infinite_gradient(self):
-        """GradScaler works with CUDA only; without it `enabled` is False."""
+    def test_a_grad_scaler_of_torch(self):
+        """It works with CUDA only; on a machine without it is not enabled."""
         self.check("""
             scaler = torch.cuda.amp.GradScaler(enabled=torch.cuda.is_available())
             device = "cuda" if torch.cuda.is_available() else "cpu"
