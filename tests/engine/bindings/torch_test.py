@@ -256,6 +256,22 @@ class Batches(Case):
         seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, shuffle=True), steps=30)
         self.assertEqual((len(seen), steps), (240, 30))
 
+    @unittest.skipIf(RANKS == 1, "one rank reads the loader as it is, in the order of torch's own random numbers")
+    def test_a_training_that_goes_on_sees_the_batches_that_would_have_come(self):
+        loader, state, seen = torch.utils.data.DataLoader(self.data(), 8, shuffle=True), None, {}
+        for name, epochs in {"whole": 4, "first": 2, "second": 2}.items():
+            model = network()
+            with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+                if name == "second":
+                    training.load_state_dict(state)
+                seen[name] = []
+                for _ in range(epochs):
+                    for x, y in training.batches(loader):
+                        training.step(lambda: loss_of(model, (x, y)))
+                        seen[name] += x[:, 0].tolist()
+                state = training.state_dict()
+        self.assertEqual(seen["whole"], seen["first"] + seen["second"])
+
     def test_weights_of_samples_stay(self):
         sampler = torch.utils.data.WeightedRandomSampler([1.0 if i < 8 else 0.0 for i in range(96)], 96)
         seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, sampler=sampler))
