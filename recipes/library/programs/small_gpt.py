@@ -2,7 +2,6 @@
 
 program.parameters.text is a file of text to learn, which must be named in program.files too; without it the program makes a text of
 simple sentences. The accuracy is the share of characters of the held-out text that the network finds most probable at their places.
-Workers train with AdamW.
 """
 import json
 import os
@@ -99,10 +98,6 @@ class Gpt(nn.Module):
         return self.head(self.norm(self.blocks(self.letters(x) + self.places))).transpose(1, 2)
 
 
-def make_adamw(model, keys):
-    return torch_train.make_optimizer(model, {**keys, "name": "adamw"})
-
-
 if __name__ == "__main__":
-    torch_train.run(lambda recipe: torch_train.train(recipe, read_text, lambda _recipe, _data, letters: Gpt(letters), make_adamw),
+    torch_train.run(lambda recipe: torch_train.train(recipe, read_text, lambda _recipe, _data, letters: Gpt(letters)),
                     implemented={"model.name": [""], "data.name": [""]})

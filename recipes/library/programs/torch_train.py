@@ -2,7 +2,8 @@
 
     dtctl sweep lenet-easgd --set 'program.command=[python3, programs/torch_train.py]' --set program.files=programs
 
-Each rank takes a GPU, if PyTorch finds one. A key that this program does not implement is refused.
+Copy the folder `programs` beside your recipe. Each rank takes a GPU, if PyTorch finds one. A key that this program does not implement
+is refused.
 """
 import gzip
 import json
@@ -121,7 +122,7 @@ class Images:
 
     def __init__(self, images, labels, mean, deviation):
         self.images, self.labels = images, labels
-        self.mean, self.deviation = (torch.tensor(values).reshape(1, -1, 1, 1) for values in (mean, deviation))
+        self.mean, self.deviation = (torch.as_tensor(values).reshape(1, -1, 1, 1) for values in (mean, deviation))
 
     def __len__(self):
         return len(self.labels)
@@ -283,7 +284,7 @@ def build_network(recipe, data, classes):
     return model
 
 
-def train(recipe, read=read_data, build=build_network, optimizer_of=make_optimizer):
+def train(recipe, read=read_data, build=build_network):
     import dtctl_sync  # loads MPI, so not before the recipe is known to be one for this program
 
     keys = recipe["train"]
@@ -292,7 +293,7 @@ def train(recipe, read=read_data, build=build_network, optimizer_of=make_optimiz
     data, held_out, classes = read(recipe["data"], keys["seed"])
     torch.manual_seed(keys["seed"])
     model = build(recipe, data, classes).to(device)
-    optimizer = optimizer_of(model, recipe["optimizer"])
+    optimizer = make_optimizer(model, recipe["optimizer"])
 
     def autocast():
         return torch.autocast(device.type, torch.bfloat16, enabled=keys["precision"] == "bf16")

@@ -893,7 +893,9 @@ class _OrdinaryLoop(Training):
         if "begin" not in self._times.marks:
             self._times.mark("begin")
         self._times.mark("forward")
-        self._loss = loss.detach() if loss.numel() == 1 else None
+        self._loss = loss.detach() if loss is not None and loss.numel() == 1 else None
+        if self._scaler is not None and self._loss is not None:
+            self._loss = self._loss / self._scaler.scale(torch.ones_like(self._loss))
 
     def _has_gradient(self, index):
         if not self._collects:
@@ -902,10 +904,12 @@ class _OrdinaryLoop(Training):
             self._begin()
         if self._state != self.COMPUTES:
             raise SyncError("a second backward pass began before optimizer.step(): put all but the last one of a step in "
-                            "`with sync.no_sync():`")
+                            "`with sync.no_sync():`; if a GradScaler leaves steps out, give it to prepare(…, scaler=scaler)")
         super()._has_gradient(index)
 
     def _begin(self):
+        if "forward" not in self._times.marks:  # torch.autograd.backward(), which is not observed
+            self.begin_backward(None)
         self._turn_to(self.COMPUTES, until=lambda: self._is_computing)
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)
 
@@ -913,14 +917,29 @@ class _OrdinaryLoop(Training):
         self._turn_to(self.EXCHANGES, until=lambda: self._state in (self.UPDATES, self.DONE))
         self._raise()
 
-    def _optimizer_step(self, closure=None):
+    def observe_scaler(self, scaler):
+        """A GradScaler does not call optimizer.step() if a gradient is infinite: the strategy's step then ends without an update."""
+        self._scaler, step_of_scaler = scaler, scaler.step
+
+        def step(optimizer, *arguments, **options):
+            result = step_of_scaler(optimizer, *arguments, **options)
+            if optimizer is self.optimizer and self._state == self.UPDATES:
+                self._optimizer_step(updates=False)
+            return result
+
+        scaler.step = step
+
+    _scaler = None
+
+    def _optimizer_step(self, closure=None, updates=True):
         if closure is not None:
             raise SyncError("optimizer.step(closure) makes several passes; use sync.Training and training.step()")
         if self._state == self.IDLE:
             self._packed.require_unchanged(self._names, self._frozen)
             raise SyncError("optimizer.step() was called without a backward pass before it")
         if self._state == self.UPDATES:
-            self._step_of_optimizer()
+            if updates:
+                self._step_of_optimizer()
             self._turn_to(self.EXCHANGES, until=lambda: self._state == self.DONE)
         self._state = self.IDLE
         self._raise()
@@ -984,8 +1003,9 @@ def _observe_backward():
     torch.Tensor.backward = observed
 
 
-def prepare(model, optimizer, **settings):
-    """Lets an ordinary loop train under a strategy (see Training for the settings). Returns the model and the optimizer.
+def prepare(model, optimizer, scaler=None, **settings):
+    """Lets an ordinary loop train under a strategy (see Training for the settings). Returns the model and the optimizer. scaler: the
+    loop's GradScaler, if it has one.
 
     Gradients are exchanged in backward(), where the strategy does so; optimizer.step() updates. At the end of the script
     the training is reported as finished, unless an exception ends it.
@@ -994,6 +1014,8 @@ def prepare(model, optimizer, **settings):
     if _training is not None:
         raise SyncError("prepare() was called twice; use sync.Training for a second model")
     _training = _OrdinaryLoop(model, optimizer, **settings)
+    if scaler is not None:
+        _training.observe_scaler(scaler)
     _observe_backward()
     return model, optimizer
 

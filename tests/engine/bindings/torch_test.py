@@ -256,6 +256,22 @@ class Batches(Case):
         seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, shuffle=True), steps=30)
         self.assertEqual((len(seen), steps), (240, 30))
 
+    @unittest.skipIf(RANKS == 1, "one rank reads the loader as it is, in the order of torch's own random numbers")
+    def test_a_training_that_goes_on_sees_the_batches_that_would_have_come(self):
+        loader, state, seen = torch.utils.data.DataLoader(self.data(), 8, shuffle=True), None, {}
+        for name, epochs in {"whole": 4, "first": 2, "second": 2}.items():
+            model = network()
+            with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+                if name == "second":
+                    training.load_state_dict(state)
+                seen[name] = []
+                for _ in range(epochs):
+                    for x, y in training.batches(loader):
+                        training.step(lambda: loss_of(model, (x, y)))
+                        seen[name] += x[:, 0].tolist()
+                state = training.state_dict()
+        self.assertEqual(seen["whole"], seen["first"] + seen["second"])
+
     def test_weights_of_samples_stay(self):
         sampler = torch.utils.data.WeightedRandomSampler([1.0 if i < 8 else 0.0 for i in range(96)], 96)
         seen, steps = self.epoch(torch.utils.data.DataLoader(self.data(), 8, sampler=sampler))
@@ -355,6 +371,38 @@ class Scripts(unittest.TestCase):
                     accuracy = (model(x).argmax(1) == y).float().mean().item()
                 assert accuracy > 0.8, accuracy
                 """)
+
+    def test_an_ordinary_loop_with_a_scaler_that_leaves_a_step_out(self):
+        """In place of torch's, which works with CUDA only."""
+        self.check("""
+            class Scaler:
+                def scale(self, loss): return 8 * loss
+                def step(self, optimizer):
+                    if number % 3 != 0:
+                        for p in model.parameters(): p.grad /= 8
+                        optimizer.step()
+            scaler = Scaler()
+            model, optimizer = sync.prepare(model, optimizer, scaler=scaler, strategy="sync-sgd")
+            for epoch in range(10):
+                for number, (a, b) in enumerate(sync.batches(loader)):
+                    optimizer.zero_grad()
+                    before = model[0].weight.clone()
+                    loss = nn.functional.cross_entropy(model(a), b)
+                    scaler.scale(loss).backward()
+                    scaler.step(optimizer)
+                    assert torch.equal(before, model[0].weight) == (number % 3 == 0)
+                    assert torch.allclose(sync.training()._loss, loss)
+            assert (model(x).argmax(1) == y).float().mean() > 0.8
+            """)
+
+    def test_an_ordinary_loop_with_autograd_backward(self):
+        self.check("""
+            model, optimizer = sync.prepare(model, optimizer, strategy="sync-sgd")
+            for a, b in sync.batches(loader):
+                optimizer.zero_grad()
+                torch.autograd.backward([nn.functional.cross_entropy(model(a), b)])
+                optimizer.step()
+            """)
 
     def test_the_ordinary_loop_and_the_closure_give_the_same_weights(self):
         closure = self.check("""
@@ -496,8 +544,8 @@ class Scripts(unittest.TestCase):
                     assert training.step_number == 12, training.step_number
                 """, ranks=1)
 
-    def test_a_grad_scaler_skips_a_step_with_an_infinite_gradient(self):
-        """GradScaler works with CUDA only; without it `enabled` is False."""
+    def test_a_grad_scaler_of_torch(self):
+        """It works with CUDA only; on a machine without it is not enabled."""
         self.check("""
             scaler = torch.cuda.amp.GradScaler(enabled=torch.cuda.is_available())
             device = "cuda" if torch.cuda.is_available() else "cpu"
