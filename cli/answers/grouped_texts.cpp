@@ -9,17 +9,17 @@
 namespace dt::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using LineWords = std::vector<std::string>;
 
 // A number in its sentence, and the labels that it holds for.
 struct Variant {
   std::string word;
-  Words labels;
+  LineWords labels;
 };
 
 // Texts that are equal but for the word at `place`.
 struct Group {
-  Words words;
+  LineWords words;
   std::optional<std::size_t> place{}; // nothing: they are equal
   std::vector<Variant> variants{};    // at least one
 };
@@ -31,7 +31,7 @@ bool is_number(std::string_view word)
 }
 
 // Where `words` differ from those of the group, if it is in one number. Nothing if they differ otherwise.
-std::optional<std::size_t> number_that_differs(const Group& group, const Words& words)
+std::optional<std::size_t> number_that_differs(const Group& group, const LineWords& words)
 {
   if (words.size() != group.words.size()) return std::nullopt;
   std::optional<std::size_t> found;
@@ -44,7 +44,7 @@ std::optional<std::size_t> number_that_differs(const Group& group, const Words& 
 }
 
 // Whether the text belongs to the group; then its label is added.
-bool take(Group& group, const Words& words, const std::string& label)
+bool take(Group& group, const LineWords& words, const std::string& label)
 {
   const auto has_label = [&](const Variant& variant) {
     return std::find(variant.labels.begin(), variant.labels.end(), label) != variant.labels.end();
@@ -71,7 +71,7 @@ std::string text_of(const Group& group, std::size_t labels)
 {
   auto words = group.words;
   std::size_t about = 0;
-  Words numbers;
+  LineWords numbers;
   for (const auto& variant : group.variants) {
     about += variant.labels.size();
     numbers.push_back(variant.word + " (" + join(variant.labels, ", ") + ")");

@@ -237,7 +237,7 @@ std::string names_of(const std::vector<store::SizeChange>& changes)
   return join(names, ",");
 }
 
-PredictionRecord record_of(const store::StudyRow& study, const Answer& answer, const store::Prediction& prediction)
+PredictionRecord prediction_record_of(const store::StudyRow& study, const Answer& answer, const store::Prediction& prediction)
 {
   const auto& traits = answer.measured.traits;
   const auto if_identified = [&](double figure) { return prediction.is_identified ? figure : not_measured; };
@@ -280,7 +280,7 @@ void store_predictions(ResultsStore& results, const store::StudyRow& study, cons
   for (const auto& answer : answers)
     for (const auto& prediction : answer.forecast.predictions)
       if (!was_measured(answer.measured, prediction.at.size))
-        write_prediction(results.home(), record_of(study, answer, prediction));
+        write_prediction(results.home(), prediction_record_of(study, answer, prediction));
   results.take_in_predictions();
 }
 

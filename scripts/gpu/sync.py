@@ -132,6 +132,13 @@ class Trained(ResnetStep):
         return self.training.step(self.loss, samples=len(self.labels))
 
 
+class Ordinary(ResnetStep):
+    def __init__(self, batch, **settings):
+        super().__init__(batch)
+        sync.prepare(self.module, self.optimizer, **settings)
+        self.training = sync.training()
+
+
 def speed(ordinary):
     ranks = ordinary.ranks
     batch = (128 if IS_GPU else 4) // ranks
@@ -139,21 +146,25 @@ def speed(ordinary):
     never = 1 << 20
     if ranks > 1:
         steps["sync-sgd, none"] = Trained(batch, strategy="sync-sgd", progress="none")
+    else:
+        steps["sync-sgd, ordinary loop"] = Ordinary(batch, strategy="sync-sgd")
     steps["never"] = Trained(batch, strategy="local-sgd", period=never)
     for name in ("local-sgd", "decentralized-easgd", "diloco"):
         try:
             steps[f"{name} 16"] = Trained(batch, strategy=name, period=16)
         except sync.SyncError:
             pass  # not in this library
+    if ranks > 1:
+        steps["diloco 16, delay 8"] = Trained(batch, strategy="diloco", period=16, outer={"delay": 8, "fragments": 2})
     rounds, count, warm = (6, 16, 4) if IS_GPU else (2, 1, 1)
     times = in_turn_ms(steps, warm, rounds, count)
     for step in steps.values():
-        if isinstance(step, Trained):
+        if isinstance(step, (Trained, Ordinary)):
             step.training.close()
     if ordinary.rank != 0:
         return
     for name in times:
-        base = "plain" if name in ("plain", "sync-sgd", "sync-sgd, none", "never") else "never"
+        base = "plain" if name in ("plain", "sync-sgd", "sync-sgd, none", "sync-sgd, ordinary loop", "never") else "never"
         ratios = [a / b for a, b in zip(times[name], times[base])]
         row(f"{ranks} ranks of b{batch}, ResNet-50 bf16, {name}", round(statistics.median(times[name]), 2), "ms",
             f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}], {rounds} rounds of {count}, {CARD}")

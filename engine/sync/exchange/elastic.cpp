@@ -94,6 +94,12 @@ void split_off_difference(std::span<float> d, std::span<float> w, std::span<cons
   });
 }
 
+void assign(std::span<float> y, std::span<const float> x)
+{
+  require_equal(y.size(), x.size());
+  share_pass(y.size(), [=](Range part) { comm::copy_to(values_at(x, part), values_at(y, part)); });
+}
+
 void add(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());

@@ -38,6 +38,9 @@ void take_difference(std::span<float> d, std::span<const float> w, std::span<con
 // d <- alpha (w - c); w <- w - d
 void split_off_difference(std::span<float> d, std::span<float> w, std::span<const float> c, float alpha);
 
+// y <- x
+void assign(std::span<float> y, std::span<const float> x);
+
 // y <- y + x
 void add(std::span<float> y, std::span<const float> x);
 

@@ -140,7 +140,7 @@ void Diloco::move_outer(Range range, std::int64_t period, Replica& replica, Phas
   clock.begin_update();
   optimizer_->step(range, outer_, pseudo_gradient_, 1.0F / static_cast<float>(parts_.comm.size()), period);
   if (mix == 0)
-    comm::copy_to(outer, weights);
+    assign(weights, outer);
   else
     pull_worker(weights, outer, 1 - mix);
   clock.end_update();

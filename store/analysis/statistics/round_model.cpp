@@ -62,7 +62,7 @@ struct Residuals {
 };
 
 // A sum of squares with its degrees of freedom.
-struct Squares {
+struct RoundSquares {
   double sum, freedom;
 };
 
@@ -73,7 +73,7 @@ struct Unlikeness {
 };
 
 // How much variances differ [Bartlett1937].
-Unlikeness unlikeness_of(std::span<const Squares> samples)
+Unlikeness unlikeness_of(std::span<const RoundSquares> samples)
 {
   double freedom = 0, squares = 0, weighted_logs = 0, inverse = 0;
   for (const auto& own : samples) {
@@ -88,11 +88,11 @@ Unlikeness unlikeness_of(std::span<const Squares> samples)
 }
 
 // Each candidate gets the share of all degrees of freedom that its cells have.
-std::vector<Squares> with_shares(const std::vector<Residuals>& residuals, double freedom)
+std::vector<RoundSquares> with_shares(const std::vector<Residuals>& residuals, double freedom)
 {
   double cells = 0;
   for (const auto& own : residuals) cells += static_cast<double>(own.cells);
-  std::vector<Squares> samples;
+  std::vector<RoundSquares> samples;
   for (const auto& own : residuals)
     if (own.cells > 0) samples.push_back({own.squares, freedom * static_cast<double>(own.cells) / cells});
   return samples;
@@ -245,7 +245,7 @@ void RoundModel::judge(const SizeScatter& scatter)
 void RoundModel::judge_with(std::span<const SizeScatter> sizes)
 {
   SizeScatter all;
-  std::vector<Squares> means;
+  std::vector<RoundSquares> means;
   for (const auto& size : sizes) {
     if (!(size.variances > 0)) continue;
     means.push_back({size.variances / size.candidates * size.freedom, size.freedom});
