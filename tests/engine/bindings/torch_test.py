@@ -23,7 +23,7 @@ import dtctl_sync as sync
 RANK = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
 RANKS = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1))
 SUMMING = ("sync-sgd", "hsgd")
-SPREADING = ("local-sgd", "sync-easgd", "decentralized-easgd")
+SPREADING = ("local-sgd", "diloco", "sync-easgd", "decentralized-easgd")
 
 
 def network(seed=1):
