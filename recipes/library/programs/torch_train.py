@@ -199,19 +199,21 @@ def read_cifar(folder, labels=1, train=tuple(f"data_batch_{i}.bin" for i in rang
 
 
 def read_packed(path):
-    """A packed set of pixels (core/data/packed_file.hpp has the format), its means and deviations."""
+    """A packed set of pixels (core/data/packed_file.hpp has the format), its means, deviations and number of classes."""
     content = numpy.memmap(path, mode="r")
     records, index_at, names_at, description_at, end = struct.unpack_from("<5Q", content, 8)
     facts = json.loads(bytes(content[description_at:end]))
     if facts["encoding"] != "pixels" or facts["height"] == 0:
-        raise Refused("data.set: packed sets of JPEG files, or of images of several sizes, are not implemented; pack with --encoding pixels and --size")
+        raise Refused("data.set: packed sets of JPEG files, or of images of several sizes, are not implemented; pack with "
+                      "--encoding pixels and --size")
     entry = numpy.dtype([("begin", "<u8"), ("hash", "<u8"), ("bytes", "<u4"), ("label", "<u4"), ("name", "<u8")])
     index = content[index_at:names_at].view(entry)
     size = facts["height"] * facts["width"] * facts["channels"]
     pixels = torch.from_numpy(numpy.stack([content[begin:begin + size] for begin in index["begin"].astype("i8")]))
     images = pixels.reshape(records, facts["height"], facts["width"], facts["channels"]).permute(0, 3, 1, 2).contiguous()
     labels, train = torch.from_numpy(index["label"].astype("i8")), facts["train_samples"]
-    return [(images[:train], labels[:train]), (images[train:], labels[train:])], facts["mean"], [d or 1.0 for d in facts["deviation"]], len(facts["classes"])
+    sets = [(images[:train], labels[:train]), (images[train:], labels[train:])]
+    return sets, facts["mean"], [deviation or 1.0 for deviation in facts["deviation"]], len(facts["classes"])
 
 
 # Reader, and mean and deviation of each channel, the numbers that dtengine has.
@@ -228,8 +230,7 @@ def read_data(keys, seed):
     """The training set, the held-out set and the number of classes."""
     place = pathlib.Path(os.environ.get("DTCTL_DATA_FOLDER", ""))
     if keys["name"] == "synthetic":
-        return (*(Synthetic(keys[part + "_samples"] or count, keys, seed + i) for i, (part, count) in enumerate([("train", 8192), ("test", 1024)])),
-                keys["classes"])
+        return Synthetic(keys["train_samples"] or 8192, keys, seed), Synthetic(keys["test_samples"] or 1024, keys, seed + 1), keys["classes"]
     if keys["name"] == "packed":
         sets, mean, deviation, classes = read_packed(place)
     else:
