@@ -61,7 +61,8 @@ def read_text(_data, _seed):
     codes = torch.tensor([letters.index(letter) for letter in text])
     cut = int(len(codes) * (1 - HELD_OUT))
     if len(codes) - cut <= CONTEXT:
-        raise torch_train.Refused(f"program.parameters.text: {path} has {len(codes)} characters; at least {int(CONTEXT / HELD_OUT) + 10} are needed")
+        needed = int(CONTEXT / HELD_OUT) + 2
+        raise torch_train.Refused(f"program.parameters.text: {path} has {len(codes)} characters, but at least {needed} are needed")
     return Text(codes[:cut]), Text(codes[cut:]), len(letters)
 
 
