@@ -101,7 +101,9 @@ Runs read_runs(Connection& connection, const Choice& choice)
       "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
       "chosen.kind = 'weak' AS is_weak, throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
       "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
-      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share FROM "
+      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, "
+      // A program of the user need not tell its batch, but it reports its samples.
+      "CAST(measured_samples AS REAL) / (steps - warmup_steps) AS samples_a_step FROM "
       "chosen JOIN runs ON runs.id = "
       "run_id JOIN results USING (run_id) "
       "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
@@ -111,13 +113,15 @@ Runs read_runs(Connection& connection, const Choice& choice)
             .ranks_per_node = s.integer("resources_ranks_per_node"),
             .traits = traits_of(s),
             .times = {}};
+    const auto workers = s.integer("workers");
+    const auto known_or = [&](const char* column, double otherwise) { return s.is_null(column) ? otherwise : s.real(column); };
     run.at = {.nodes = s.integer("resources_nodes"),
               .ranks = s.integer("ranks"),
-              .workers = s.integer("workers"),
-              .batch = s.real("batch_per_rank")};
+              .workers = workers,
+              .batch = known_or("batch_per_rank", s.real("samples_a_step") / static_cast<double>(workers))};
     run.traits.is_weak = s.integer("is_weak") != 0;
     run.traits.batch = run.at.batch;
-    run.traits.global_batch = s.real("global_batch");
+    run.traits.global_batch = known_or("global_batch", s.real("samples_a_step"));
     run.times.throughput = s.real("throughput");
     run.times.isolated_s = s.real("isolated_communication_s");
     run.times.steps = s.real("steps");

@@ -85,6 +85,30 @@ TEST_CASE("a study over ranks of one node is one series with its sizes, batches,
   CHECK(size_of(all[0].traits, 16).batch == 4);
 }
 
+TEST_CASE("the batch of a program that does not tell it is what its ranks have reported")
+{
+  const Site site;
+  auto database = site.open();
+  auto spec = sample_spec(2, 0);
+  spec.program.command = {"train"};
+  spec.program.sync = true;
+  spec.train.global_batch = spec.train.batch_per_rank = 0;
+  auto result = sample_result(spec, 100);
+  result.steps = 25;
+  result.warmup_steps = 5;
+  result.measured_samples = 20 * 48;
+  const auto planned = site.plan(spec);
+  put_file(site.begin(planned, 1).result(), to_json(result));
+  const std::vector<PlannedRun> runs{planned};
+  const auto record = site.study(runs);
+  ingest_study(database, record);
+  site.ingest(database, runs);
+  const auto all = measurements_of_study(database, record.id, {});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].sizes[0].at.batch == 24);
+  CHECK(all[0].traits.global_batch == 48);
+}
+
 TEST_CASE("of servers the update of one exchange is read, and a simulated machine's trunks are known")
 {
   const Site site;
