@@ -29,6 +29,7 @@ import sys
 import threading
 import time
 import types
+import typing
 
 import torch
 
@@ -284,10 +285,14 @@ class _HostTimes:
     def mark(self, name):
         self.marks[name] = time.perf_counter()
 
-    def take(self):
-        """Returns a function that tells the seconds between two marks, and one that tells whether they are known."""
-        marks, self.marks = self.marks, {}
-        return (lambda begin, end: marks[end] - marks[begin]), (lambda: True)
+    def between(self, begin, end):
+        return self.marks[end] - self.marks[begin]
+
+    def is_known(self):
+        return True
+
+    def wait(self):
+        pass
 
 
 class _DeviceTimes:
@@ -300,9 +305,28 @@ class _DeviceTimes:
         self.marks[name] = torch.cuda.Event(enable_timing=True)
         self.marks[name].record()
 
-    def take(self):
-        marks, self.marks = self.marks, {}
-        return (lambda begin, end: marks[begin].elapsed_time(marks[end]) / 1e3), (lambda: marks["end"].query())
+    def between(self, begin, end):
+        return self.marks[begin].elapsed_time(self.marks[end]) / 1e3
+
+    def is_known(self):
+        return self.marks["end"].query()
+
+    def wait(self):
+        self.marks["end"].synchronize()
+
+
+class _Step(typing.NamedTuple):
+    """What the report of a step needs."""
+
+    times: typing.Any  # of its marks
+    waits: typing.Any  # what the strategy has timed
+    mean_loss: float  # over the workers; NaN: the strategy does not know it
+    loss: typing.Any  # of this rank, on its device; None: not known
+    learning_rate: float
+    epoch: float
+    samples: typing.Any
+    input_s: float
+    ended: float  # time.monotonic()
 
 
 class _Wait:
@@ -491,7 +515,8 @@ class Training:
         if packed.on_host:
             return
         device, host = (packed.weights, packed.host_weights) if what == WEIGHTS else (packed.gradients, packed.host_gradients)
-        device[begin:end].copy_(host[begin:end], non_blocking=True)
+        # Gradients are next written by copies that the device makes after this one; a strategy may write to the weights at once.
+        device[begin:end].copy_(host[begin:end], non_blocking=what == GRADIENTS)
 
     def _on_compute(self, announce, mean_loss, samples):
         self._announces = bool(announce)
@@ -610,25 +635,25 @@ class Training:
         _call("get_times", self._handle, ctypes.byref(times))
         if "end" not in self._times.marks:  # a server has updated the weights
             self._times.mark("end")
-        between, is_known = self._times.take()
-        self._pending.append((self.step_number, between, is_known, times, self._loss, rate, self.epoch, self._samples, self._input_s,
-                              time.monotonic()))
+        self._pending.append(_Step(self._times, times, self.mean_loss, self._loss, rate, self.epoch, self._samples, self._input_s,
+                                   time.monotonic()))
+        self._times = type(self._times)()
         self._input_s, self._samples = 0.0, None
         self._write_reports(most=2)
 
     def _write_reports(self, most=0):
-        while self._pending and (len(self._pending) > most or self._pending[0][2]()):
-            number, between, _, times, loss, rate, epoch, samples, input_s, now = self._pending.pop(0)
+        while self._pending and (len(self._pending) > most or self._pending[0].times.is_known()):
+            step = self._pending.pop(0)
+            step.times.wait()  # so that the host is never more than `most` steps ahead of a GPU
             if _report is None or not _report.is_active():
                 continue
-            if self._copies:
-                torch.cuda.synchronize(self._packed.device) if not self._pending else None
-            forward = between("begin", "forward")
-            backward = max(0.0, between("forward", "backward") - times.in_compute_s)
-            update = max(0.0, between("backward", "end") - (times.communication_s - times.in_compute_s))
-            mean = self.mean_loss if self.mean_loss == self.mean_loss or loss is None else float(loss)
-            _report.step(loss=mean, samples=samples, learning_rate=rate, epoch=epoch, at=now, phases={
-                "input": input_s, "forward": forward, "backward": backward, "communication": times.communication_s, "optimizer": update})
+            between, waits = step.times.between, step.waits
+            mean = step.mean_loss if step.mean_loss == step.mean_loss or step.loss is None else float(step.loss)
+            _report.step(loss=mean, samples=step.samples, learning_rate=step.learning_rate, epoch=step.epoch, at=step.ended, phases={
+                "input": step.input_s, "forward": between("begin", "forward"),
+                "backward": max(0.0, between("forward", "backward") - waits.in_compute_s),
+                "communication": waits.communication_s,
+                "optimizer": max(0.0, between("backward", "end") - (waits.communication_s - waits.in_compute_s))})
 
     # -- batches --
 
