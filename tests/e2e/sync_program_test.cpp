@@ -70,7 +70,7 @@ TEST_CASE("a PyTorch script trains under the recipe's strategy, and the run has 
   REQUIRE(result);
   CHECK(result->steps == 48); // 512 samples, 2 ranks of 16
   CHECK(result->measured_samples == 44 * 32);
-  CHECK(result->accuracy.value_or(0) > 0.9);
+  CHECK(result->accuracy.value_or(0) > 0.8);
   CHECK(result->communication_share > 0);
   CHECK(result->isolated_communication_s > 0);
   CHECK(result->work.useful_s > 0);

@@ -2,8 +2,9 @@
 
 #include "core/error.hpp"
 #include "engine/comm/machine/pass.hpp"
-#include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/team.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -97,13 +98,19 @@ void split_off_difference(std::span<float> d, std::span<float> w, std::span<cons
 void assign(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());
-  share_pass(y.size(), [=](Range part) { comm::copy_to(values_at(x, part), values_at(y, part)); });
+  if (!comm::begin_pass(y.data(), 2 * y.size_bytes())) return;
+  share_pass(y.size(), [=](Range part) { std::ranges::copy(values_at(x, part), values_at(y, part).begin()); });
 }
 
 void add(std::span<float> y, std::span<const float> x)
 {
   require_equal(y.size(), x.size());
-  share_pass(y.size(), [=](Range part) { comm::add_to(values_at(y, part), values_at(x, part)); });
+  if (!comm::begin_pass(y.data(), 3 * y.size_bytes())) return;
+  float* __restrict to = y.data();
+  const float* __restrict from = x.data();
+  share_pass(y.size(), [=](Range part) {
+    for (auto i = part.begin; i < part.end; ++i) to[i] += from[i];
+  });
 }
 
 void subtract(std::span<float> y, std::span<const float> x)

@@ -8,7 +8,8 @@
 
 namespace dt::sync {
 
-// Calls body(part) for parts that cover [0, n) once, several threads at the same time if n is large.
+// Calls body(part) for parts that cover [0, n) once, several threads at the same time if n is large. body must not call
+// comm::begin_pass(): its caller does, once for the whole pass.
 template<class Body> void share_pass(std::size_t n, const Body& body)
 {
   constexpr std::size_t part = std::size_t{1} << 15, smallest_shared = 8 * part;
