@@ -14,7 +14,9 @@ template<class Body> void share_pass(std::size_t n, const Body& body)
 {
   constexpr std::size_t part = std::size_t{1} << 15, smallest_shared = 8 * part;
   if (n < smallest_shared) return body(Range{0, n});
+#ifdef _OPENMP
 #pragma omp parallel for schedule(static)
+#endif
   for (std::size_t begin = 0; begin < n; begin += part) body(Range{begin, std::min(begin + part, n)});
 }
 
