@@ -16,6 +16,8 @@ struct Program {
   std::string calls;
   std::vector<std::size_t> announced; // tensors in the order in which compute() announces them
   ProgramReplica* replica = nullptr;
+  const std::vector<std::size_t>* told = nullptr; // what the listener has heard
+  std::vector<std::size_t> told_after;            // how much of it after each announcement
 
   static Program& of(void* context) { return *static_cast<Program*>(context); }
   dtctl_sync_callbacks callbacks()
@@ -24,7 +26,10 @@ struct Program {
             [](void* context, int announce, double* loss, std::int64_t* samples) {
               of(context).calls += announce != 0 ? "compute announcing, " : "compute, ";
               if (announce != 0)
-                for (const auto tensor : of(context).announced) of(context).replica->announce(tensor);
+                for (const auto tensor : of(context).announced) {
+                  of(context).replica->announce(tensor);
+                  if (of(context).told != nullptr) of(context).told_after.push_back(of(context).told->size());
+                }
               *loss = 2;
               *samples = 8;
               return 0;
@@ -119,8 +124,10 @@ TEST_CASE("the listener hears of tensors from the last to the first, in whatever
 {
   Made made;
   Listener listener;
-  made.program.announced = {1, 0, 2};
+  made.program.announced = {1, 2, 0};
+  made.program.told = &listener.begins;
   made.replica.compute(&listener);
+  CHECK(made.program.told_after == std::vector<std::size_t>{0, 2, 3}); // none before all behind it are final
   CHECK(listener.begins == std::vector<std::size_t>{48, 32, 0});
   listener.begins.clear();
   made.program.announced = {2}; // the others had no gradient
