@@ -21,6 +21,8 @@ std::string to_hex(XXH128_hash_t digest)
 
 std::string hash_hex(std::string_view bytes) { return to_hex(XXH3_128bits(bytes.data(), bytes.size())); }
 
+std::string hash_hex(std::span<const float> numbers) { return to_hex(XXH3_128bits(numbers.data(), numbers.size_bytes())); }
+
 std::uint64_t hash64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 struct Hasher::State {

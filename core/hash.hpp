@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,8 @@ namespace dt {
 
 // Returns 32 lower-case hexadecimal digits.
 std::string hash_hex(std::string_view bytes);
+// The same of the bytes of numbers, such as a model's weights.
+std::string hash_hex(std::span<const float> numbers);
 
 // A 64-bit hash (XXH3), to find accidental changes of stored bytes.
 std::uint64_t hash64(std::string_view bytes);

@@ -9,7 +9,7 @@
 namespace dt::cli {
 namespace {
 
-using LineWords = std::vector<std::string>;
+using LineWords = std::vector<std::string>; // of one text
 
 // A number in its sentence, and the labels that it holds for.
 struct Variant {
@@ -30,7 +30,7 @@ bool is_number(std::string_view word)
   return number_of<double>(word).has_value();
 }
 
-// Where `words` differ from those of the group, if it is in one number. Nothing if they differ otherwise.
+// If `words` are those of the group but for one number, the index of that number; otherwise nothing.
 std::optional<std::size_t> number_that_differs(const Group& group, const LineWords& words)
 {
   if (words.size() != group.words.size()) return std::nullopt;

@@ -152,7 +152,8 @@ std::string in_words(const std::vector<store::Parameter>& parameters)
   return join(words, " and ");
 }
 
-// What changes on the way to a predicted size, or may, and what the measured sizes leave open there.
+// A text for each thing that is different at the predicted size than at the measured ones, and one that names the parameters
+// which the measured sizes do not determine.
 std::vector<std::string> changes_of(const store::SeriesTraits& traits, const store::Prediction& prediction)
 {
   std::vector<std::string> texts;

@@ -252,8 +252,6 @@ struct RunSpec {
   bool is_simulated() const { return !resources.platform.empty(); }
   // Whether the run executes the user's own program instead of dtengine.
   bool is_own_program() const { return !program.command.empty(); }
-  // Whether the block `sync` says how its ranks keep in step. False of a program that does so by itself.
-  bool uses_sync() const { return !is_own_program() || program.sync; }
   // The resources that the run's job asks its scheduler for: `resources`, or one core on one node if the run is simulated.
   ResourcesSpec job_resources() const;
   std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }

@@ -11,6 +11,7 @@
 #include "core/spec/optimizer_table.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,6 +56,10 @@ std::string readers_of(std::string_view key);
 // Explains why the strategy cannot be used with `optimizer.name: optimizer`, and what to write instead. Returns nothing if it
 // can.
 std::optional<std::string> optimizer_misfit(const std::string& strategy, const std::string& optimizer);
+
+// The elastic rate `sync.alpha` where neither it nor `sync.rho` is given: that of all workers together is 0.9, as in the first
+// paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
+inline double default_alpha(std::int64_t workers) { return 0.9 / static_cast<double>(workers); }
 
 // Whether the strategy's velocity is a sum of steps, V <- mu V - eta g, W <- W + V, as in its paper, and not a sum of gradients.
 bool has_velocity_of_steps(std::string_view strategy);

@@ -4,8 +4,6 @@
 #include "core/spec/spec_schema.hpp"
 #include "engine/bindings/training.hpp"
 
-#include <cstdio>
-
 struct dtctl_sync {
   std::unique_ptr<dt::bindings::Training> training;
   MPI_Comm world = MPI_COMM_NULL; // a duplicate, so that the program's own messages do not meet the strategy's

@@ -28,12 +28,6 @@ void append(const std::string& text)
     const auto written = ::write(file.get(), text.data(), text.size());
 }
 
-std::string hash_of(std::span<const float> weights)
-{
-  const auto bytes = std::as_bytes(weights);
-  return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
 } // namespace
 
 std::int64_t steps_between_meetings(const SyncSpec& sync)
@@ -60,7 +54,7 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
       text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
-    text += fmt::format("weights {}\n", hash_of(replica.weights()));
+    text += fmt::format("weights {}\n", hash_hex(replica.weights()));
   }
   append(text);
 }

@@ -1,5 +1,5 @@
-// What the module adds to the report of a rank in a run of dtctl (jobs/program/report_lines.hpp has the grammar): which role the
-// rank has, and what the strategy has measured. Elsewhere nothing is written.
+// Writes lines about the strategy into the rank's report, the file that DTCTL_REPORT names and that dtjob reads (the grammar is
+// in jobs/program/report_lines.hpp). A process that dtctl has not started has no report, and nothing is written.
 #pragma once
 
 #include "core/spec/run_spec.hpp"

@@ -2,7 +2,6 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/home/home.hpp"
 #include "core/lookup.hpp"
 #include "core/number.hpp"
 #include "core/record/run_record.hpp"
@@ -11,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -66,11 +64,10 @@ FieldValue parse(std::string_view text, const Key& key)
   }
 }
 
-std::set<std::string> set_words(std::string_view words, RunSpec& spec)
+void set_words(std::string_view words, RunSpec& spec)
 {
   std::string separated(words);
   std::ranges::replace(separated, '\n', ' ');
-  std::set<std::string> given;
   for (const auto& word : split(separated, ' ')) {
     if (word.empty()) continue;
     const auto equals = word.find('=');
@@ -78,9 +75,7 @@ std::set<std::string> set_words(std::string_view words, RunSpec& spec)
       throw Error(ErrorKind::recipe, fmt::format("`{}` is no setting; write KEY=VALUE, as in sync.period=4.", printable(word)));
     const auto& key = key_named(std::string_view(word).substr(0, equals));
     set_value(spec, key, parse(std::string_view(word).substr(equals + 1), key));
-    given.insert(std::string(key.path));
   }
-  return given;
 }
 
 // Without a recipe: sums run beside the backward pass where the machine allows it.
@@ -99,8 +94,7 @@ Settings read_settings(std::string_view words)
     const auto run = parse_planned_run(read_file(path), path);
     settings.spec = run.spec;
     settings.cache = fs::path(path).parent_path().parent_path().parent_path() / "cache";
-    settings.of_recipe = run.spec.program.sync;
-    if (settings.of_recipe) return settings;
+    if (run.spec.program.sync) return settings;
     settings.spec.sync = {};
   }
   set_own_defaults(settings.spec);

@@ -10,7 +10,6 @@ namespace dt::bindings {
 
 struct Settings {
   RunSpec spec;
-  bool of_recipe = false;        // they are those of the recipe of this run
   std::filesystem::path cache{}; // of the home, for timings of this machine; empty: none
 };
 

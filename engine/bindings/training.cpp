@@ -30,15 +30,15 @@ void SyncClock::end_update() { times_.update_s += comm::monotonic_s() - mark_s_;
 Training::Training(Settings settings, MPI_Comm world)
     : settings_(std::move(settings)), comm_(world), parts_(sync::make_parts(settings_.spec, comm_, settings_.cache))
 {
-  fit_settings();
+  set_default_alpha();
 }
 
-// What the recipe reader does for the recipe of a run.
-void Training::fit_settings()
+// Sets the default elastic rate, as the recipe reader does for a recipe: only now the number of workers is known.
+void Training::set_default_alpha()
 {
   auto& sync = parts_.sync;
   const bool has_rate = sync.alpha > 0 || sync.rho > 0;
-  if (!has_rate && is_elastic(sync.strategy)) sync.alpha = 0.9 / static_cast<double>(parts_.roles.workers.size());
+  if (!has_rate && is_elastic(sync.strategy)) sync.alpha = default_alpha(static_cast<std::int64_t>(parts_.roles.workers.size()));
   settings_.spec.sync.alpha = sync.alpha;
 }
 

@@ -61,7 +61,7 @@ class Training {
  private:
   ProgramReplica& replica();
   void require_equal_models(const std::string& model);
-  void fit_settings();
+  void set_default_alpha();
   std::unique_ptr<optim::Optimizer> server_rule() const;
   void begin_measuring();
 

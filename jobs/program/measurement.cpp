@@ -316,7 +316,7 @@ void ProgramMeasurement::add_scores(RunResult& result) const
     divergences_[i].fill(result, i == 0 ? "" : fmt::format("of rank {}", reported_[i].rank));
 }
 
-// What dtctl_sync has measured.
+// Copies the figures that the library dtctl_sync has reported for its strategy. Without it they are not measured.
 void ProgramMeasurement::add_sync(RunResult& result) const
 {
   result.isolated_communication_s = root_.isolated_s;

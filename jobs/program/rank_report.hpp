@@ -23,7 +23,7 @@ struct RankReport {
   double started_clock_s = not_measured; // with program.metrics: when dtjob saw that the program had started
   std::optional<ErrorLine> error;
   std::optional<ResultLine> result;
-  // Of a program that trains with dtctl_sync.
+  // Lines of the library dtctl_sync; empty if the program does not train with it.
   std::optional<SyncLine> sync;
   std::optional<TrafficLine> traffic;
   std::vector<StalenessLine> staleness;

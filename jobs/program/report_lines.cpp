@@ -160,7 +160,7 @@ ReportLine choice_line(Words& words)
   return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
 }
 
-// What dtctl_sync adds.
+// Parses a line that the library dtctl_sync writes. Nothing for another tag.
 ReportLine line_of_sync(std::string_view tag, Words& words)
 {
   if (tag == "sync") return sync_line(words);

@@ -5,6 +5,7 @@
 #include "core/program/program_words.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/expansion/placeholders.hpp"
@@ -157,7 +158,7 @@ class Expander {
       if (!cell.is_own_program() && may_leave_out_gpus_) cell.resources.gpus_per_node = cell.resources.gpus_per_rank = 0;
       if (!has_gpus && cell.is_own_program()) fit_gpus(cell.resources);
       if (excludes == Excludes::yes && is_excluded(cell)) continue;
-      if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) fit_alpha(cell);
+      if (!has_rate && is_elastic(cell.sync.strategy) && cell.workers() > 0) cell.sync.alpha = default_alpha(cell.workers());
       if (!has_progress && exchanges_beside_computation(cell.sync)) cell.sync.progress = ProgressMode::automatic;
       report(find_problems(cell), point);
       check_placeholders(cell, point);
@@ -331,9 +332,6 @@ class Expander {
     spec.label = "simulated" + (spec.label.empty() ? "" : " " + spec.label);
     return true;
   }
-
-  // The elastic rate of all workers together is 0.9, as in the first paper on EASGD (beta; Zhang, Choromanska, LeCun 2015).
-  static void fit_alpha(RunSpec& spec) { spec.sync.alpha = 0.9 / static_cast<double>(spec.workers()); }
 
   // Limits the default warning to a quarter of the time limit. A warning that the recipe gives is checked instead.
   static void fit_signal(ResourcesSpec& resources)

@@ -37,12 +37,6 @@ def sgd(module, lr=0.05, momentum=0.0):
     return torch.optim.SGD(module.parameters(), lr=lr, momentum=momentum)
 
 
-def mean_of_ranks(training, value):
-    figure = torch.tensor([float(value)])
-    sync._call("mean", training._handle, figure.data_ptr(), 1)
-    return float(figure)
-
-
 STRATEGIES = [
     dict(strategy="sync-sgd"),
     dict(strategy="sync-sgd", progress="none"),
@@ -84,7 +78,7 @@ def strategies(ordinary):
         with training.evaluation():
             accuracy = float((module(images).argmax(1) == labels).float().mean())
         first, last = (float(torch.stack(part).mean()) for part in (losses[:8], losses[-8:])) if losses else (0, 0)
-        first, last = mean_of_ranks(training, first), mean_of_ranks(training, last)
+        first, last = training.mean(first, last)
         training.finish()
         training.close()
         if training.rank == 0:

@@ -14,12 +14,6 @@
 namespace dt::train {
 namespace {
 
-std::string hash_of(std::span<const float> weights)
-{
-  const auto bytes = std::as_bytes(weights);
-  return hash_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
 sync::StrategyParts parts_for(LocalReplica& local, const RunSpec& spec, sync::StrategyParts parts)
 {
   parts.packed_bytes = local.network().weights().size_bytes();
@@ -294,7 +288,7 @@ RunResult Trainer::finish()
   result_.resumed_step = resumed_.step;
   result_.parameters = local_.network().parameter_count();
   result_.replaced_samples = replaced_samples();
-  result_.weights_hash = hash_of(plain_weights());
+  result_.weights_hash = hash_hex(plain_weights());
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_->scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();

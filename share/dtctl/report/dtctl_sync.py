@@ -73,7 +73,7 @@ def _find_library():
     if named:
         return named
     prefix = here.parents[min(3, len(here.parents) - 1)]
-    found = sorted([*prefix.glob(f"lib/**/dtctl/{name}"), *prefix.glob(f"lib/dtctl/{name}"), *prefix.glob(f"build/*/lib/{name}")])
+    found = sorted([*prefix.glob(f"lib/**/dtctl/{name}"), *prefix.glob(f"build/*/lib/{name}")])
     return str(found[-1]) if found else name
 
 

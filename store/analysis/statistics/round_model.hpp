@@ -25,7 +25,8 @@ struct PairTest {
 
 // How the candidates of one size of a study scatter, on the scale of their values.
 struct SizeScatter {
-  // Of the candidates with enough rounds: sum of their variances, their number, and the degrees of freedom of all variances.
+  // Over the candidates that have enough rounds: the sum of their variances, the number of candidates, and the sum of the degrees
+  // of freedom of their variances.
   double variances = 0, candidates = 0, freedom = 0;
   // Bartlett's statistic of their residuals and its degrees of freedom; 0 with fewer than three candidates.
   double unlikeness = 0, unlikeness_freedom = 0;

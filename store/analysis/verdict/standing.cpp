@@ -403,7 +403,7 @@ std::string outcome_text(const Standing& standing, const std::string& metrics, c
   return shown(standing.samples[best.front()]) + " is the best of " + of_all + (lead.empty() ? "" : ": " + lead);
 }
 
-// What limits the outcome; may be empty.
+// The reason why the ranking decides no more than it does, as part of a sentence. Empty if it decides.
 std::string remark_on(const Standing& standing)
 {
   switch (outcome_of(standing)) {

@@ -86,7 +86,7 @@ std::string shown_name(const Standing& standing, std::size_t place);
 // Returns which candidate is the best, by how much and how certain, and which others may be the best, in one sentence.
 std::string sentence_of(const Standing& standing);
 
-// What a study says, without full stops.
+// The verdict of a study in parts. No part ends with a full stop.
 struct VerdictText {
   std::string headline;               // what decides
   std::vector<std::string> remarks{}; // what else is known and what limits it, each as part of a sentence

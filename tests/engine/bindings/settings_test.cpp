@@ -17,7 +17,6 @@ TEST_CASE("without a recipe the words are the settings, and sums run beside the 
   CHECK(found.spec.sync.node_period == 4);
   CHECK(found.spec.optimizer.momentum == 0.5);
   CHECK(found.spec.sync.progress == ProgressMode::automatic);
-  CHECK_FALSE(found.of_recipe);
 }
 
 TEST_CASE("a word that is no setting is refused with what it should be")

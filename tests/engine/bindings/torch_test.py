@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 import warnings
 
@@ -318,6 +319,18 @@ SCRIPT = """
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), 8, shuffle=True)
 """
+
+
+class Waiting(unittest.TestCase):
+    def test_a_rank_that_waits_too_long_says_so_once_and_in_which_step(self):
+        said, wait = [], sync._Wait(rank=3, limit_s=1)
+        wait._say = said.append
+        wait.begin(step=5)
+        while not said:
+            time.sleep(0.05)
+        wait.end()
+        self.assertEqual(len(said), 1)
+        self.assertIn("for the other ranks in step 5", said[0])
 
 
 class Scripts(unittest.TestCase):
