@@ -44,11 +44,12 @@ AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int w
                                       " is simulated, and only runs on real machines record timelines. Where its time goes: "
                                       "dtctl results " +
                                       short_key(run.row.study) + " --why");
-  if (spec.is_own_program())
-    throw Error(ErrorKind::usage, name +
-                                      " runs a program of your own, and only dtengine records timelines. Its phases, if it "
-                                      "reports them: dtctl show " +
-                                      short_key(run.row.key));
+  if (spec.is_own_program() && !spec.program.sync)
+    throw Error(ErrorKind::usage,
+                name +
+                    " runs a program of your own without dtctl_sync, and such programs record no timelines. Its "
+                    "phases, if it reports them: dtctl show " +
+                    short_key(run.row.key));
   if (run.row.state == RunState::running)
     throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "
                                          "train.trace: true");

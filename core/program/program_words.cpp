@@ -49,7 +49,8 @@ bool is_engine_key(std::string_view path)
 
 bool has_no_effect(std::string_view path, const ProgramSpec& program)
 {
-  return !program.command.empty() && is_engine_key(path) && !(program.sync && path.starts_with("sync."));
+  const bool is_of_sync = path.starts_with("sync.") || path == "train.trace";
+  return !program.command.empty() && is_engine_key(path) && !(program.sync && is_of_sync);
 }
 
 std::string variable_of_key(std::string_view path)

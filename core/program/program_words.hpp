@@ -21,8 +21,8 @@ std::string variable_of_key(std::string_view path);
 // itself acts on (resources, study, train.warmup_steps, train.target_accuracy, …) and keys whose values the program gets (model,
 // data, train, optimizer) are no engine keys.
 bool is_engine_key(std::string_view path);
-// Whether the key has no effect on a run because its program does not read it. The keys of `sync` have one if the program trains
-// with dtctl_sync (program.sync).
+// Whether the key has no effect on a run because its program does not read it. The keys of `sync`, and train.trace, have one if
+// the program trains with dtctl_sync (program.sync).
 bool has_no_effect(std::string_view path, const ProgramSpec& program);
 
 } // namespace dt

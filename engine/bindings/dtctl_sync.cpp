@@ -168,6 +168,11 @@ int dtctl_sync_resume(dtctl_sync* sync, int64_t step)
   return guarded([&] { training_of(sync).resume(step); });
 }
 
+int dtctl_sync_span(dtctl_sync* sync, const char* name, int64_t step, double begin_s, double end_s)
+{
+  return guarded([&] { training_of(sync).add_span(name, step, begin_s, end_s); });
+}
+
 int dtctl_sync_finish(dtctl_sync* sync)
 {
   return guarded([&] { training_of(sync).finish(); });

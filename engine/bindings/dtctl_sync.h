@@ -104,6 +104,10 @@ int dtctl_sync_state(dtctl_sync *sync, size_t index, const char **name, float **
 /* The training goes on after this many steps. Call it when weights and states are restored. */
 int dtctl_sync_resume(dtctl_sync *sync, int64_t step);
 
+/* Adds a phase of the program to this rank's timeline ("forward", "backward", "input", "step"), if this is a run of dtctl whose recipe
+ * has train.trace; else it does nothing. Times in seconds of CLOCK_MONOTONIC. */
+int dtctl_sync_span(dtctl_sync *sync, const char *name, int64_t step, double begin_s, double end_s);
+
 /* The training has reached its end: in a run of dtctl, traffic, staleness, buckets and what else the strategy has measured are
  * added to the run's record. Collective. */
 int dtctl_sync_finish(dtctl_sync *sync);

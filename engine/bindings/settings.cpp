@@ -94,6 +94,8 @@ Settings read_settings(std::string_view words)
     const auto run = parse_planned_run(read_file(path), path);
     settings.spec = run.spec;
     settings.cache = fs::path(path).parent_path().parent_path().parent_path() / "cache";
+    if (const char* report = std::getenv("DTCTL_REPORT"); report != nullptr && *report != '\0')
+      settings.attempt.emplace(fs::path(report).parent_path().parent_path());
     if (run.spec.program.sync) return settings;
     settings.spec.sync = {};
   }

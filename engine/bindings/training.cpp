@@ -16,19 +16,31 @@ namespace dt::bindings {
 
 void SyncClock::begin_communication() { mark_s_ = comm::monotonic_s(); }
 
+void SyncClock::draw(const char* name, double end_s) const
+{
+  if (auto* trace = comm_.trace()) trace->add({.name = name, .track = "training", .begin_s = mark_s_, .end_s = end_s});
+}
+
 void SyncClock::end_communication()
 {
-  const double seconds = comm::monotonic_s() - mark_s_;
+  const double now_s = comm::monotonic_s(), seconds = now_s - mark_s_;
+  draw("communication", now_s);
   times_.communication_s += seconds;
   if (in_compute_) times_.in_compute_s += seconds;
 }
 
 void SyncClock::begin_update() { mark_s_ = comm::monotonic_s(); }
 
-void SyncClock::end_update() { times_.update_s += comm::monotonic_s() - mark_s_; }
+void SyncClock::end_update()
+{
+  const double now_s = comm::monotonic_s();
+  draw("optimizer", now_s);
+  times_.update_s += now_s - mark_s_;
+}
 
 Training::Training(Settings settings, MPI_Comm world)
-    : settings_(std::move(settings)), comm_(world), parts_(sync::make_parts(settings_.spec, comm_, settings_.cache))
+    : settings_(std::move(settings)), comm_(world), parts_(sync::make_parts(settings_.spec, comm_, settings_.cache)),
+      clock_(comm_), timeline_(comm_)
 {
   set_default_alpha();
 }
@@ -106,6 +118,7 @@ void Training::start(const std::string& model, float* weights, float* gradients,
   strategy_->start(*replica_);
   replica_->hand_back();
   report_begin(parts_.roles, steps_between_meetings(parts_.sync));
+  if (settings_.spec.train.trace && settings_.attempt) timeline_.begin();
   begin_measuring();
 }
 
@@ -121,6 +134,7 @@ double Training::step(double learning_rate, double epoch)
   if (is_broken_) throw Error(ErrorKind::run, "an earlier step of this rank has failed, so the training cannot go on");
   replica().begin_step({.number = step_ + 1, .learning_rate = learning_rate, .epoch = epoch});
   comm_.activity().set_step(step_ + 1);
+  if (auto* trace = comm_.trace()) trace->begin_step(step_ + 1);
   clock_.begin_step();
   is_broken_ = true;
   const double loss = strategy_->step(*replica_, clock_);
@@ -166,6 +180,29 @@ void Training::resume(std::int64_t step)
   begin_measuring();
 }
 
-void Training::finish() { report_end(*strategy_, replica(), comm_, before_); }
+void Training::add_span(std::string_view name, std::int64_t step, double begin_s, double end_s)
+{
+  if (comm_.trace() == nullptr) return;
+  auto known = span_names_.find(name);
+  if (known == span_names_.end()) known = span_names_.emplace(printable(name)).first;
+  comm_.trace()->add({.name = known->c_str(), .track = "training", .begin_s = begin_s, .end_s = end_s, .step = step});
+}
+
+void Training::finish()
+{
+  report_end(*strategy_, replica(), comm_, before_);
+  timeline_.end();
+  keep_timeline();
+}
+
+// A write error loses the timeline, not the training.
+void Training::keep_timeline() const
+{
+  try {
+    if (settings_.attempt) timeline_.write(*settings_.attempt, parts_.roles.is_server ? "server" : "worker");
+  } catch (const Error& error) {
+    fmt::print(stderr, "dtctl_sync: rank {}: its timeline could not be kept: {}\n", comm_.rank(), error.what());
+  }
+}
 
 } // namespace dt::bindings

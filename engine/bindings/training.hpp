@@ -5,18 +5,21 @@
 #include "engine/bindings/program_replica.hpp"
 #include "engine/bindings/settings.hpp"
 #include "engine/comm/communicator.hpp"
+#include "engine/comm/timeline.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace dt::bindings {
 
-// The phases of a rank's last step that a strategy times.
+// The phases of a rank's last step that a strategy times; also spans of its timeline.
 class SyncClock : public sync::PhaseClock {
  public:
+  explicit SyncClock(comm::Communicator& comm) : comm_(comm) {}
   void begin_step() { times_ = {}; }
   void begin_compute() { in_compute_ = true; }
   void end_compute() { in_compute_ = false; }
@@ -27,6 +30,9 @@ class SyncClock : public sync::PhaseClock {
   const dtctl_sync_times& times() const { return times_; }
 
  private:
+  void draw(const char* name, double end_s) const;
+
+  comm::Communicator& comm_;
   dtctl_sync_times times_{};
   double mark_s_ = 0;
   bool in_compute_ = false;
@@ -56,6 +62,8 @@ class Training {
   void copy_evaluated(std::span<float> weights);
   std::vector<sync::StrategyState> state() { return strategy_->state(); }
   void resume(std::int64_t step);
+  // See dtctl_sync_span.
+  void add_span(std::string_view name, std::int64_t step, double begin_s, double end_s);
   void finish();
 
  private:
@@ -64,6 +72,7 @@ class Training {
   void set_default_alpha();
   std::unique_ptr<optim::Optimizer> server_rule() const;
   void begin_measuring();
+  void keep_timeline() const;
 
   Settings settings_;
   comm::Communicator comm_;
@@ -73,9 +82,11 @@ class Training {
   std::unique_ptr<sync::Strategy> strategy_;
   std::unique_ptr<comm::Allreduce> average_; // of average()
   SyncClock clock_;
-  std::int64_t step_ = 0, first_step_ = 0; // made so far, and before this process
-  comm::Traffic before_;                   // of the steps that are not measured
-  bool is_broken_ = false;                 // a step has failed
+  comm::Timeline timeline_;
+  std::set<std::string, std::less<>> span_names_; // that the program has given; the timeline points to them
+  std::int64_t step_ = 0, first_step_ = 0;        // made so far, and before this process
+  comm::Traffic before_;                          // of the steps that are not measured
+  bool is_broken_ = false;                        // a step has failed
 };
 
 } // namespace dt::bindings

@@ -14,7 +14,7 @@ void Trace::add(Span span)
 {
   const auto place = added_.fetch_add(1, std::memory_order_relaxed);
   if (place >= room_) return;
-  span.step = step_.load(std::memory_order_relaxed);
+  if (span.step < 0) span.step = step_.load(std::memory_order_relaxed);
   ::new (memory_.get() + place * sizeof(Span)) Span(span);
 }
 

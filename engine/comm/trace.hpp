@@ -17,7 +17,7 @@ struct Span {
   std::int64_t bytes = -1; // -1: not applicable
   int peer = -1;           // rank at the other end; -1: none
   int tag = -1;            // message tag; with peer it pairs a send with its receive
-  std::int64_t step = -1;  // set by the trace
+  std::int64_t step = -1;  // -1: the trace's current step
 };
 
 // Has room for a fixed number of spans, allocated at construction. Further spans are only counted.
@@ -28,7 +28,7 @@ class Trace {
   explicit Trace(std::size_t room = usual_room);
   // May be called from any thread.
   void add(Span span);
-  // Sets the step of all spans added from now on.
+  // Sets the step of all spans added from now on that have none of their own.
   void begin_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
   // The recorded spans in the order of adding. Must not be called while another thread adds spans.
   std::span<const Span> spans() const;

@@ -90,7 +90,8 @@ TEST_CASE("what only dtengine can do is refused for a program's runs, with a rea
   };
   CHECK(refusal({"predict", "--ranks", "4"})
             .find("the study runs a program of your own, so its larger sizes cannot be predicted") != std::string::npos);
-  CHECK(refusal({"trace", "last"}).find("runs a program of your own, and only dtengine records timelines") != std::string::npos);
+  CHECK(refusal({"trace", "last"}).find("runs a program of your own without dtctl_sync, and such programs record no timelines") !=
+        std::string::npos);
   CHECK(refusal({"export-weights", "last", "--list"}).find("runs") != std::string::npos); // of two runs one must be named
   const std::string key = own.run().at("key");
   CHECK(refusal({"export-weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);

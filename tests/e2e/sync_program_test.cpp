@@ -1,8 +1,12 @@
 // A PyTorch script of the user under dtctl's strategies (dtctl_sync), from the recipe to the record.
+#include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/trace_record.hpp"
 #include "tests/e2e/own_program.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include <catch2/catch.hpp>
 
@@ -26,10 +30,10 @@ bool has_torch()
   return false;
 }
 
-std::string sync_recipe(const std::string& more)
+std::string sync_recipe(const std::string& more, const std::string& train = "warmup_steps: 4")
 {
-  return "version: 1\nname: own\nprogram:\n  command: [" + python() +
-         ", train.py]\n  files: [train.py]\ntrain: {warmup_steps: 4}\n" + more;
+  return "version: 1\nname: own\nprogram:\n  command: [" + python() + ", train.py]\n  files: [train.py]\ntrain: {" + train +
+         "}\n" + more;
 }
 
 // An ordinary loop with two lines more.
@@ -84,6 +88,43 @@ TEST_CASE("a PyTorch script trains under the recipe's strategy, and the run has 
           .at("rows")[0];
   CHECK(row.at("sync_strategy") == "sync-sgd");
   CHECK(row.at("sync_progress") == "poll");
+}
+
+TEST_CASE("a traced PyTorch script has a timeline of every rank: its phases within its steps, and its messages")
+{
+  if (!has_torch()) return;
+  const Own own(script, sync_recipe("sync: {strategy: local-sgd, period: 4, allreduce: ring}\nresources: {ranks_per_node: 2}\n",
+                                    "warmup_steps: 4, trace: true"));
+  const auto outcome = own.submit();
+  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
+  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+  for (const int rank : {0, 1}) {
+    const auto record = dt::parse_trace(dt::read_file(dt::trace_path(own.attempt(), rank)));
+    REQUIRE(record);
+    CHECK(record->role == "worker");
+    const auto name_of = [&](const dt::TraceSpan& span) { return record->names.at(static_cast<std::size_t>(span.name)); };
+    const auto is_phase = [&](const dt::TraceSpan& span) {
+      return record->names.at(static_cast<std::size_t>(span.track)) == "training";
+    };
+    std::map<std::int64_t, dt::TraceSpan> steps;
+    for (const auto& span : record->spans)
+      if (name_of(span) == "step") steps[span.step] = span;
+    CHECK(steps.size() == 48);
+    std::map<std::string, int> counts;
+    for (const auto& span : record->spans) {
+      const auto name = name_of(span);
+      ++counts[name];
+      if (!is_phase(span) || name == "step") continue;
+      const auto& step = steps.at(span.step);
+      INFO(name << " of step " << span.step);
+      CHECK(span.begin_ns >= step.begin_ns);
+      CHECK(span.begin_ns + span.length_ns <= step.begin_ns + step.length_ns);
+    }
+    for (const auto* phase : {"input", "forward", "backward"}) CHECK(counts[phase] == 48);
+    CHECK(counts["communication"] >= 12);
+    CHECK(std::ranges::any_of(record->spans, [](const auto& span) { return span.bytes > 0; }));
+  }
+  CHECK(own.dtctl.run({"trace", "own", "--steps", "9-12", "-o", "trace.json"}).ok());
 }
 
 TEST_CASE("a parameter server of a PyTorch script has no steps, and the workers' staleness is recorded")

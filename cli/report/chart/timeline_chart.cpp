@@ -109,7 +109,7 @@ Charts timeline_chart(const ChartSource& source)
   const auto traced = widest_traced(source);
   const auto runs_own = [](const store::RunRow& run) { return run.strategy.empty(); };
   if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), runs_own))
-    return {{}, "The study runs a program of your own, and only dtengine records timelines."};
+    return {{}, "The study runs a program of your own without dtctl_sync, and such programs record no timelines."};
   const auto is_run_simulated = [&](const store::RunRow& run) { return is_simulated(source, run.series); };
   if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), is_run_simulated))
     return {{}, "The study was simulated, and simulated runs record no timelines."};

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "engine/comm/communicator.hpp"
+#include "engine/comm/timeline.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/agreement/overseer.hpp"
 #include "engine/train/agreement/request_agreement.hpp"
@@ -12,7 +13,6 @@
 #include "engine/train/loop/observer.hpp"
 #include "engine/train/record/measurement.hpp"
 #include "engine/train/record/start_times.hpp"
-#include "engine/train/record/timeline.hpp"
 #include "engine/train/step/local_replica.hpp"
 #include "engine/train/step/plan.hpp"
 #include "engine/train/step/training_clock.hpp"
@@ -117,7 +117,7 @@ class Trainer {
   std::optional<Evaluations> evaluations_;
   std::optional<Snapshot> snapshot_;
   RequestAgreement agreement_;
-  Timeline timeline_;
+  comm::Timeline timeline_;
   std::int64_t step_; // the current step, or the last completed one
   RunResult result_;  // final_loss and facts grow during the training; finish() fills in the rest
 };

@@ -100,6 +100,7 @@ def _load():
         "evaluated": [ctypes.c_void_p, _floats],
         "state": [ctypes.c_void_p, _size, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(_floats), ctypes.POINTER(_size)],
         "resume": [ctypes.c_void_p, ctypes.c_int64],
+        "span": [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_double, ctypes.c_double],
         "finish": [ctypes.c_void_p],
         "close": [ctypes.c_void_p],
     }.items():
@@ -288,6 +289,10 @@ class _HostTimes:
     def between(self, begin, end):
         return self.marks[end] - self.marks[begin]
 
+    def on_host(self, name):
+        """In seconds of time.perf_counter()."""
+        return self.marks[name]
+
     def is_known(self):
         return True
 
@@ -297,6 +302,8 @@ class _HostTimes:
 
 class _DeviceTimes:
     """Phases of a step by events on a GPU, which are read when they have happened."""
+
+    _anchor = None  # an event, and when it happened by the host's clock
 
     def __init__(self):
         self.marks = {}
@@ -308,6 +315,16 @@ class _DeviceTimes:
     def between(self, begin, end):
         return self.marks[begin].elapsed_time(self.marks[end]) / 1e3
 
+    def on_host(self, name):
+        """In seconds of time.perf_counter(). Makes the host wait for the GPU once in ten seconds."""
+        if _DeviceTimes._anchor is None or time.perf_counter() - _DeviceTimes._anchor[1] > 10:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            event.synchronize()
+            _DeviceTimes._anchor = (event, time.perf_counter())
+        event, happened = _DeviceTimes._anchor
+        return happened + event.elapsed_time(self.marks[name]) / 1e3
+
     def is_known(self):
         return self.marks["end"].query()
 
@@ -318,6 +335,7 @@ class _DeviceTimes:
 class _Step(typing.NamedTuple):
     """What the report of a step needs."""
 
+    number: int
     times: typing.Any  # of its marks
     waits: typing.Any  # what the strategy has timed
     mean_loss: float  # over the workers; NaN: the strategy does not know it
@@ -392,6 +410,7 @@ class Training:
         self._collects = True  # gradients of the next backward pass are final
         self._error = None
         self._pending = []  # steps whose times are not known yet
+        self._is_traced = self.setting("train.trace") == "true"
         self._wait = _Wait(self.rank, int(self.setting("train.stall_after")))
         self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
@@ -635,7 +654,7 @@ class Training:
         _call("get_times", self._handle, ctypes.byref(times))
         if "end" not in self._times.marks:  # a server has updated the weights
             self._times.mark("end")
-        self._pending.append(_Step(self._times, times, self.mean_loss, self._loss, rate, self.epoch, self._samples, self._input_s,
+        self._pending.append(_Step(self.step_number, self._times, times, self.mean_loss, self._loss, rate, self.epoch, self._samples, self._input_s,
                                    time.monotonic()))
         self._times = type(self._times)()
         self._input_s, self._samples = 0.0, None
@@ -647,6 +666,8 @@ class Training:
             step.times.wait()  # so that the host is never more than `most` steps ahead of a GPU
             if _report is None or not _report.is_active():
                 continue
+            if self._is_traced:
+                self._draw(step)
             between, waits = step.times.between, step.waits
             mean = step.mean_loss if step.mean_loss == step.mean_loss or step.loss is None else float(step.loss)
             _report.step(loss=mean, samples=step.samples, learning_rate=step.learning_rate, epoch=step.epoch, at=step.ended, phases={
@@ -654,6 +675,14 @@ class Training:
                 "backward": max(0.0, between("forward", "backward") - waits.in_compute_s),
                 "communication": waits.communication_s,
                 "optimizer": max(0.0, between("backward", "end") - (waits.communication_s - waits.in_compute_s))})
+
+    def _draw(self, step):
+        """Adds the step's phases to the timeline."""
+        begin, forward, backward, end = (step.times.on_host(name) for name in ("begin", "forward", "backward", "end"))
+        for name, first, last in (("input", begin - step.input_s, begin), ("forward", begin, forward), ("backward", forward, backward),
+                                  ("step", begin - step.input_s, max(end, step.ended))):
+            if last > first:
+                _call("span", self._handle, name.encode(), step.number, first, last)
 
     # -- batches --
 

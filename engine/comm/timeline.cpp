@@ -1,4 +1,4 @@
-#include "engine/train/record/timeline.hpp"
+#include "engine/comm/timeline.hpp"
 
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -8,7 +8,7 @@
 #include <map>
 #include <string_view>
 
-namespace dt::train {
+namespace dt::comm {
 namespace {
 
 std::int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
@@ -33,13 +33,13 @@ class Names {
 
 void Timeline::begin()
 {
-  begin_ = comm::measure_clock_offset(comm_);
+  begin_ = measure_clock_offset(comm_);
   comm_.begin_trace();
 }
 
 void Timeline::end()
 {
-  if (comm_.trace() != nullptr) end_ = comm::measure_clock_offset(comm_);
+  if (comm_.trace() != nullptr) end_ = measure_clock_offset(comm_);
 }
 
 void Timeline::write(const AttemptFolder& attempt, const std::string& role) const
@@ -67,4 +67,4 @@ void Timeline::write(const AttemptFolder& attempt, const std::string& role) cons
   write_file_atomic(trace_path(attempt, comm_.rank()), to_text(record));
 }
 
-} // namespace dt::train
+} // namespace dt::comm

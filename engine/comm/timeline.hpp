@@ -4,12 +4,12 @@
 #include "core/record/trace_record.hpp"
 #include "engine/comm/communicator.hpp"
 
-namespace dt::train {
+namespace dt::comm {
 
 class Timeline {
  public:
   // comm must outlive the Timeline.
-  explicit Timeline(comm::Communicator& comm) : comm_(comm) {}
+  explicit Timeline(Communicator& comm) : comm_(comm) {}
   // Starts tracing. Collective.
   void begin();
   // Measures the clock offset again. Collective. Does nothing if begin() was not called.
@@ -19,8 +19,8 @@ class Timeline {
   void write(const AttemptFolder& attempt, const std::string& role) const;
 
  private:
-  comm::Communicator& comm_;
+  Communicator& comm_;
   ClockOffset begin_, end_;
 };
 
-} // namespace dt::train
+} // namespace dt::comm
