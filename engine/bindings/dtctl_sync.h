@@ -41,12 +41,18 @@ typedef struct dtctl_sync_callbacks {
   /* W <- rule(W, factor x gradients) for all tensors, with the program's own update rule. `changed` is not 0 if the gradients are
    * those that were stored since `compute`, sums over ranks; else they are those that `compute` has found. */
   int (*update)(void *context, int changed, float factor);
-  /* For a program that keeps weights and gradients elsewhere, for example on a GPU; else null. `fetch` copies the weights, or all
-   * gradients, from there into the buffer that dtctl_sync_start() was given; it has ended when it returns. `store` copies floats
-   * [begin, end) back, at the latest before `update` or the next `compute` uses them. Both are called only when a strategy needs
-   * the buffer, or has changed it. */
-  int (*fetch)(void *context, int what);
+  /* For a program that keeps weights and gradients elsewhere, for example on a GPU; else null. `what`: DTCTL_SYNC_WEIGHTS,
+   * DTCTL_SYNC_GRADIENTS, or the number of a vector from `make`. `fetch` copies floats [begin, end) from there into the buffer in
+   * the host's memory that dtctl_sync_start() or `make` was given; it has ended when it returns. `store` copies them back, at the
+   * latest before `update`, `combine` or the next `compute` uses them. Both are called only when a strategy needs the floats, or
+   * has changed them. */
+  int (*fetch)(void *context, int what, size_t begin, size_t end);
   int (*store)(void *context, int what, size_t begin, size_t end);
+  /* For a program that also does the strategy's arithmetic there; else null, and the host does it. `make` makes a vector number
+   * `what` (2, 3, ...) equal to the floats at `host`, which stay there until dtctl_sync_close(). `combine`: for floats [begin, end)
+   * y <- a y + b x + c z. y, x, z: numbers as above; z is -1 for none; x may be y. */
+  int (*make)(void *context, int what, float *host, size_t floats);
+  int (*combine)(void *context, int y, float a, int x, float b, int z, float c, size_t begin, size_t end);
 } dtctl_sync_callbacks;
 
 /* settings: "key=value" separated by blanks or line feeds; the keys of a recipe: sync.strategy, sync.period, sync.allreduce,

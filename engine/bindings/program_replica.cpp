@@ -26,29 +26,72 @@ Layout lay_out(std::span<const std::size_t> lengths)
 }
 
 ProgramReplica::ProgramReplica(Parts parts)
-    : parts_(std::move(parts)), weights_{parts_.weights, DTCTL_SYNC_WEIGHTS}, gradients_{parts_.gradients, DTCTL_SYNC_GRADIENTS},
+    : parts_(std::move(parts)), buffers_{{parts_.weights, {}, {}}, {parts_.gradients, {}, {}}},
       is_final_(parts_.layout.tensors.size())
 {
+  forget_copies();
 }
 
-std::span<float> ProgramReplica::fetched(Mirror& mirror)
+void ProgramReplica::forget_copies()
 {
-  if (!has_device()) return mirror.values;
-  if (!mirror.is_fetched) require(parts_.callbacks.fetch(parts_.callbacks.context, mirror.what), "fetch");
-  mirror.is_fetched = mirror.is_changed = true;
-  return mirror.values;
+  auto& weights = buffer(DTCTL_SYNC_WEIGHTS);
+  weights.old.add(weights.whole());
+  weights.changed.clear();
 }
 
-void ProgramReplica::store(Mirror& mirror, Range range)
+std::span<float> ProgramReplica::brought(int number)
 {
-  if (!has_device() || !mirror.is_changed) return;
-  require(parts_.callbacks.store(parts_.callbacks.context, mirror.what, range.begin, range.end), "store");
+  auto& wanted = buffer(number);
+  bring(number, wanted.whole(), true);
+  return wanted.copy;
+}
+
+void ProgramReplica::bring(int vector, Range range, bool write)
+{
+  if (!has_device()) return;
+  const std::scoped_lock lock(mutex_);
+  auto& wanted = buffer(vector);
+  for (const auto& part : wanted.old.within(range))
+    require(parts_.callbacks.fetch(parts_.callbacks.context, vector, part.begin, part.end), "fetch");
+  wanted.old.remove(range);
+  if (write) wanted.changed.add(range);
+}
+
+// Copies to the device what was changed in the range.
+void ProgramReplica::store(int number, Range range)
+{
+  for (const auto& part : buffer(number).changed.within(range))
+    require(parts_.callbacks.store(parts_.callbacks.context, number, part.begin, part.end), "store");
+}
+
+void ProgramReplica::give(int number, Range range)
+{
+  if (!has_device()) return;
+  store(number, range);
+  buffer(number).changed.remove(range);
 }
 
 void ProgramReplica::hand_back()
 {
-  store(weights_, {0, weights_.values.size()});
-  weights_.is_changed = false;
+  const std::scoped_lock lock(mutex_);
+  give(DTCTL_SYNC_WEIGHTS, buffer(DTCTL_SYNC_WEIGHTS).whole());
+}
+
+int ProgramReplica::add(std::span<float> host)
+{
+  const auto number = static_cast<int>(buffers_.size());
+  require(parts_.callbacks.make(parts_.callbacks.context, number, host.data(), host.size()), "make");
+  buffers_.push_back({host, {}, {}});
+  return number;
+}
+
+void ProgramReplica::combine(int y, float a, int x, float b, int z, float c, Range range)
+{
+  const std::scoped_lock lock(mutex_);
+  for (const int operand : {x, z, y})
+    if (operand != none) give(operand, range);
+  require(parts_.callbacks.combine(parts_.callbacks.context, y, a, x, b, z, c, range.begin, range.end), "combine");
+  buffer(y).old.add(range);
 }
 
 sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
@@ -59,8 +102,10 @@ sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
   is_final_.assign(is_final_.size(), false);
   untold_ = is_final_.size();
   updated_ = 0;
-  gradients_.is_changed = false;
-  gradients_.is_fetched = listener != nullptr; // announced gradients lie in the mirror
+  auto& gradients = buffer(DTCTL_SYNC_GRADIENTS);
+  gradients.changed.clear();
+  gradients.old.clear();
+  if (listener == nullptr) gradients.old.add(gradients.whole()); // announced gradients lie in the copy
   sync::BatchLoss loss;
   require(parts_.callbacks.compute(parts_.callbacks.context, listener != nullptr ? 1 : 0, &loss.mean, &loss.samples), "compute");
   if (listener_ != nullptr) {
@@ -90,12 +135,12 @@ void ProgramReplica::tell_listener()
 void ProgramReplica::update(Range range, float gradient_factor)
 {
   hand_back();
-  store(gradients_, range);
+  store(DTCTL_SYNC_GRADIENTS, range);
   updated_ += range.size();
   if (updated_ < parts_.layout.tensors.back().end) return;
-  const int is_changed = gradients_.is_changed || !has_device() ? 1 : 0;
+  const int is_changed = !buffer(DTCTL_SYNC_GRADIENTS).changed.empty() || !has_device() ? 1 : 0;
   require(parts_.callbacks.update(parts_.callbacks.context, is_changed, gradient_factor), "update");
-  weights_.is_fetched = false;
+  buffer(DTCTL_SYNC_WEIGHTS).old.add(buffer(DTCTL_SYNC_WEIGHTS).whole());
 }
 
 void ProgramReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)

@@ -1,13 +1,15 @@
 // ProgramReplica: the replica of a program that computes elsewhere, through callbacks (dtctl_sync.h). Its packed buffers are the
-// program's memory, or mirrors of buffers on a device, which are copied only when a strategy needs them or has changed them.
+// program's memory, or copies of buffers on a device. Ranges are copied only when a strategy needs them or has changed them.
 #pragma once
 
 #include "engine/bindings/dtctl_sync.h"
+#include "engine/bindings/range_set.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/replica.hpp"
+#include "engine/sync/vector.hpp"
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct Layout {
 };
 Layout lay_out(std::span<const std::size_t> lengths);
 
-class ProgramReplica : public sync::Replica {
+class ProgramReplica : public sync::Replica, private sync::Device {
  public:
   // The buffers must be as long as the layout and outlive the replica. server_rule: what apply() does; null: never called.
   struct Parts {
@@ -39,11 +41,10 @@ class ProgramReplica : public sync::Replica {
   // Copies to the device what the strategy has changed.
   void hand_back();
   // The program has changed its weights itself.
-  void forget_mirrors() { weights_.is_fetched = false; }
+  void forget_copies();
 
-  // With a mirror: copies the device's weights into it, unless it holds them.
-  std::span<float> weights() override { return fetched(weights_); }
-  std::span<float> gradients() override { return parts_.is_alone ? gradients_.values : fetched(gradients_); }
+  std::span<float> weights() override { return brought(DTCTL_SYNC_WEIGHTS); }
+  std::span<float> gradients() override { return parts_.is_alone ? parts_.gradients : brought(DTCTL_SYNC_GRADIENTS); }
   std::span<const Range> tensors() override { return parts_.layout.tensors; }
   using sync::Replica::compute;
   sync::BatchLoss compute(sync::GradientListener* listener) override;
@@ -52,22 +53,31 @@ class ProgramReplica : public sync::Replica {
   void update(Range range, float gradient_factor) override;
   void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) override;
   sync::Step step() const override { return step_; }
+  sync::Device* device() override { return parts_.callbacks.combine != nullptr ? this : nullptr; }
 
  private:
-  // A buffer in the host's memory and what is known of it. Several threads of a strategy may ask for it.
-  struct Mirror {
-    std::span<float> values;
-    int what;                             // DTCTL_SYNC_WEIGHTS or DTCTL_SYNC_GRADIENTS
-    std::atomic<bool> is_fetched = false; // it holds the device's values, or newer ones
-    std::atomic<bool> is_changed = false; // a strategy may have written to it since
+  // A buffer on the device, its copy in the host's memory, and what is known of the copy.
+  struct Copied {
+    std::span<float> copy;
+    RangeSet old;     // where the device has newer values
+    RangeSet changed; // where a strategy may have written to the copy since
+    Range whole() const { return {0, copy.size()}; }
   };
   bool has_device() const { return parts_.callbacks.fetch != nullptr; }
-  std::span<float> fetched(Mirror& mirror);
-  void store(Mirror& mirror, Range range);
+  Copied& buffer(int number) { return buffers_[static_cast<std::size_t>(number)]; }
+  std::span<float> brought(int number);
+  void give(int number, Range range);
+  void store(int number, Range range);
   void tell_listener();
 
+  int add(std::span<float> host) override;
+  std::span<float> copy_of(int vector) override { return buffer(vector).copy; }
+  void bring(int vector, Range range, bool write) override;
+  void combine(int y, float a, int x, float b, int z, float c, Range range) override;
+
   Parts parts_;
-  Mirror weights_, gradients_;
+  std::mutex mutex_;            // of buffers_: several threads of a strategy may ask for weights
+  std::vector<Copied> buffers_; // weights, gradients, vectors of the strategy
   sync::Step step_;
   sync::GradientListener* listener_ = nullptr; // during compute()
   std::vector<bool> is_final_;                 // of each tensor

@@ -176,7 +176,7 @@ void Training::copy_evaluated(std::span<float> weights)
 void Training::resume(std::int64_t step)
 {
   step_ = first_step_ = step;
-  replica().forget_mirrors();
+  replica().forget_copies();
   begin_measuring();
 }
 

@@ -9,6 +9,8 @@
 
 namespace dt::sync {
 
+class Device;
+
 // Loss of one batch on one rank.
 struct BatchLoss {
   double mean = 0; // over the batch's samples
@@ -56,6 +58,8 @@ class Replica {
   // same buffers if the rule keeps no state between steps; the caller accepts that concurrent updates may overwrite one another.
   virtual void apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate) = 0;
   virtual Step step() const = 0;
+  // Where the weights lie if that is not the host's memory, for arithmetic there (vector.hpp); else null.
+  virtual Device* device() { return nullptr; }
 };
 
 } // namespace dt::sync

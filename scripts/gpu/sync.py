@@ -1,5 +1,6 @@
 """Run by mpirun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
-allow, else equality with the whole batch, and the speed beside a plain loop."""
+allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; else equality with the whole batch, and the speed beside a
+plain loop."""
 import os
 import pathlib
 import statistics
@@ -113,6 +114,33 @@ def equals_whole_batch():
                 f"relative; {difference}")
 
 
+def ordinary_loop(strategy):
+    """Rank 0 has an infinite gradient in one step, which the scaler leaves out."""
+    images, labels = task(512)
+    module = small_net()
+    optimizer = sgd(module, momentum=0.9)
+    scaler = torch.cuda.amp.GradScaler(enabled=IS_GPU, init_scale=1024.0)
+    sync.prepare(module, optimizer, scaler=scaler, strategy=strategy, **({} if strategy == "sync-sgd" else {"period": 4}))
+    training, losses = sync.training(), []
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), batch_size=32, shuffle=True)
+    for epoch in range(8 if IS_GPU else 1):
+        for number, (x, y) in enumerate(sync.batches(loader)):
+            optimizer.zero_grad()
+            with torch.autocast(DEVICE.type, torch.float16 if IS_GPU else torch.bfloat16):
+                loss = nn.functional.cross_entropy(module(x).float(), y)
+            is_planted = IS_GPU and (training.rank, epoch, number) == (0, 1, 3)
+            scaler.scale(loss * float("inf") if is_planted else loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            losses += [] if is_planted else [loss.detach()]
+    first, last = training.mean(*(float(torch.stack(part).mean()) for part in (losses[:8], losses[-8:])))
+    scale = scaler.get_scale()
+    if training.rank == 0:
+        is_good = last < first and scale == 512.0 or not IS_GPU
+        row(f"{training.ranks} ranks, an ordinary loop in float16 with a GradScaler, {strategy}: loss",
+            f"{first:.3f} -> {last:.3f}" if is_good else "failed", "", f"{first} -> {last}, scale {scale}, {len(losses)} steps, {CARD}")
+
+
 class Trained(ResnetStep):
     def __init__(self, batch, **settings):
         super().__init__(batch)
@@ -169,6 +197,8 @@ open_one = sync.Training(tiny, sgd(tiny))  # MPI ends with the last training of 
 try:
     if sys.argv[1:] == ["strategies"]:
         strategies(open_one)
+    elif sys.argv[1:2] == ["ordinary"]:
+        ordinary_loop(sys.argv[2])
     else:
         equals_whole_batch()
         speed(open_one)

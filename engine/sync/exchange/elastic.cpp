@@ -132,4 +132,48 @@ void scale(std::span<float> y, float factor)
   });
 }
 
+void pull_worker(const Vector& w, const Vector& c, float alpha)
+{
+  if (!w.combine_on_device(1 - alpha, c, alpha)) pull_worker(w.host(), c.read(), alpha);
+}
+
+void pull_centre(const Vector& c, const Vector& sum, float alpha, int workers)
+{
+  if (!c.combine_on_device(1 - alpha * static_cast<float>(workers), sum, alpha))
+    pull_centre(c.host(), sum.read(), alpha, workers);
+}
+
+void take_difference(const Vector& d, const Vector& w, const Vector& c, float alpha)
+{
+  if (!d.combine_on_device(0, w, alpha, &c, -alpha)) take_difference(d.host(), w.read(), c.read(), alpha);
+}
+
+void split_off_difference(const Vector& d, const Vector& w, const Vector& c, float alpha)
+{
+  if (d.combine_on_device(0, w, alpha, &c, -alpha))
+    subtract(w, d);
+  else
+    split_off_difference(d.host(), w.host(), c.read(), alpha);
+}
+
+void assign(const Vector& y, const Vector& x)
+{
+  if (!y.combine_on_device(0, x, 1)) assign(y.host(), x.read());
+}
+
+void add(const Vector& y, const Vector& x)
+{
+  if (!y.combine_on_device(1, x, 1)) add(y.host(), x.read());
+}
+
+void subtract(const Vector& y, const Vector& x)
+{
+  if (!y.combine_on_device(1, x, -1)) subtract(y.host(), x.read());
+}
+
+void scale(const Vector& y, float factor)
+{
+  if (!y.combine_on_device(factor, y, 0)) scale(y.host(), factor);
+}
+
 } // namespace dt::sync

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/spec/run_spec.hpp"
+#include "engine/sync/vector.hpp"
 
 #include <cstdint>
 #include <span>
@@ -49,5 +50,15 @@ void subtract(std::span<float> y, std::span<const float> x);
 
 // y <- factor y
 void scale(std::span<float> y, float factor);
+
+// The same where the vectors lie, on a device or in the host's memory.
+void pull_worker(const Vector& w, const Vector& c, float alpha);
+void pull_centre(const Vector& c, const Vector& sum, float alpha, int workers);
+void take_difference(const Vector& d, const Vector& w, const Vector& c, float alpha);
+void split_off_difference(const Vector& d, const Vector& w, const Vector& c, float alpha);
+void assign(const Vector& y, const Vector& x);
+void add(const Vector& y, const Vector& x);
+void subtract(const Vector& y, const Vector& x);
+void scale(const Vector& y, float factor);
 
 } // namespace dt::sync

@@ -62,36 +62,57 @@ Factors adam_factors(const OuterSpec& spec, float share, std::int64_t update)
           .epsilon = static_cast<float>(spec.epsilon)};
 }
 
-constexpr Factors averaging(float share) { return {.share = share, .rate = 1, .keep = 0}; }
+// w <- w - share sum: the mean of the workers' values, if share is 1/P.
+void average(const Vector& w, const Vector& sum, float share)
+{
+  if (w.combine_on_device(1, sum, -share) || !comm::begin_pass(w.host().data(), 3 * w.size() * sizeof(float))) return;
+  sgd_pass(w.host().data(), sum.read().data(), w.size(), {.share = share, .rate = 1, .keep = 0});
+}
 
 } // namespace
 
-OuterOptimizer::OuterOptimizer(const OuterSpec& spec, std::size_t size, std::span<const Range> statistics)
-    : spec_(spec), statistics_(statistics.begin(), statistics.end()), mean_(outer_buffers(spec.rule) > 0 ? size : 0),
-      square_(outer_buffers(spec.rule) > 1 ? size : 0)
+OuterOptimizer::OuterOptimizer(const OuterSpec& spec, Replica& replica)
+    : spec_(spec), statistics_(replica.statistics().begin(), replica.statistics().end())
 {
+  const auto size = weights_of(replica).size();
+  if (outer_buffers(spec.rule) == 1) mean_ = OwnVector(comm::Floats(size), replica);
+  if (outer_buffers(spec.rule) < 2) return;
+  mean_ = OwnVector(comm::Floats(size));
+  square_ = OwnVector(comm::Floats(size));
 }
 
-void OuterOptimizer::step(Range range, std::span<float> outer, std::span<const float> sum, float share, std::int64_t update)
+void OuterOptimizer::step(Range range, const Vector& outer, const Vector& sum, float share, std::int64_t update)
 {
   for (const auto& statistic : statistics_) {
     if (statistic.begin < range.begin || statistic.begin >= range.end) continue;
     step_rule({range.begin, statistic.begin}, outer, sum, share, update);
-    if (comm::begin_pass(outer.data(), 3 * statistic.size() * sizeof(float)))
-      sgd_pass(outer.data() + statistic.begin, sum.data() + statistic.begin, statistic.size(), averaging(share));
+    average(values_at(outer, statistic), values_at(sum, statistic), share);
     range.begin = statistic.end;
   }
   step_rule(range, outer, sum, share, update);
 }
 
-void OuterOptimizer::step_rule(Range range, std::span<float> outer, std::span<const float> sum, float share, std::int64_t update)
+// With what combine_on_device() can compute; false for Adam, and if the vectors lie in the host's memory.
+bool OuterOptimizer::step_on_device(Range range, const Vector& outer, const Vector& sum, float share)
 {
+  const auto rate = static_cast<float>(spec_.learning_rate), mu = static_cast<float>(spec_.momentum);
+  const auto w = values_at(outer, range), d = values_at(sum, range);
+  if (spec_.rule == OuterRule::sgd) return w.combine_on_device(1, d, -rate * share);
+  const auto v = mean_.at(range);
+  if (spec_.rule == OuterRule::adam || !v.combine_on_device(mu, d, share)) return false;
+  return spec_.rule == OuterRule::momentum ? w.combine_on_device(1, v, -rate)
+                                           : w.combine_on_device(1, d, -rate * share, &v, -rate * mu);
+}
+
+void OuterOptimizer::step_rule(Range range, const Vector& outer, const Vector& sum, float share, std::int64_t update)
+{
+  if (range.empty() || step_on_device(range, outer, sum, share)) return;
+  float* w = values_at(outer, range).host().data();
+  float* v = mean_.size() == 0 ? nullptr : mean_.at(range).host().data();
+  float* s = square_.size() == 0 ? nullptr : square_.at(range).host().data();
+  const float* d = values_at(sum, range).read().data();
   const auto vectors = 3 + 2 * static_cast<std::size_t>(outer_buffers(spec_.rule));
-  if (range.empty() || !comm::begin_pass(outer.data(), vectors * range.size() * sizeof(float))) return;
-  float* w = outer.data() + range.begin;
-  float* v = mean_.empty() ? nullptr : mean_.data() + range.begin;
-  float* s = square_.empty() ? nullptr : square_.data() + range.begin;
-  const float* d = sum.data() + range.begin;
+  if (!comm::begin_pass(w, vectors * range.size() * sizeof(float))) return;
   const auto factors =
       spec_.rule == OuterRule::adam
           ? adam_factors(spec_, share, update)
@@ -113,8 +134,8 @@ void OuterOptimizer::step_rule(Range range, std::span<float> outer, std::span<co
 std::vector<StrategyState> OuterOptimizer::state()
 {
   std::vector<StrategyState> all;
-  if (!mean_.empty()) all.push_back({square_.empty() ? "outer_velocity" : "outer_mean", mean_, false});
-  if (!square_.empty()) all.push_back({"outer_square", square_, false});
+  if (mean_.size() > 0) all.push_back({square_.size() == 0 ? "outer_velocity" : "outer_mean", mean_.host(), false});
+  if (square_.size() > 0) all.push_back({"outer_square", square_.host(), false});
   return all;
 }
 

@@ -2,8 +2,8 @@
 // workers have done since. [Douillard2023, algorithm 1]
 #pragma once
 
-#include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/strategy.hpp"
+#include "engine/sync/vector.hpp"
 
 #include <span>
 #include <vector>
@@ -21,20 +21,21 @@ namespace dt::sync {
 // Running statistics of batch norm become the mean of the workers' under every rule.
 class OuterOptimizer {
  public:
-  // For buffers of `size` floats with running statistics at these places.
-  OuterOptimizer(const OuterSpec& spec, std::size_t size, std::span<const Range> statistics);
+  // For vectors with the layout of the replica's weights.
+  OuterOptimizer(const OuterSpec& spec, Replica& replica);
   // outer <- rule(outer, d) in the range. sum: sum_i (w - w^i), with the layout of `outer`; share: 1/P; update: t, the number of
-  // this update of the range, from 1.
-  void step(Range range, std::span<float> outer, std::span<const float> sum, float share, std::int64_t update);
+  // this update of the range, from 1. Computes where the vectors lie, but Adam always in the host's memory.
+  void step(Range range, const Vector& outer, const Vector& sum, float share, std::int64_t update);
   // The rule's buffers; equal on all ranks.
   std::vector<StrategyState> state();
 
  private:
-  void step_rule(Range range, std::span<float> outer, std::span<const float> sum, float share, std::int64_t update);
+  void step_rule(Range range, const Vector& outer, const Vector& sum, float share, std::int64_t update);
+  bool step_on_device(Range range, const Vector& outer, const Vector& sum, float share);
 
   OuterSpec spec_;
   std::vector<Range> statistics_; // ascending
-  comm::Floats mean_, square_;    // v or m; s
+  OwnVector mean_, square_;       // v or m; s
 };
 
 // Throws a recipe error if the wire would round running statistics.

@@ -17,7 +17,7 @@ class DecentralizedEasgd : public Strategy {
   double step(Replica& replica, PhaseClock& clock) override;
   bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step().number); }
   // The replicas of the centre are equal, because all ranks add the same sum.
-  std::vector<StrategyState> state() override { return {{"centre", centre_, false}}; }
+  std::vector<StrategyState> state() override { return {{"centre", centre_.host(), false}}; }
   bool replicated() const override { return false; }
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
@@ -31,7 +31,7 @@ class DecentralizedEasgd : public Strategy {
   StrategyParts parts_;
   std::unique_ptr<comm::Allreduce> allreduce_;
   std::vector<Range> messages_; // ranges that are summed one after another
-  comm::Floats centre_, difference_;
+  OwnVector centre_, difference_;
 };
 
 DecentralizedEasgd::DecentralizedEasgd(const StrategyParts& parts)
@@ -42,8 +42,8 @@ DecentralizedEasgd::DecentralizedEasgd(const StrategyParts& parts)
 void DecentralizedEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
-  centre_ = comm::copy_of(replica.weights());
-  difference_ = comm::Floats(centre_.size());
+  centre_ = OwnVector(comm::copy_of(weights_of(replica).read()), replica);
+  difference_ = OwnVector(comm::Floats(centre_.size()), replica);
   messages_ = plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync));
 }
 
@@ -73,13 +73,13 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
 {
   // d <- alpha (W - Wc); W <- W - d
   clock.begin_update();
-  split_off_difference(difference_, replica.weights(), centre_, elastic_rate(parts_.sync, replica.step().learning_rate));
+  split_off_difference(difference_, weights_of(replica), centre_, elastic_rate(parts_.sync, replica.step().learning_rate));
   clock.end_update();
 
   // d <- sum_i d^i
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of elastic differences");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(values_at(std::span(difference_), message));
+  for (const auto& message : messages_) allreduce_->sum(difference_.at(message).host());
   allreduce_->end_step();
   clock.end_communication();
 
@@ -89,7 +89,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   clock.end_update();
 }
 
-void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre) { comm::copy_to(centre_, centre); }
+void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre) { comm::copy_to(centre_.read(), centre); }
 
 double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 {

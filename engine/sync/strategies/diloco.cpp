@@ -35,7 +35,7 @@ class Diloco : public Strategy {
   bool replicated() const override { return false; }
   // The outer parameters are the model that DiLoCo trains and evaluates.
   bool has_centre() const override { return true; }
-  void read_centre(Replica&, std::span<float> centre) override { comm::copy_to(outer_, centre); }
+  void read_centre(Replica&, std::span<float> centre) override { comm::copy_to(outer_.read(), centre); }
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::pair<std::string, std::string>> facts() const override { return facts_of(allreduce_.get(), *exchanges_); }
 
@@ -52,7 +52,7 @@ class Diloco : public Strategy {
   std::unique_ptr<comm::Allreduce> allreduce_;
   std::vector<Range> tensors_;
   std::vector<Fragment> fragments_;
-  comm::Floats outer_, pseudo_gradient_;
+  OwnVector outer_, pseudo_gradient_;
   std::optional<OuterOptimizer> optimizer_;
   std::size_t begun_ = 0;                // sums of the current step
   std::unique_ptr<Exchanges> exchanges_; // last member: its thread uses the others
@@ -70,10 +70,11 @@ void Diloco::start(Replica& replica)
   parts_.comm.broadcast(replica.weights());
   require_exact_statistics(parts_.sync, replica.statistics());
   tensors_.assign(replica.tensors().begin(), replica.tensors().end());
-  fragments_ = plan_fragments(tensors_, replica.weights().size(), parts_.sync);
-  outer_ = comm::copy_of(replica.weights());
-  pseudo_gradient_ = comm::Floats(outer_.size());
-  optimizer_.emplace(parts_.sync.outer, outer_.size(), replica.statistics());
+  fragments_ = plan_fragments(tensors_, weights_of(replica).size(), parts_.sync);
+  auto outer = comm::copy_of(weights_of(replica).read());
+  outer_ = parts_.sync.outer.rule == OuterRule::adam ? OwnVector(std::move(outer)) : OwnVector(std::move(outer), replica);
+  pseudo_gradient_ = OwnVector(comm::Floats(outer_.size()), replica);
+  optimizer_.emplace(parts_.sync.outer, replica);
 }
 
 bool Diloco::meets(const Replica& replica) const
@@ -86,9 +87,9 @@ bool Diloco::meets(const Replica& replica) const
 
 std::vector<StrategyState> Diloco::state()
 {
-  std::vector<StrategyState> all{{"centre", outer_, false}};
+  std::vector<StrategyState> all{{"centre", outer_.host(), false}};
   for (auto& state : optimizer_->state()) all.push_back(state);
-  if (delay() > 0) all.push_back({"pseudo_gradients", pseudo_gradient_, true});
+  if (delay() > 0) all.push_back({"pseudo_gradients", pseudo_gradient_.host(), true});
   return all;
 }
 
@@ -127,16 +128,14 @@ void Diloco::update(Replica& replica, PhaseClock& clock)
 void Diloco::take_pseudo_gradient(Range range, Replica& replica, PhaseClock& clock)
 {
   clock.begin_update();
-  take_difference(values_at(std::span(pseudo_gradient_), range), values_at(replica.weights(), range),
-                  values_at(std::span<const float>(outer_), range), -1);
+  take_difference(pseudo_gradient_.at(range), values_at(weights_of(replica), range), outer_.at(range), -1);
   clock.end_update();
 }
 
 void Diloco::move_outer(Range range, std::int64_t period, Replica& replica, PhaseClock& clock)
 {
   const auto mix = static_cast<float>(parts_.sync.outer.mix);
-  const auto weights = values_at(replica.weights(), range);
-  const auto outer = values_at(std::span<const float>(outer_), range);
+  const auto weights = values_at(weights_of(replica), range), outer = outer_.at(range);
   clock.begin_update();
   optimizer_->step(range, outer_, pseudo_gradient_, 1.0F / static_cast<float>(parts_.comm.size()), period);
   if (mix == 0)
@@ -160,7 +159,7 @@ void Diloco::begin_pieces(std::int64_t step, PhaseClock& clock)
 void Diloco::begin_sums(Range range)
 {
   for (const auto& message : messages_of(range, tensors_, parts_.sync)) {
-    exchanges_->begin(sum_exchange(*allreduce_, values_at(std::span(pseudo_gradient_), message)));
+    exchanges_->begin(sum_exchange(*allreduce_, pseudo_gradient_.at(message).host()));
     ++begun_;
   }
 }

@@ -13,8 +13,9 @@ void Easgd::start(Replica& replica)
 {
   ServedStrategy::start(replica);
   if (parts().roles.is_server) return;
-  centre_ = comm::Floats(replica.weights().size());
-  difference_ = comm::Floats(replica.weights().size());
+  const auto size = weights_of(replica).size();
+  centre_ = OwnVector(comm::Floats(size), replica);
+  difference_ = OwnVector(comm::Floats(size), replica);
 }
 
 double Easgd::work(Replica& replica, PhaseClock& clock)
@@ -39,19 +40,19 @@ double Easgd::work(Replica& replica, PhaseClock& clock)
 
   // W <- W - d
   clock.begin_update();
-  if (exchanges) subtract(replica.weights(), difference_);
+  if (exchanges) subtract(weights_of(replica), difference_);
   clock.end_update();
   return loss.mean;
 }
 
-void Easgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d)
+void Easgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, const Vector& d)
 {
   clock.begin_communication();
-  servers().exchange(request(replica, alpha), replica.weights(), centre_);
+  servers().exchange(request(replica, alpha), weights_of(replica).read(), centre_.host());
   clock.end_communication();
 
   clock.begin_update();
-  take_difference(d, replica.weights(), centre_, alpha);
+  take_difference(d, weights_of(replica), centre_, alpha);
   clock.end_update();
 }
 

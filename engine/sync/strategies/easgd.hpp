@@ -4,6 +4,7 @@
 
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/sync/exchange/served_strategy.hpp"
+#include "engine/sync/vector.hpp"
 
 namespace dt::sync {
 
@@ -23,14 +24,14 @@ class Easgd : public ServedStrategy {
   // Receives the request to serve as number `turn` of a round. Here worker i + 1 never comes before worker i.
   virtual Request next(std::int64_t turn) { return servers().next_of(turn); }
   // A worker's side of an exchange: sends W to the centre; d <- alpha (W - centre).
-  virtual void meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d);
+  virtual void meet_centre(Replica& replica, PhaseClock& clock, float alpha, const Vector& d);
   // A worker's buffer with the centre as it last read it.
-  std::span<float> centre_read() { return centre_; }
+  Vector centre_read() { return centre_; }
 
  private:
   bool after_;
-  comm::Floats centre_, difference_; // only on a worker; empty on a server
-  comm::Floats received_;            // only on a server, from its first exchange on: the weights of the worker that it serves
+  OwnVector centre_, difference_; // only on a worker; empty on a server
+  comm::Floats received_;         // only on a server, from its first exchange on: the weights of the worker that it serves
 };
 
 } // namespace dt::sync

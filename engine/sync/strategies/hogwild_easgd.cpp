@@ -20,7 +20,7 @@ class HogwildEasgd : public Easgd {
 
  protected:
   void serve(Replica& replica, PhaseClock& clock) override;
-  void meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d) override;
+  void meet_centre(Replica& replica, PhaseClock& clock, float alpha, const Vector& d) override;
 
  private:
   void answer(Replica& replica, LockFreeServer::Task& task);
@@ -35,16 +35,16 @@ void HogwildEasgd::start(Replica& replica)
                                                [this, &replica](LockFreeServer::Task& task) { answer(replica, task); });
 }
 
-void HogwildEasgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, std::span<float> d)
+void HogwildEasgd::meet_centre(Replica& replica, PhaseClock& clock, float alpha, const Vector& d)
 {
   if (shared() == nullptr) return Easgd::meet_centre(replica, clock, alpha, d);
   clock.begin_update();
   log_shared_update(replica);
   // d <- alpha (W - centre), with the centre as this worker reads it
-  read_without_lock(shared()->values(), centre_read());
-  take_difference(d, replica.weights(), centre_read(), alpha);
+  read_without_lock(shared()->values(), centre_read().host());
+  take_difference(d, weights_of(replica), centre_read(), alpha);
   // centre <- centre + d; other workers may do the same concurrently
-  add_without_lock(shared()->values(), d);
+  add_without_lock(shared()->values(), d.read());
   clock.end_update();
 }
 

@@ -80,11 +80,11 @@ void LocalSgd::average(Replica& replica, PhaseClock& clock)
   if (parts_.comm.size() == 1) return;
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of weights");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(values_at(replica.weights(), message));
+  for (const auto& message : messages_) allreduce_->sum(values_at(weights_of(replica), message).host());
   allreduce_->end_step();
   clock.end_communication();
   clock.begin_update();
-  scale(replica.weights(), 1.0F / static_cast<float>(parts_.comm.size()));
+  scale(weights_of(replica), 1.0F / static_cast<float>(parts_.comm.size()));
   clock.end_update();
 }
 

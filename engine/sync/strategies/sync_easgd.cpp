@@ -29,7 +29,7 @@ class SyncEasgd : public Strategy {
   bool meets(const Replica& replica) const override { return is_exchange(parts_.sync, replica.step().number); }
   // Form 1: only rank 0's buffer is the centre; the other ranks overwrite theirs before they read it. Forms 2 and 3: all are
   // equal.
-  std::vector<StrategyState> state() override { return {{"centre", centre_, false}}; }
+  std::vector<StrategyState> state() override { return {{"centre", centre_.host(), false}}; }
   bool replicated() const override { return false; }
   bool has_centre() const override { return true; }
   void read_centre(Replica& replica, std::span<float> centre) override;
@@ -46,7 +46,7 @@ class SyncEasgd : public Strategy {
   StrategyParts parts_;
   bool after_, beside_;
   std::vector<Range> messages_;
-  comm::Floats centre_, sum_;
+  OwnVector centre_, sum_;
   std::unique_ptr<CentreExchange> tree_;       // form 1
   std::unique_ptr<comm::Allreduce> allreduce_; // forms 2 and 3
   std::unique_ptr<Exchanges> exchanges_;       // last member: its thread uses the others
@@ -67,13 +67,15 @@ SyncEasgd::SyncEasgd(const StrategyParts& parts)
 void SyncEasgd::start(Replica& replica)
 {
   parts_.comm.broadcast(replica.weights());
-  centre_ = comm::copy_of(replica.weights());
+  auto weights = comm::copy_of(weights_of(replica).read());
   messages_ =
-      plan_buckets(replica.tensors(), centre_.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
+      plan_buckets(replica.tensors(), weights.size(), bucket_bytes(parts_.sync, allreduce_ ? allreduce_->bucket_bytes() : 0));
   if (allreduce_) {
-    sum_ = comm::Floats(centre_.size());
+    sum_ = OwnVector(comm::Floats(weights.size()), replica);
+    centre_ = OwnVector(std::move(weights), replica);
     return;
   }
+  centre_ = OwnVector(std::move(weights)); // its tree reads and writes it
   tree_ = std::make_unique<CentreExchange>(centre_.size(), messages_, parts_.comm);
 }
 
@@ -100,13 +102,13 @@ void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
 {
   clock.begin_communication();
   if (allreduce_)
-    begin_allreduce(replica.weights());
+    begin_allreduce(weights_of(replica).read());
   else
-    exchanges_->begin({[this, weights = replica.weights()] {
+    exchanges_->begin({[this, weights = weights_of(replica).read()] {
       comm::copy_to(weights, tree_->sum());
-      if (parts_.comm.is_root()) comm::copy_to(centre_, tree_->centre());
+      if (parts_.comm.is_root()) comm::copy_to(centre_.read(), tree_->centre());
       tree_->begin()->wait();
-      if (!parts_.comm.is_root()) comm::copy_to(tree_->centre(), centre_);
+      if (!parts_.comm.is_root()) comm::copy_to(tree_->centre(), centre_.host());
     }});
   clock.end_communication();
 }
@@ -116,7 +118,7 @@ void SyncEasgd::begin_allreduce(std::span<const float> weights)
 {
   for (const auto& message : messages_) {
     const auto from = values_at(weights, message);
-    const auto to = values_at(std::span(sum_), message);
+    const auto to = sum_.at(message).host();
     exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
                        [this, from, to] {
                          comm::copy_to(from, to);
@@ -139,9 +141,9 @@ void SyncEasgd::average(Replica& replica, PhaseClock& clock)
 {
   const float alpha = elastic_rate(parts_.sync, replica.step().learning_rate);
   clock.begin_update();
-  pull_worker(replica.weights(), centre_, alpha);
+  pull_worker(weights_of(replica), centre_, alpha);
   if (allreduce_ || parts_.comm.is_root())
-    pull_centre(centre_, allreduce_ ? std::span<const float>(sum_) : tree_->sum(), alpha, parts_.comm.size());
+    pull_centre(centre_, allreduce_ ? Vector(sum_) : Vector(tree_->sum()), alpha, parts_.comm.size());
   clock.end_update();
 }
 
@@ -154,7 +156,7 @@ void SyncEasgd::update(Replica& replica, PhaseClock& clock)
 
 void SyncEasgd::read_centre(Replica&, std::span<float> centre)
 {
-  comm::copy_to(centre_, centre);
+  comm::copy_to(centre_.read(), centre);
   if (!allreduce_) parts_.comm.broadcast_record(centre);
 }
 

@@ -54,9 +54,11 @@ _size, _floats = ctypes.c_size_t, ctypes.c_void_p
 class _Callbacks(ctypes.Structure):
     COMPUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int64))
     UPDATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_float)
-    FETCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
-    STORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _size, _size)
-    _fields_ = [("context", ctypes.c_void_p), ("compute", COMPUTE), ("update", UPDATE), ("fetch", FETCH), ("store", STORE)]
+    FETCH = STORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _size, _size)
+    MAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _floats, _size)
+    COMBINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_int, ctypes.c_float] * 3, _size, _size)
+    _fields_ = [("context", ctypes.c_void_p), ("compute", COMPUTE), ("update", UPDATE), ("fetch", FETCH), ("store", STORE), ("make", MAKE),
+                ("combine", COMBINE)]
 
 
 class _Place(ctypes.Structure):
@@ -160,12 +162,14 @@ def _is_dense(tensor):
 class _Packed:
     """The trained parameters of a model in one buffer on their device, and mirrors of weights and gradients in the host's memory."""
 
+    always_mirrors = False  # for tests without a GPU
+
     def __init__(self, named, begins, floats):
         self.parameters = [parameter for _, parameter in named]
         self.begins, self.ends = begins, [b + p.numel() for b, (_, p) in zip(begins, named)]
         first = self.parameters[0]
         self.device = first.device
-        self.on_host = self.device.type == "cpu" and first.dtype == torch.float32
+        self.on_host = self.device.type == "cpu" and first.dtype == torch.float32 and not self.always_mirrors
         self.weights = torch.zeros(floats, dtype=first.dtype, device=self.device)
         self.gradients = torch.zeros_like(self.weights)
         is_cuda = self.device.type == "cuda"
@@ -214,6 +218,45 @@ class _Packed:
     def drop_gradients(self):
         for parameter in self.parameters:
             parameter.grad = None
+
+
+class _Vectors:
+    """The weights, the gradients and a strategy's own vectors by their numbers: each on the device, with a copy in the host's memory."""
+
+    def __init__(self, packed):
+        self._pairs = {WEIGHTS: (packed.weights, packed.host_weights), GRADIENTS: (packed.gradients, packed.host_gradients)}
+        self._pinned = {WEIGHTS, GRADIENTS}
+        self._is_cuda = packed.device.type == "cuda"
+
+    def make(self, number, address, floats):
+        host = torch.frombuffer((ctypes.c_float * floats).from_address(address), dtype=torch.float32)
+        self._pairs[number] = (host.to(self._pairs[WEIGHTS][0].device, copy=True), host)
+
+    def pair(self, number):
+        """Both, for a copy. Memory that the device copies is pinned the first time."""
+        device, host = self._pairs[number]
+        if self._is_cuda and number not in self._pinned:
+            torch.cuda.check_error(torch.cuda.cudart().cudaHostRegister(host.data_ptr(), 4 * host.numel(), 0))
+            self._pinned.add(number)
+        return device, host
+
+    def combine(self, y, a, x, b, z, c, part):
+        """y <- a y + b x + c z in this part of them; z: -1 for none."""
+        to, one = self._pairs[y][0][part], self._pairs[x][0][part]
+        if a == 0:
+            torch.mul(one, b, out=to)
+        else:
+            if a != 1:
+                to.mul_(a)
+            if b != 0:
+                to.add_(one, alpha=b)
+        if z >= 0:
+            to.add_(self._pairs[z][0][part], alpha=c)
+
+    def close(self):
+        for number in self._pinned - {WEIGHTS, GRADIENTS}:
+            torch.cuda.cudart().cudaHostUnregister(self._pairs[number][1].data_ptr())
+        self._pinned = {WEIGHTS, GRADIENTS}
 
 
 class _CopiesToHost:
@@ -476,14 +519,19 @@ class Training:
 
     def _start(self):
         description = "\n".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in zip(self._names, self._packed.parameters))
+        # bfloat16 weights would round what a strategy computes on them.
+        computes = not self._packed.on_host and self._packed.weights.dtype == torch.float32
         self._callbacks = _Callbacks(
             None,
             _Callbacks.COMPUTE(self._guard(self._on_compute)),
             _Callbacks.UPDATE(self._guard(self._on_update)),
             _Callbacks.FETCH(self._guard(self._on_fetch)),
             _Callbacks.STORE(self._guard(self._on_store)),
+            _Callbacks.MAKE(self._guard(self._on_make)) if computes else _Callbacks.MAKE(),
+            _Callbacks.COMBINE(self._guard(self._on_combine)) if computes else _Callbacks.COMBINE(),
         )
         packed = self._packed
+        self._vectors = _Vectors(packed)
         _call("start", self._handle, description.encode(), packed.host_weights.data_ptr(), packed.host_gradients.data_ptr(),
               ctypes.byref(self._callbacks))
         for values in [*self._frozen, *self.model.buffers()]:
@@ -521,21 +569,27 @@ class Training:
 
         return guarded
 
-    def _on_fetch(self, what):
+    def _on_fetch(self, what, begin, end):
         packed = self._packed
         if what == GRADIENTS:
             packed.gather(range(len(packed.parameters)))
         if not packed.on_host:
-            device, host = (packed.weights, packed.host_weights) if what == WEIGHTS else (packed.gradients, packed.host_gradients)
-            host.copy_(device)
+            device, host = self._vectors.pair(what)
+            host[begin:end].copy_(device[begin:end])
 
     def _on_store(self, what, begin, end):
-        packed = self._packed
-        if packed.on_host:
+        if self._packed.on_host:
             return
-        device, host = (packed.weights, packed.host_weights) if what == WEIGHTS else (packed.gradients, packed.host_gradients)
-        # Gradients are next written by copies that the device makes after this one; a strategy may write to the weights at once.
+        device, host = self._vectors.pair(what)
+        # Gradients are next written by copies that the device makes after this one; a strategy may write to others at once.
         device[begin:end].copy_(host[begin:end], non_blocking=what == GRADIENTS)
+
+    def _on_make(self, what, host, floats):
+        self._vectors.make(what, host, floats)
+
+    def _on_combine(self, y, a, x, b, z, c, begin, end):
+        with torch.no_grad():
+            self._vectors.combine(y, a, x, b, z, c, slice(begin, end))
 
     def _on_compute(self, announce, mean_loss, samples):
         self._announces = bool(announce)
@@ -871,6 +925,7 @@ class Training:
 
     def close(self):
         if self._handle and os.getpid() == self._pid:
+            self._vectors.close()
             _call("close", self._handle)
         self._handle = ctypes.c_void_p()
 

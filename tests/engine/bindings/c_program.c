@@ -40,7 +40,7 @@ int main(int argc, char **argv)
   REQUIRE(dtctl_sync_layout(sync, 1, &length, &begin, &floats));
   if (begin != 0 || floats != 32) return fprintf(stderr, "begin %zu, floats %zu\n", begin, floats), 1;
   target = 1.0F + (float)place.rank;
-  dtctl_sync_callbacks callbacks = {sync, compute, update, NULL, NULL};
+  dtctl_sync_callbacks callbacks = {.context = sync, .compute = compute, .update = update};
   REQUIRE(dtctl_sync_start(sync, "twenty numbers", weights, gradients, &callbacks));
   for (int step = 0; step < 60; ++step) REQUIRE(dtctl_sync_step(sync, 0.25, 0, &loss));
   REQUIRE(dtctl_sync_evaluated(sync, weights));

@@ -1,9 +1,11 @@
 #include "engine/bindings/program_replica.hpp"
 
 #include "core/error.hpp"
+#include "engine/sync/exchange/elastic.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <map>
 #include <string>
 
 using namespace dt;
@@ -18,6 +20,8 @@ struct Program {
   ProgramReplica* replica = nullptr;
   const std::vector<std::size_t>* told = nullptr; // what the listener has heard
   std::vector<std::size_t> told_after;            // how much of it after each announcement
+  std::map<int, float*> hosts;                    // of the vectors, by their numbers
+  std::map<int, std::vector<float>> vectors;      // on the device
 
   static Program& of(void* context) { return *static_cast<Program*>(context); }
   dtctl_sync_callbacks callbacks()
@@ -39,16 +43,42 @@ struct Program {
                   std::string("update ") + (changed != 0 ? "with sums" : "with its own") + (factor == 0.5F ? " by half, " : ", ");
               return 0;
             },
-            [](void* context, int what) {
-              of(context).calls += what == DTCTL_SYNC_WEIGHTS ? "fetch weights, " : "fetch gradients, ";
+            [](void* context, int what, std::size_t begin, std::size_t end) {
+              auto& self = of(context);
+              self.calls += "fetch " + name_of(what) + (begin == 0 && end == 80 ? ", " : " " + words(begin, end));
+              if (self.has(what)) std::copy(self.on_device(what) + begin, self.on_device(what) + end, self.hosts[what] + begin);
               return 0;
             },
             [](void* context, int what, std::size_t begin, std::size_t end) {
-              of(context).calls += (what == DTCTL_SYNC_WEIGHTS ? "store weights " : "store gradients ") + std::to_string(begin) +
-                                   "-" + std::to_string(end) + ", ";
+              auto& self = of(context);
+              self.calls += "store " + name_of(what) + " " + words(begin, end);
+              if (self.has(what)) std::copy(self.hosts[what] + begin, self.hosts[what] + end, self.on_device(what) + begin);
+              return 0;
+            },
+            [](void* context, int what, float* host, std::size_t floats) {
+              of(context).hosts[what] = host;
+              of(context).vectors[what].assign(host, host + floats);
+              return 0;
+            },
+            [](void* context, int y, float a, int x, float b, int z, float c, std::size_t begin, std::size_t end) {
+              auto& self = of(context);
+              self.calls += "combine " + words(begin, end);
+              for (auto i = begin; i < end; ++i)
+                self.on_device(y)[i] =
+                    a * self.on_device(y)[i] + b * self.on_device(x)[i] + (z < 0 ? 0 : c * self.on_device(z)[i]);
               return 0;
             }};
   }
+  static std::string name_of(int what)
+  {
+    return what == DTCTL_SYNC_WEIGHTS ? "weights" : what == DTCTL_SYNC_GRADIENTS ? "gradients" : "vector " + std::to_string(what);
+  }
+  static std::string words(std::size_t begin, std::size_t end)
+  {
+    return std::to_string(begin) + "-" + std::to_string(end) + ", ";
+  }
+  bool has(int what) const { return vectors.contains(what); }
+  float* on_device(int what) { return vectors.at(what).data(); }
   std::string taken() { return std::exchange(calls, {}); }
 };
 
@@ -143,4 +173,59 @@ TEST_CASE("a tensor that is announced twice, or does not exist, is refused")
   CHECK_THROWS_WITH(made.replica.compute(&listener), "the gradient of tensor 2 was announced twice in step 0");
   made.program.announced = {7};
   CHECK_THROWS_WITH(made.replica.compute(&listener), "there is no tensor 7: the model has 3");
+}
+
+TEST_CASE("a strategy's arithmetic is done on the device, and only what messages touch is copied")
+{
+  Made made;
+  made.program.hosts[DTCTL_SYNC_WEIGHTS] = made.weights.data();
+  made.program.vectors[DTCTL_SYNC_WEIGHTS].assign(80, 3.0F);
+  sync::Replica& replica = made.replica;
+  sync::OwnVector centre(comm::Floats(80), replica), difference(comm::Floats(80), replica);
+  std::ranges::fill(made.program.vectors[2], 1.0F);
+
+  split_off_difference(difference, weights_of(replica), centre, 0.5F);
+  CHECK(made.program.taken() == "combine 0-80, combine 0-80, ");
+  CHECK(made.program.on_device(3)[79] == 1);
+  CHECK(made.program.on_device(DTCTL_SYNC_WEIGHTS)[0] == 2);
+
+  for (auto& value : difference.at({16, 32}).host()) value *= 4; // a sum over four ranks
+  CHECK(made.program.taken() == "fetch vector 3 16-32, ");
+  add(centre.at({0, 48}), difference.at({0, 48}));
+  CHECK(made.program.taken() == "store vector 3 16-32, combine 0-48, ");
+  CHECK(made.program.on_device(2)[15] == 2);
+  CHECK(made.program.on_device(2)[16] == 5);
+  CHECK(made.program.on_device(2)[48] == 1);
+
+  CHECK(replica.weights()[5] == 2); // the copy in the host's memory is brought up to date
+  CHECK(made.program.taken() == "fetch weights, ");
+  CHECK(centre.read()[16] == 5);
+  CHECK(made.program.taken() == "fetch vector 2 0-48, "); // the rest of it is as it was made
+}
+
+TEST_CASE("a vector on the device and one in the host's memory meet in the host's memory")
+{
+  Made made;
+  made.program.hosts[DTCTL_SYNC_WEIGHTS] = made.weights.data();
+  made.program.vectors[DTCTL_SYNC_WEIGHTS].assign(80, 3.0F);
+  sync::OwnVector centre((comm::Floats(80)));
+  pull_worker(weights_of(made.replica), centre, 0.5F);
+  CHECK(made.program.taken() == "fetch weights, ");
+  made.replica.hand_back();
+  CHECK(made.program.on_device(DTCTL_SYNC_WEIGHTS)[0] == 1.5F);
+}
+
+TEST_CASE("a set of ranges joins what touches and cuts what is removed")
+{
+  RangeSet set;
+  set.add({10, 20});
+  set.add({30, 40});
+  set.add({20, 25});
+  CHECK(set.within({0, 100}) == std::vector<Range>{{10, 25}, {30, 40}});
+  set.add({24, 31});
+  CHECK(set.within({0, 100}) == std::vector<Range>{{10, 40}});
+  set.remove({15, 18});
+  CHECK(set.within({12, 20}) == std::vector<Range>{{12, 15}, {18, 20}});
+  set.remove({0, 100});
+  CHECK(set.empty());
 }

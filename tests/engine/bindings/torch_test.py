@@ -88,6 +88,30 @@ class Closures(Case):
                 losses = self.train(training, model, 30)
             self.assertLess(losses[-1], 0.8 * losses[0], strategy)
 
+    def test_arithmetic_on_the_device_gives_what_that_of_the_host_gives(self):
+        """The device is the CPU here, with weights that have a copy in the host's memory as on a GPU."""
+        outers = [{"rule": rule, "learning_rate": 0.5} for rule in ("sgd", "momentum", "nesterov", "adam")]
+        cases = [{"strategy": strategy, "period": 2} for strategy in ("local-sgd", "sync-easgd", "decentralized-easgd")]
+        cases += [{"strategy": "diloco", "period": 2, "outer": outer} for outer in outers]
+        cases += [{"strategy": "diloco", "period": 3, "outer": {"fragments": 2, "delay": 1, "mix": 0.25}}, {"strategy": "sync-easgd", "overlap": 3}]
+        self.addCleanup(setattr, sync._Packed, "always_mirrors", False)
+        for case in cases:
+            found = {}
+            for is_on_device in (False, True):
+                sync._Packed.always_mirrors = is_on_device
+                model = network()
+                with sync.Training(model, sgd(model), allreduce="ring", **case) as training:
+                    self.train(training, model, 7)
+                    kept = copy.deepcopy([model.state_dict(), training.state_dict()])
+                    self.train(training, model, 2)
+                    for each, state in zip((model, training), kept):
+                        each.load_state_dict(state)
+                    self.train(training, model, 3)
+                    with training.evaluation():
+                        evaluated = weights_of(model)
+                found[is_on_device] = torch.cat([weights_of(model), evaluated])
+            torch.testing.assert_close(found[True], found[False], rtol=1e-4, atol=1e-5, msg=lambda text: f"{case}: {text}")
+
     def test_progress_gives_the_same_weights(self):
         found = {}
         for progress in ("none", "poll"):
