@@ -35,7 +35,10 @@ struct Program {
               for (std::size_t i = 0; i < 20; ++i) self.weights[i] -= 0.25F * factor * self.gradients[i];
               return 0;
             },
-            nullptr, nullptr, nullptr, nullptr};
+            nullptr,
+            nullptr,
+            nullptr,
+            nullptr};
   }
 };
 
