@@ -85,6 +85,16 @@ void set_own_defaults(RunSpec& spec)
   spec.sync.progress = ProgressMode::automatic;
 }
 
+// A program that is a point of a sweep does not get the recipe's block `sync`, which is that of the points that run dtengine. So
+// a run that would train under another strategy than the recipe seems to say ends here.
+void require_strategy(std::string_view words)
+{
+  if (words.find("sync.strategy=") == std::string_view::npos)
+    throw Error(ErrorKind::recipe,
+                "The recipe gives this program no strategy. Give `sync.strategy` in the recipe; if `program.command` "
+                "is a point of a sweep, give `sync.strategy` in the sweep too. Or name the strategy in the program.");
+}
+
 } // namespace
 
 Settings read_settings(std::string_view words)
@@ -97,6 +107,7 @@ Settings read_settings(std::string_view words)
     if (const char* report = std::getenv("DTCTL_REPORT"); report != nullptr && *report != '\0')
       settings.attempt.emplace(fs::path(report).parent_path().parent_path());
     if (run.spec.program.sync) return settings;
+    require_strategy(words);
     settings.spec.sync = {};
   }
   set_own_defaults(settings.spec);

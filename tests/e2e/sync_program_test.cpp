@@ -152,3 +152,14 @@ TEST_CASE("a program whose recipe has sync but which does not train with it has 
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK(own.cause().find("rank 0 of the program began no training with dtctl_sync") != std::string::npos);
 }
+
+TEST_CASE("a program that is a point of a sweep does not train under a strategy that nobody gave it")
+{
+  if (!has_torch()) return;
+  const Own own(script,
+                "version: 1\nname: own\nprogram: {files: [train.py]}\nsync: {strategy: local-sgd, period: 4}\nsweep: {matrix: "
+                "{program.command: [[" +
+                    python() + ", train.py]]}}\n");
+  CHECK(own.submit("sweep").at("states") == Json{{"failed", 1}});
+  CHECK(own.dtctl.run({"logs", "own"}).out.find("The recipe gives this program no strategy") != std::string::npos);
+}

@@ -123,7 +123,7 @@ _anchor = ctypes.c_void_p()  # a handle without a training, so that MPI lasts un
 
 def _begin_mpi():
     if not _anchor:
-        _call("open", b"sync.allreduce=mpi sync.progress=none", ctypes.byref(_anchor))
+        _call("open", b"sync.strategy=sync-sgd sync.allreduce=mpi sync.progress=none", ctypes.byref(_anchor))
         atexit.register(_end_mpi, os.getpid())
 
 
