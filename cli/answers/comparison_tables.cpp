@@ -230,6 +230,7 @@ Json to_json(const store::Standing& standing)
   return {{"metric", std::string(store::metric_row(standing.metric).name)},
           {"contest", standing.contest},
           {"sentence", store::sentence_of(standing)},
+          {"sentences", store::sentences_of(store::verdict_text(standing))},
           {"may_be_best", std::move(best)},
           {"limit", standing.limit.is_set() ? Json(std::string(name_of(standing.limit.kind))) : Json(nullptr)},
           {"ranking", to_json(standing_table(standing))}};

@@ -58,9 +58,9 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
 
 void print_verdict_text(Context& context, const store::VerdictText& text)
 {
-  if (!text.headline.empty()) context.out.field("", "verdict", text_cell(text.headline + "."));
-  for (const auto* lines : {&text.lines, &text.remarks})
-    for (const auto& line : *lines) context.out.field("", " ", text_cell(line));
+  const auto sentences = sentences_of(text);
+  for (std::size_t i = 0; i < sentences.size(); ++i)
+    context.out.field("", i == 0 ? "verdict" : " ", text_cell(sentences[i] + (i == 0 ? "." : "")));
 }
 
 void print_verdict(Context& context, const StudyVerdict& verdict)
@@ -68,12 +68,9 @@ void print_verdict(Context& context, const StudyVerdict& verdict)
   Json standings = Json::array();
   if (context.json) // of thousands of candidates it is large, and only programs get it
     for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
-  const auto& text = verdict.text;
-  std::vector<std::string> sentences;
-  if (!text.headline.empty()) sentences.push_back(sentence_of(text));
-  sentences.insert(sentences.end(), text.lines.begin(), text.lines.end());
-  print_verdict_text(context, text);
-  context.out.data("verdict", {{"kind", verdict.kind}, {"sentences", std::move(sentences)}, {"standings", std::move(standings)}});
+  print_verdict_text(context, verdict.text);
+  context.out.data("verdict",
+                   {{"kind", verdict.kind}, {"sentences", sentences_of(verdict.text)}, {"standings", std::move(standings)}});
 }
 
 } // namespace dt::cli

@@ -27,7 +27,7 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
 // Prints the headline, a line for each other candidate or size, and a line for each remark.
 void print_verdict_text(Context& context, const store::VerdictText& text);
 
-// Prints the text, and for programs the object `verdict`, whose `sentences` begin with the headline.
+// Prints the text, and for programs the object `verdict`, whose `sentences` are the same lines.
 void print_verdict(Context& context, const StudyVerdict& verdict);
 
 } // namespace dt::cli

@@ -1,6 +1,7 @@
 // How often the statistics of verdicts (store/analysis/) are right: simulates studies whose truth is known and counts.
 //
-//   bench_statistics [--quick | --trials 4000] [--seed 1] [--json FILE] [--only comparisons|studies|races]
+//   bench_statistics [--quick | --trials 4000] [--seed 1] [--json FILE] [--only comparisons|gains|studies|races]
+//                    [--machine NAME] [--candidates K] [--sizes S] [--repeats N]
 //
 // Prints tables, and into FILE a JSON object for each row, in which shares are numbers between 0 and 1.
 #include "tests/bench/statistics/report.hpp"
@@ -26,7 +27,11 @@ int main(int argc, char** argv)
       ->excludes(trials);
   app.add_option("--seed", options.seed, "of the random numbers")->capture_default_str();
   app.add_option("--json", file, "write a JSON object for each row to this file");
-  app.add_option("--only", only, "one part")->check(CLI::IsMember({"comparisons", "studies", "races"}));
+  app.add_option("--only", only, "one part")->check(CLI::IsMember({"comparisons", "gains", "studies", "races"}));
+  app.add_option("--machine", options.machine, "of the studies, those of this machine: equal, unequal, drift, …");
+  app.add_option("--candidates", options.candidates, "of the studies, those of so many candidates");
+  app.add_option("--sizes", options.sizes, "of the studies, those of so many sizes");
+  app.add_option("--repeats", options.repeats, "of the studies, those of so many repeats");
   CLI11_PARSE(app, argc, argv);
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> json(file.empty() ? nullptr : std::fopen(file.c_str(), "w"), std::fclose);
@@ -36,6 +41,7 @@ int main(int argc, char** argv)
   }
   Report report(json.get());
   if (only.empty() || only == "comparisons") report_comparisons(report, options);
+  if (only.empty() || only == "gains") report_gains(report, options);
   if (only.empty() || only == "studies") report_studies(report, options);
   if (only.empty() || only == "races") report_races(report, options);
 }

@@ -78,8 +78,8 @@ void add_verdict(Page& page, const Content& content)
   auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
   let_race_decide(judged, content.record, source.runs, source.shown, facts);
   const auto& verdict = judged.text;
-  if (!verdict.headline.empty()) page.paragraph(sentence_of(verdict) + ".", "verdict");
-  for (const auto& line : verdict.lines) page.paragraph(line + ".");
+  const auto sentences = sentences_of(verdict);
+  for (std::size_t i = 0; i < sentences.size(); ++i) page.paragraph(sentences[i] + ".", i == 0 ? "verdict" : "");
   if (verdict.headline.empty())
     page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
   page.paragraph("In all: " + summary(content.runs) + ".");

@@ -226,7 +226,10 @@ void RoundModel::fit()
   const double freedom = model.freedom();
   if (freedom < 2 || std::sqrt(squares / freedom) < least_scatter) return;
   residual_ = {.variance = squares / freedom, .freedom = freedom, .freedom_per_round = scatter_.candidates - 1};
-  const auto unlikeness = unlikeness_of(with_shares(residuals, freedom));
+  const auto shares = with_shares(residuals, freedom);
+  residual_squares_.assign(cells_.size(), 0);
+  for (std::size_t i = 0; i < fitted_.size(); ++i) residual_squares_[fitted_[i]] = shares[i].sum / shares[i].freedom;
+  const auto unlikeness = unlikeness_of(shares);
   scatter_.unlikeness = unlikeness.statistic;
   scatter_.unlikeness_freedom = unlikeness.freedom;
 }
@@ -234,12 +237,13 @@ void RoundModel::fit()
 void RoundModel::judge(const SizeScatter& scatter)
 {
   moments_ = measured_;
-  pooled_.reset();
   if (scatter.candidates < least_candidates) return;
   for (const auto i : fitted_)
     moments_[i].variance = steadied(measured_[i].variance, measured_[i].count, scatter.variances / scatter.candidates);
+  if (!residual_) return;
   const Unlikeness unlikeness{scatter.unlikeness, scatter.unlikeness_freedom};
-  if (residual_ && !unlikeness.is_significant(alike_level)) pooled_ = residual_;
+  unlikeness_ = unlikeness.statistic / unlikeness.freedom;
+  is_unlike_ = unlikeness.is_significant(unlike_level);
 }
 
 void RoundModel::judge_with(std::span<const SizeScatter> sizes)
@@ -263,6 +267,18 @@ double RoundModel::steadied(double variance, double count, double mean)
   return count > few_runs ? variance : (prior_freedom * mean + (count - 1) * variance) / (prior_freedom + count - 1);
 }
 
+WithinRounds RoundModel::pooled(std::size_t a, std::size_t b, double rounds) const
+{
+  const double candidates = scatter_.candidates, mean = residual_->variance;
+  // Of the mean squares, each is its candidate's variance in (c - 2)/(c - 1), and the mean variance in the rest.
+  const double both = (residual_squares_[a] + residual_squares_[b]) / 2;
+  const double own = std::max(0.0, ((candidates - 1) * both - mean) / (candidates - 2));
+  const double own_freedom = 2 * (rounds - 1) * (candidates - 2) / (candidates - 1);
+  const double weight = std::max(0.0, 1 - (own > mean ? larger_needs : 1) / unlikeness_);
+  const double freedom = 1 / (weight / own_freedom + (1 - weight) / residual_->freedom);
+  return {weight * own + (1 - weight) * mean, freedom, residual_->freedom_per_round * freedom / residual_->freedom};
+}
+
 double PairTest::p() const { return within.price * two_sided_p(estimate); }
 
 PairTest RoundModel::test(std::size_t a, std::size_t b) const
@@ -274,11 +290,9 @@ PairTest RoundModel::test(std::size_t a, std::size_t b) const
   const auto within = [&](Design design, const WithinRounds& scatter) {
     return PairTest{design, difference_within(differences, scatter, 0), differences, {}, scatter, left_out};
   };
-  double own_variance = differences.variance / 2;
-  if (pooled_ && own_variance <= most_own * pooled_->variance) return within(Design::pooled, *pooled_);
-  if (residual_) own_variance = steadied(own_variance, differences.count, residual_->variance);
+  if (residual_ && (differences.count <= few_runs || !is_unlike_)) return within(Design::pooled, pooled(a, b, differences.count));
   const bool in_ladder = in_ladder_[a] && in_ladder_[b];
-  const auto paired = within(Design::paired, {own_variance, differences.count - 1, 1, in_ladder ? 1 : paired_price});
+  const auto paired = within(Design::paired, {differences.variance / 2, differences.count - 1, 1, in_ladder ? 1 : paired_price});
   if (in_ladder) return paired;
   return paired.estimate.standard_error >= least_scatter && paired.p() < independent.p() ? paired : independent;
 }

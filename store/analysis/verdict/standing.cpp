@@ -485,6 +485,14 @@ std::vector<std::string> distinct(const std::vector<std::string>& remarks)
 
 } // namespace
 
+std::vector<std::string> sentences_of(const VerdictText& text)
+{
+  std::vector<std::string> sentences;
+  if (!text.headline.empty()) sentences.push_back(text.headline);
+  for (const auto* more : {&text.lines, &text.remarks}) sentences.insert(sentences.end(), more->begin(), more->end());
+  return sentences;
+}
+
 std::string sentence_of(const VerdictText& text)
 {
   auto sentence = text.headline;

@@ -92,6 +92,8 @@ struct VerdictText {
   std::vector<std::string> remarks{}; // what else is known and what limits it, each as part of a sentence
   std::vector<std::string> lines{};   // at most one for each other candidate or size
 };
+// The headline, the lines and the remarks, one after the other: a text of its own for each.
+std::vector<std::string> sentences_of(const VerdictText& text);
 // The headline and the remarks in one sentence.
 std::string sentence_of(const VerdictText& text);
 

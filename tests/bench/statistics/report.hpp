@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,9 @@ using Json = nlohmann::ordered_json;
 struct BenchOptions {
   int trials = 4000; // simulated studies of a case; the standard error of a share of 5 % is then 0.34 points
   std::uint64_t seed = 1;
+  // Of the simulated studies, only those of this machine, and of so many candidates, sizes and repeats; empty and 0: of all.
+  std::string machine;
+  std::size_t candidates = 0, sizes = 0, repeats = 0;
 };
 
 // Prints a row for each case: as a table, and as a line of JSON into a file.
@@ -39,6 +43,7 @@ void report_cases(Report& report, const BenchOptions& options, std::size_t count
                   const std::function<Json(std::size_t, test::Draws&)>& row_of);
 
 void report_comparisons(Report& report, const BenchOptions& options); // two samples, one property at a time
+void report_gains(Report& report, const BenchOptions& options);       // studies with their rounds and without
 void report_studies(Report& report, const BenchOptions& options);     // comparisons and rankings on all machines
 void report_races(Report& report, const BenchOptions& options);       // sweep --until-decided
 

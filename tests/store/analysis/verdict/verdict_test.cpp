@@ -265,6 +265,11 @@ TEST_CASE("a verdict is a headline that begins with what decides, and at most on
   CHECK_THAT(sentence_of(open), StartsWith(open.headline + "; 5 of 5 runs") && EndsWith("; " + facts[0]));
   CHECK(open.lines.size() < 6);
   for (const auto& line : open.lines) CHECK_THAT(line, Contains(" against "));
+  const auto sentences = sentences_of(open);
+  REQUIRE(sentences.size() == 1 + open.lines.size() + open.remarks.size());
+  CHECK(sentences.front() == open.headline);
+  CHECK(sentences.back() == facts[0]);
+  CHECK(sentences_of(VerdictText{}).empty());
 }
 
 TEST_CASE("a verdict that is clear by both metrics names the best once, and one that is not says what the other metric says")
