@@ -4,6 +4,7 @@
 #include "cli/answers/verdict_output.hpp"
 #include "cli/command/context.hpp"
 #include "cli/comparison/against_now.hpp"
+#include "cli/comparison/comment.hpp"
 #include "cli/comparison/comparison_checks.hpp"
 #include "cli/comparison/junit.hpp"
 #include "cli/output/cell.hpp"
@@ -222,7 +223,8 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
   auto comparisons = judged_pairs(matching, metric, rule);
-  print_separation(context, allow_for_separation(results, a, b, matching, comparisons));
+  const auto separation = allow_for_separation(results, a, b, matching, comparisons);
+  print_separation(context, separation);
   print_comparisons(context, comparisons);
   print_unmatched(context, matching);
   warn_about_unfinished(context, "A", a.runs);
@@ -233,6 +235,11 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   if (options.reference.empty()) return ExitCode::ok;
   if (!options.junit.empty())
     write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
+  if (!options.comment.empty())
+    write_file_atomic(options.comment,
+                      comment_of({a.title, b.title, separation.is_together ? "" : store::time_text(separation)}, comparisons,
+                                 names_of(matching.only_b)),
+                      Readers::everybody);
   return print_regressions(context, comparisons);
 }
 

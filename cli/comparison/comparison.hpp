@@ -12,8 +12,8 @@ namespace dt::cli {
 struct CompareOptions {
   std::string a = "last", b, where_a, where_b;
   std::string by, metric = "throughput", margin = "2%";
-  std::string reference, junit; // a study or a file to compare with, and a file to write; empty: none
-  bool against_now = false;     // run both sides again, interleaved, and compare those runs
+  std::string reference, junit, comment; // a study or a file to compare with, and files to write; empty: none
+  bool against_now = false;              // run both sides again, interleaved, and compare those runs
 };
 
 // Prints the comparison. Throws usage errors for options that name nothing or do not fit each other.

@@ -51,6 +51,9 @@ void add_compare(Commands& commands)
   verb.add_option("--junit", options->junit, "write the comparisons with the reference to this file as JUnit XML")
       ->type_name("FILE")
       ->needs(reference);
+  verb.add_option("--comment", options->comment, "write them to this file as Markdown, for a comment on GitHub or GitLab")
+      ->type_name("FILE")
+      ->needs(reference);
 }
 
 } // namespace dt::cli

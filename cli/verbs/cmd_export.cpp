@@ -21,21 +21,23 @@ struct ExportOptions {
 };
 
 // The formats that are a text of the rows.
-std::string document_of(const std::string& format, const store::Table& rows)
+std::string document_of(ResultsStore& results, const std::string& format, const FlatRows& flat)
 {
+  const auto& rows = flat.table();
+  if (format == "extra-p") return extra_p_of(results, flat);
   return format == "csv" ? csv_of(rows) : format == "jsonl" ? json_lines(rows) : json_document(rows);
 }
 
-void export_rows(Context& context, const FlatRows& rows, const ExportOptions& options)
+void export_rows(Context& context, ResultsStore& results, const FlatRows& rows, const ExportOptions& options)
 {
   if (!options.output.empty()) {
-    write_file_atomic(options.output, document_of(options.format, rows.table()), Readers::everybody);
+    write_file_atomic(options.output, document_of(results, options.format, rows), Readers::everybody);
     context.out.field("file", "written to", text_cell(options.output));
     context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.size())));
   } else if (context.json) {
     context.out.table(table_of("runs", rows.table()));
   } else {
-    context.out.block("", document_of(options.format, rows.table()));
+    context.out.block("", document_of(results, options.format, rows));
   }
 }
 
@@ -76,7 +78,7 @@ ExitCode export_runs(Context& context, ExportOptions options)
   else if (options.format == "mlflow")
     export_mlflow(context, results, selection, options.url);
   else
-    export_rows(context, flat_rows(results, selection), options);
+    export_rows(context, results, flat_rows(results, selection), options);
   return ExitCode::ok;
 }
 
@@ -87,6 +89,7 @@ constexpr const char* export_details =
     "  jsonl        a JSON object a line for each run, for tools that read line by line\n"
     "  tensorboard  the curves of each run as an event file in a sub-folder of --output\n"
     "  prometheus   gauges of studies and points in a file FILE.prom, for the textfile collector of node_exporter\n"
+    "  extra-p      times of a step and its phases over the number of ranks, for Extra-P (JSON)\n"
     "  mlflow       parameters, curves and results, sent to the server at --to by curl; credentials are taken from\n"
     "               MLFLOW_TRACKING_TOKEN, or from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD\n"
     "\n"
@@ -105,10 +108,10 @@ void add_export(Commands& commands)
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")
-      ->type_name("csv|json|jsonl|tensorboard|prometheus|mlflow")
-      ->one_of({"csv", "json", "jsonl", "tensorboard", "prometheus", "mlflow"});
+      ->type_name("csv|json|jsonl|tensorboard|prometheus|extra-p|mlflow")
+      ->one_of({"csv", "json", "jsonl", "tensorboard", "prometheus", "extra-p", "mlflow"});
   verb.add_option("-o,--output", options->output,
-                  "file to write, for tensorboard the folder; default: standard output (csv, json, jsonl)")
+                  "file to write, for tensorboard the folder; default: standard output (csv, json, jsonl, extra-p)")
       ->type_name("FILE");
   verb.add_option("--to", options->url, "for mlflow: http or https URL of the tracking server")->type_name("URL");
 }

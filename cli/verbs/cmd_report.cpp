@@ -1,5 +1,8 @@
-// dtctl report: one study as one self-contained HTML file.
+// dtctl report: studies as one self-contained HTML file, or in short as Markdown or LaTeX.
 #include "cli/output/store_tables.hpp"
+#include "cli/report/chart/charts.hpp"
+#include "cli/report/document/study_document.hpp"
+#include "cli/report/figure/figure.hpp"
 #include "cli/report/html/study_page.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -24,7 +27,7 @@ constexpr std::size_t most_run_rows = 1000;
 
 struct ReportOptions {
   std::vector<std::string> studies;
-  std::string file;
+  std::string file, format;
 };
 
 // A file name of the study's name: letters, digits, `-`, `_` and `.`, none of the latter at the beginning.
@@ -114,8 +117,52 @@ void print_studies(Context& context, const std::vector<ReportedStudy>& studies, 
   context.out.data("files_beside", std::move(beside));
 }
 
+// The ending of the file's name decides, if there is no --format.
+std::string format_of(const ReportOptions& options)
+{
+  if (!options.format.empty()) return options.format;
+  const auto ending = fs::path(options.file).extension();
+  return ending == ".md" ? "markdown" : ending == ".tex" ? "latex" : "html";
+}
+
+// Draws the efficiency into a file beside the document. No picture if the study has one size, or if it cannot be drawn.
+DocumentPicture draw_efficiency(Context& context, const ChartSource& source, const fs::path& document, DocumentFormat format)
+{
+  const auto charts = efficiency_chart(source);
+  if (document.empty() || charts.charts.size() != 1) return {};
+  const bool is_latex = format == DocumentFormat::latex;
+  auto file = document;
+  file.replace_filename(file_stem(source.study) + (is_latex ? "-efficiency.pdf" : "-efficiency.svg"));
+  try {
+    const auto figure = write_figure(charts.charts.front(), {.format = is_latex ? FigureFormat::pdf : FigureFormat::svg}, file);
+    if (!figure.warnings.empty()) context.messages.warn("gnuplot: {}", printable_lines(figure.warnings));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.messages.warn("the document has no picture: {}", error.what());
+    return {};
+  }
+  context.out.field("", "picture", text_cell(file.string()));
+  return {file.filename().string(), charts.charts.front().caption};
+}
+
+// Without -o the text goes to standard output, and there are no pictures.
+ExitCode write_document(Context& context, const std::vector<ReportedStudy>& studies, const ReportOptions& options,
+                        DocumentFormat format)
+{
+  MarkupDocument document(format);
+  for (const auto& study : studies) add_study(document, study, draw_efficiency(context, study.source, options.file, format));
+  if (options.file.empty()) {
+    context.out.block("document", document.text());
+    return ExitCode::ok;
+  }
+  write_file_atomic(options.file, document.text(), Readers::everybody);
+  context.out.field("file", "written to", text_cell(options.file));
+  return ExitCode::ok;
+}
+
 ExitCode report(Context& context, const ReportOptions& options)
 {
+  const auto format = format_of(options);
   ResultsStore results(context);
   results.take_in_predictions();
   std::vector<Selection> selections;
@@ -123,6 +170,8 @@ ExitCode report(Context& context, const ReportOptions& options)
   const auto file = options.file.empty() ? default_file(selections) : fs::path(options.file);
   std::vector<ReportedStudy> studies;
   for (const auto& selection : selections) studies.push_back(reported(context, results, selection, file));
+  if (format != "html")
+    return write_document(context, studies, options, format == "latex" ? DocumentFormat::latex : DocumentFormat::markdown);
   const auto html = studies_report(studies).html(Delivery::file);
   write_file_atomic(file, html, Readers::everybody);
   print_studies(context, studies, file.parent_path());
@@ -138,20 +187,28 @@ void add_report(Commands& commands)
   auto options = std::make_shared<ReportOptions>();
   options->studies = {"last"};
   auto& verb = commands.add(
-      {"report", show_verbs, "Write studies as one HTML file with charts, tables and recipes.",
+      {"report", show_verbs, "Write studies as one HTML file with charts, tables and recipes, or in short as text.",
        "The file needs nothing else: it opens without internet, on any machine with a browser, and can be sent by mail. It "
        "holds\n"
        "the verdict, efficiency and speed-up, where the efficiency went, loss and accuracy, time against node-hours, the\n"
        "prediction, phases of the ranks, a timeline, the drift of the machine, the environment, all runs and the recipe.\n"
        "Values of variables whose names look like secrets are masked. CSV files beside it have the runs beyond\n"
        "1,000 and the points beyond 250.\n\n"
-       "Example:\n  dtctl report last -o report.html"},
+       "As Markdown or LaTeX (for \\input): verdict, scaling table, causes, hardware; with -o a picture of the efficiency beside "
+       "it.\n\n"
+       "Examples:\n  dtctl report last -o report.html\n  dtctl report last --format markdown"},
       [options](Context& context) { return report(context, *options); });
   verb.add_option("STUDY", options->studies, "last (default: the newest study), or the name or id of a study; may be a list")
       ->type_name("STUDY");
-  verb.add_option("-o,--output", options->file,
-                  "file to write; default: NAME-ID.html in the current folder, of several studies studies.html")
+  verb.add_option(
+          "-o,--output", options->file,
+          "file to write; default: NAME-ID.html in the current folder, of several studies studies.html; Markdown and LaTeX: "
+          "standard output")
       ->type_name("FILE");
+  verb.add_option("--format", options->format,
+                  "html, markdown or latex; default: by the ending of the file, .md or .tex, else html")
+      ->type_name("html|markdown|latex")
+      ->one_of({"html", "markdown", "latex"});
 }
 
 } // namespace dt::cli

@@ -9,6 +9,9 @@
 
 namespace dt::cli {
 
+// So many rows of a table are in a report, unless a caller asks for another number. 250 rows are about 250 kB of HTML.
+inline constexpr std::size_t most_table_rows = 250;
+
 // How a series is drawn.
 enum class Mark {
   line,     // points joined by straight lines; a point with an interval has an error bar

@@ -16,9 +16,6 @@ enum class Delivery {
   server, // from the server's folder assets/
 };
 
-// So many rows of a table are on a page, unless a caller asks for another number. 250 rows are about 250 kB of HTML.
-inline constexpr std::size_t most_table_rows = 250;
-
 class Page {
  public:
   // `subtitle`: a line under the title.

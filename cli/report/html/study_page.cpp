@@ -1,12 +1,9 @@
 #include "cli/report/html/study_page.hpp"
 
 #include "cli/answers/common_causes.hpp"
-#include "cli/answers/doubt_output.hpp"
 #include "cli/answers/pareto_output.hpp"
 #include "cli/answers/prediction_tables.hpp"
-#include "cli/answers/raced_study.hpp"
 #include "cli/answers/scaling_table.hpp"
-#include "cli/answers/verdict_output.hpp"
 #include "cli/answers/why_tables.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/charts.hpp"
@@ -19,7 +16,6 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "store/query/attribution_query.hpp"
-#include "store/query/doubts.hpp"
 #include "store/query/pictures/provenance.hpp"
 
 #include <algorithm>
@@ -33,13 +29,6 @@ namespace dt::cli {
 namespace {
 
 using Content = ReportedStudy;
-
-std::vector<std::string> keys_of(const Content& content)
-{
-  std::vector<std::string> keys;
-  for (const auto& run : content.runs) keys.push_back(run.row.key);
-  return keys;
-}
 
 std::vector<std::string> links_of(const Content& content, const std::vector<RunView>& runs)
 {
@@ -71,30 +60,14 @@ void add_doubts(Page& page, const std::vector<DoubtLine>& lines, const std::stri
 
 void add_verdict(Page& page, const Content& content)
 {
-  const auto& source = content.source;
   page.section("verdict", "Verdict");
-  const auto doubts = store::doubts_of(source.database, source.study.id, keys_of(content));
-  const auto facts = deciding_facts(doubts);
-  auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
-  let_race_decide(judged, content.record, source.runs, source.shown, facts);
-  const auto& verdict = judged.text;
-  const auto sentences = sentences_of(verdict);
-  for (std::size_t i = 0; i < sentences.size(); ++i) page.paragraph(sentences[i] + ".", i == 0 ? "verdict" : "");
-  if (verdict.headline.empty())
-    page.paragraph("There is nothing to compare: the study has one point. Its figures are below.", "verdict");
+  const auto doubts = doubts_of(content);
+  const auto lines = verdict_lines(content, doubts);
+  for (std::size_t i = 0; i < lines.size(); ++i) page.paragraph(lines[i], i == 0 ? "verdict" : "");
   page.paragraph("In all: " + summary(content.runs) + ".");
   for (const auto& common : common_causes(content.runs)) page.paragraph(sentence_of(common, content.runs.size()) + ".", "doubt");
-  add_doubts(page, doubt_lines(doubts), short_key(source.study.id));
+  add_doubts(page, doubt_lines(doubts), short_key(content.source.study.id));
   add_progress(page, content);
-}
-
-// All points, or of a study with more than a table shows those of the drawn labels.
-std::vector<store::ScalingRow> shown_points(const ChartSource& source)
-{
-  std::vector<store::ScalingRow> points;
-  std::copy_if(source.scaling.begin(), source.scaling.end(), std::back_inserter(points),
-               [&](const auto& point) { return source.scaling.size() <= most_table_rows || is_drawn(source, point.label); });
-  return points;
 }
 
 void add_scaling(Page& page, const Content& content)
@@ -293,13 +266,7 @@ void add_parameters(Page& page, const Content& content)
 void add_recipe(Page& page, const Content& content)
 {
   page.section("recipe", "Recipe and commands");
-  const auto& study = content.source.study;
-  const auto id = short_key(study.id);
-  const auto file = content.record && !content.record->recipe_path.empty() ? content.record->recipe_path : "recipe.yaml";
-  page.preformatted(
-      fmt::format("dtctl sweep {}   # the recipe below; settings by --set and --over are in the table of parameters\n"
-                  "dtctl results {} --why\ndtctl report {}\n",
-                  shell_quote(file), id, id));
+  page.preformatted(commands_of(content));
   if (content.record) {
     page.heading("The recipe's file");
     page.preformatted(without_secrets(std::string_view(content.record->recipe_text)));
@@ -307,14 +274,6 @@ void add_recipe(Page& page, const Content& content)
     page.paragraph("The study's record, study.json, is missing or damaged, and with it the recipe.", "missing");
   }
   add_parameters(page, content);
-}
-
-std::string subtitle_of(const store::StudyRow& study)
-{
-  const auto kind = study.kind == "single" ? "single runs" : study.kind == "sweep" ? "sweep" : study.kind + " scaling study";
-  return fmt::format("{}{}Study {} ({}), submitted {}.", study.description, study.description.empty() ? "" : ". ",
-                     short_key(study.id), study.kind == "partition" ? "partition study" : kind,
-                     format_time_local(study.submitted_unix_s));
 }
 
 void add_sections(Page& page, const Content& content)

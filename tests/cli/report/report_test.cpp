@@ -445,6 +445,46 @@ TEST_CASE("several studies are one file, in which each has names of its own")
   CHECK(seen.at("values")[1] == nlohmann::json({true, true}));
 }
 
+TEST_CASE("a study as Markdown has its verdict, the table of its points and the causes, and on demand a picture beside it")
+{
+  const PicturedHome home;
+  const auto text = home.run({"report", "last", "--format", "markdown"}).out;
+  CHECK_THAT(text, Contains("# pictured\n") && Contains("\n## Efficiency and speed-up\n") && Contains("\n| ---: |"));
+  CHECK_THAT(text, Contains("Where the efficiency went") && Contains("dtctl results "));
+  CHECK_THAT(text, !Contains("!["));
+  std::size_t rows = 0;
+  for (const auto& line : split(text, '\n')) rows += line.starts_with("| ") ? 1 : 0;
+  CHECK(rows > 12); // points, causes and facts
+  CHECK_THAT(report_of(home, "study.md"), Contains("-efficiency.svg)"));
+  const auto picture = home.json({"report", "last", "-o", "again.md"}); // the name of the picture is the study's
+  const auto name = read_file(home.file("again.md"));
+  const auto begin = name.find("](") + 2;
+  CHECK_THAT(read_file(home.file(name.substr(begin, name.find(')', begin) - begin))), Contains("<svg"));
+}
+
+TEST_CASE("a study as LaTeX has no character that LaTeX would take for its own")
+{
+  const PicturedHome home(R"(50% of $x_1^2$ & more #1 {~\})");
+  const auto text = report_of(home, "study.tex");
+  CHECK_THAT(text, Contains("\\section{50\\% of \\$x\\_1\\textasciicircum{}2\\$ \\& more \\#1 \\{\\textasciitilde{}"));
+  CHECK_THAT(text, Contains("\\includegraphics{") && Contains("\\begin{tabular}{"));
+  if (run_command({"sh", "-c", "command -v pdflatex"}).ok()) {
+    write_file_atomic(home.file("main.tex"),
+                      "\\documentclass{article}\\usepackage{graphicx}\\usepackage[T1]{fontenc}\\begin{document}\n"
+                      "\\input{study.tex}\n\\end{document}\n");
+    const auto made =
+        run_command({"sh", "-c", "cd '" + home.file("").string() + "' && pdflatex -interaction=batchmode main.tex"});
+    CHECK(made.ok());
+  }
+}
+
+TEST_CASE("names that hold markup do nothing in Markdown")
+{
+  const PicturedHome home("pictured", breaking_text);
+  const auto text = home.run({"report", "last", "--format", "markdown"}).out;
+  CHECK_THAT(text, Contains("\\<script\\>") && !Contains("<script>") && !Contains("\x1b"));
+}
+
 TEST_CASE("a report that cannot be made says why and leaves nothing behind")
 {
   const PicturedHome home;

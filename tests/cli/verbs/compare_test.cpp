@@ -9,6 +9,7 @@
 #include <map>
 
 using Catch::Contains;
+using Catch::StartsWith;
 using dt::CommandResult;
 using dt::test::Dtctl;
 using dt::test::Json;
@@ -348,6 +349,21 @@ TEST_CASE("two runs of each side have no interval, but a smallest difference tha
   CHECK(found.at("resolvable").get<double>() > 0);
 }
 
+TEST_CASE("a comment for a merge request says how many points are worse, and has a row for each")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 101, 99}}, {"gone", 2, {1, 1, 1}}});
+  studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 102, 100}}});
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--comment", "comment.md"}).exit_code == 5);
+  const auto text = read_file(studies.file("comment.md"));
+  CHECK_THAT(text,
+             StartsWith("### Regression: 1 of 2 points\n") && Contains("| --- |") && Contains("\n| x") && Contains("\n| y"));
+  CHECK_THAT(text, Contains("- gone") && Contains("no point of A has this label and size"));
+  CHECK(studies.run({"compare", "old", "--reference", "old", "--comment", "same.md"}).exit_code == 0);
+  CHECK_THAT(read_file(studies.file("same.md")), StartsWith("### No regression"));
+  CHECK(studies.run({"compare", "new", "old", "--comment", "x.md"}).exit_code == 2); // without a reference
+}
+
 TEST_CASE("JUnit XML is well-formed whatever the names hold")
 {
   store::Judged judged;
@@ -383,7 +399,7 @@ TEST_CASE("results end with a verdict about the labels of a study")
   CHECK(verdict.at("standings")[0].at("may_be_best") == Json{"fast"});
   const auto sentences = verdict.at("sentences").get<std::vector<std::string>>();
   CHECK_THAT(sentences.front(), Contains(" by time to target"));
-  CHECK_THAT(sentences.back(), Catch::StartsWith("2 of 3 runs reached the target with fast"));
+  CHECK_THAT(sentences.back(), StartsWith("2 of 3 runs reached the target with fast"));
   for (const auto& sentence : sentences) CHECK_THAT(sentence, !Contains("; "));
   CHECK_THAT(studies.run({"results", "study"}).out,
              Contains("fast is the best of 2 by throughput: +10.0 %") && Contains("2 of 3 runs reached the target with fast"));

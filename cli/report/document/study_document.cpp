@@ -1,0 +1,80 @@
+#include "cli/report/document/study_document.hpp"
+
+#include "cli/answers/scaling_table.hpp"
+#include "cli/answers/why_tables.hpp"
+#include "cli/output/store_tables.hpp"
+#include "cli/report/chart/chart.hpp"
+#include "cli/runs/run_tables.hpp"
+#include "cli/runs/selectors.hpp"
+#include "core/text.hpp"
+#include "store/query/attribution_query.hpp"
+#include "store/query/pictures/provenance.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace dt::cli {
+namespace {
+
+void add_verdict(MarkupDocument& document, const ReportedStudy& study)
+{
+  const auto doubts = doubts_of(study);
+  auto lines = verdict_lines(study, doubts);
+  document.paragraph(lines.front());
+  lines.erase(lines.begin());
+  lines.push_back("in all: " + summary(study.runs) + ".");
+  for (const auto& line : doubt_lines(doubts)) lines.push_back(line.label + ": " + line.text + ".");
+  document.list(lines);
+}
+
+void add_reasons(MarkupDocument& document, const ReportedStudy& study)
+{
+  const auto& source = study.source;
+  const auto labels = source.scaling.size() > most_table_rows ? source.labels : std::vector<std::string>();
+  const auto points = store::attributions_of_study(source.database, source.study.id, labels);
+  auto table = without_empty_columns(attribution_table(points, source.shown));
+  if (table.rows.empty()) return;
+  document.heading(2, "Where the efficiency went");
+  document.paragraph("Points of efficiency that each cause takes.");
+  document.table(table);
+  for (const auto& note : missing_phases_notes(points)) document.paragraph(note);
+}
+
+// What a reader of another place needs to judge the figures.
+void add_environment(MarkupDocument& document, const ReportedStudy& study)
+{
+  constexpr std::array<std::string_view, 10> wanted{"cpu_model", "node_gpus", "kernel",         "mpi_version", "dnnl_version",
+                                                    "torch",     "cuda",      "engine_version", "cluster",     "partition"};
+  Table table{"environment", {{"name", "fact"}, {"value", "value"}}, {}, ""};
+  for (const auto& fact : store::provenance_of(study.source.database, study.source.study.id))
+    if (std::ranges::find(wanted, fact.name) != wanted.end())
+      table.rows.push_back({text_cell(fact.name), text_cell(without_json(fact.value))});
+  if (table.rows.empty()) return;
+  document.heading(2, "Hardware and software");
+  document.table(table);
+}
+
+} // namespace
+
+void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPicture& efficiency)
+{
+  const auto& source = study.source;
+  document.heading(1, source.study.name);
+  document.paragraph(subtitle_of(source.study));
+  add_verdict(document, study);
+  document.heading(2, "Efficiency and speed-up");
+  const auto points = shown_points(source);
+  document.table(without_empty_columns(scaling_table(points, source.shown)));
+  if (points.size() < source.scaling.size())
+    document.paragraph(fmt::format("Shown: {} of {} points.", points.size(), source.scaling.size()));
+  if (!efficiency.file.empty()) document.picture(efficiency.file, efficiency.caption);
+  add_reasons(document, study);
+  add_environment(document, study);
+  document.heading(2, "Commands");
+  document.code(commands_of(study));
+}
+
+} // namespace dt::cli
