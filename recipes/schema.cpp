@@ -183,7 +183,7 @@ Json axes_json()
 {
   return paths_json([](Json value) {
     const auto type = value.value("type", Json());
-    if (type == "number" || type == "integer") // or a range of numbers (expansion/ranges.hpp)
+    if (type == "number" || type == "integer") // or a range of numbers (expansion/sweep.cpp)
       value = Json{{"anyOf", Json::array({std::move(value), Json{{"type", "string"}, {"pattern", "\\.\\."}}})}};
     return Json{{"type", "array"}, {"minItems", 1}, {"items", std::move(value)}};
   });

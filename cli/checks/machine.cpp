@@ -1,6 +1,6 @@
 #include "cli/checks/machine.hpp"
 
-#include "cli/checks/cluster_checks.hpp"
+#include "cli/checks/home_on_nodes.hpp"
 #include "core/counted.hpp"
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
@@ -11,22 +11,48 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/registry/schedulers.hpp"
 #include "store/database/database.hpp"
 #include "store/database/file_system.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-
-#include <sys/statvfs.h>
-#include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace dt::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The checks of dtctl doctor for the clusters that can be reached from here.
+
+std::vector<Finding> check_cluster(const Home& home, const jobs::SchedulerKind& kind)
+try {
+  const auto report = kind.examine();
+  std::vector<Finding> findings;
+  for (const auto& one : report.findings)
+    findings.push_back({one.check, one.is_good ? Level::ok : Level::warn, one.found, one.advice});
+  if (report.site) findings.push_back(check_home_on_nodes(home, kind.name(), *report.site));
+  return findings;
+} catch (const Error& error) {
+  const auto advice = "runs with resources.scheduler: " + kind.name() + " cannot be submitted from here";
+  return {{kind.name(), Level::warn, error.what(), advice}};
+}
+
+// Asks each cluster's scheduler about its limits, accounting, partitions and nodes, and whether the nodes see the home. To find
+// out the latter, a short job may run.
+std::vector<Finding> check_clusters(const Home& home)
+{
+  std::vector<Finding> findings;
+  for (const auto* kind : jobs::scheduler_kinds())
+    for (auto& finding : check_cluster(home, *kind)) findings.push_back(std::move(finding));
+  return findings;
+}
 
 constexpr double gibibyte = 1024.0 * 1024 * 1024;
 constexpr double command_timeout_s = 20;

@@ -1,17 +1,141 @@
 #include "cli/serve/http_server.hpp"
 
-#include "cli/serve/idle_clients.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/text.hpp"
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
 #include <string_view>
+#include <thread>
 
 #include <civetweb.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace dt::cli {
 namespace {
+
+// Disconnects clients that occupy the server's threads and send no request.
+
+// Every user of the machine can connect to the loopback, and each connection takes one of the server's threads until its request
+// is there. If more than `most_idle` connections have sent no request, those that stay so from one look to the next are closed.
+class IdleClients {
+ public:
+  static constexpr std::size_t most_idle = 32; // browsers open a few connections ahead
+
+  // A client whose request is being answered, as long as this object lives.
+  class Answering {
+   public:
+    Answering(IdleClients& clients, int port);
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+    ~Answering();
+
+   private:
+    IdleClients& clients_;
+    int port_;
+  };
+
+  IdleClients() = default;
+  IdleClients(const IdleClients&) = delete;
+  IdleClients& operator=(const IdleClients&) = delete;
+  // Begins to look at the clients of the server with this port on this machine; called once.
+  void watch(int port);
+  // `port`: the client's.
+  Answering answer_to(int port) { return {*this, port}; }
+
+ private:
+  void look(const std::stop_token& stop, int port);
+
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::set<int> answered_; // ports of clients
+  std::jthread thread_;    // last: it uses the other members
+};
+
+using AskAddress = int (*)(int, sockaddr*, socklen_t*);
+
+// The port of one end of a connection; 0 if the descriptor is none.
+int port_of(int descriptor, AskAddress ask)
+{
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (ask(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0 || address.sin_family != AF_INET) return 0;
+  return ntohs(address.sin_port);
+}
+
+// Whether the client's bytes wait to be read: then its request waits for a thread, and the client is not idle.
+bool has_sent(int descriptor)
+{
+  char byte = 0;
+  return ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+// This process's connections to `port`: their descriptors, by the client's port.
+std::map<int, int> connections_to(int port)
+{
+  std::map<int, int> connections;
+  for (const auto& name : names_in("/proc/self/fd")) {
+    const int descriptor = std::atoi(name.c_str());
+    if (port_of(descriptor, ::getsockname) != port) continue;
+    if (const int client = port_of(descriptor, ::getpeername); client != 0) connections[client] = descriptor;
+  }
+  return connections;
+}
+
+// Returns the clients that are idle now. Closes those that were so before, if they are too many.
+std::set<int> close_idle(int port, const std::set<int>& answered, const std::set<int>& idle_before)
+{
+  std::map<int, int> idle;
+  for (const auto& [client, descriptor] : connections_to(port))
+    if (!answered.contains(client) && !has_sent(descriptor)) idle.emplace(client, descriptor);
+  std::set<int> clients;
+  for (const auto& [client, descriptor] : idle) {
+    clients.insert(client);
+    // Asked again, because the server may have closed it meanwhile and another file may have its number.
+    if (idle.size() > IdleClients::most_idle && idle_before.contains(client) && port_of(descriptor, ::getpeername) == client)
+      ::shutdown(descriptor, SHUT_RDWR);
+  }
+  return clients;
+}
+
+IdleClients::Answering::Answering(IdleClients& clients, int port) : clients_(clients), port_(port)
+{
+  const std::lock_guard lock(clients_.mutex_);
+  clients_.answered_.insert(port_);
+}
+
+IdleClients::Answering::~Answering()
+{
+  const std::lock_guard lock(clients_.mutex_);
+  clients_.answered_.erase(port_);
+}
+
+void IdleClients::watch(int port)
+{
+  thread_ = std::jthread([this, port](const std::stop_token& stop) { look(stop, port); });
+}
+
+void IdleClients::look(const std::stop_token& stop, int port)
+{
+  constexpr std::chrono::milliseconds pause(200);
+  std::set<int> idle;
+  for (std::unique_lock lock(mutex_); !stop.stop_requested();) {
+    stopped_.wait_for(lock, stop, pause, [] { return false; });
+    try {
+      idle = close_idle(port, answered_, idle);
+    } catch (const Error&) { // no descriptor is left to list them; the next look may have one
+    }
+  }
+}
 
 constexpr const char* threads =
     "128"; // clients that are answered at the same time; one that is slow keeps its thread for up to 5 s

@@ -42,6 +42,23 @@ void free_reserve(const AttemptFolder& attempt)
   std::filesystem::remove(attempt.reserve(), ignored);
 }
 
+std::string put_error(const AttemptFolder& attempt, const RankError& error)
+{
+  auto refusal = look_for_fence(attempt);
+  if (!refusal.empty()) return refusal;
+  free_reserve(attempt);
+  create_file_exclusive(attempt.error(), to_json(error));
+  return {};
+}
+
+// What the thread that writes the file answers. Throws an environment error if it has not answered within the limit.
+std::string answer_within(std::future<std::string>& answer, double limit_s, const std::filesystem::path& path)
+{
+  if (answer.wait_for(std::chrono::duration<double>(limit_s)) == std::future_status::ready) return answer.get();
+  throw Error(ErrorKind::environment, fmt::format("{} could not be written within {}: the file system does not answer.",
+                                                  path.string(), format_seconds(limit_s)));
+}
+
 } // namespace
 
 AttemptFolder require_attempt(const std::filesystem::path& path)
@@ -68,13 +85,38 @@ RankError own_error(int rank, const std::string& cause, std::int64_t step)
   return {rank, host_name(), cause, step, now_unix_s()};
 }
 
-std::string record_error(const AttemptFolder& attempt, const RankError& error)
+// A system call that waits for a dead file server cannot be ended, so a thread of its own makes it, which goes on with its
+// copies.
+std::string record_error(const AttemptFolder& attempt, const RankError& error, double limit_s)
+{
+  std::packaged_task<std::string()> task([attempt, error] { return put_error(attempt, error); });
+  auto recorded = task.get_future();
+  std::thread(std::move(task)).detach();
+  return answer_within(recorded, limit_s, attempt.error());
+}
+
+std::string record_preemption(const AttemptFolder& attempt, const Preemption& preemption)
 {
   auto refusal = look_for_fence(attempt);
   if (!refusal.empty()) return refusal;
   free_reserve(attempt);
-  create_file_exclusive(attempt.error(), to_json(error));
+  write_file_atomic(attempt.preempted(), to_json(preemption));
   return {};
+}
+
+void record_launch(const AttemptFolder& attempt, const Launch& launch)
+{
+  const auto path = attempt.launches();
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  write_all(file.get(), to_line(launch), path);
+  if (file.close() != 0) throw system_error("write " + path.string(), errno);
+}
+
+void record_end(const AttemptFolder& attempt, const JobEnd& end)
+{
+  free_reserve(attempt);
+  replace_file(attempt.end(), to_line(end));
 }
 
 std::string AttemptWriter::begin(const BeginRecord& record)
@@ -223,8 +265,7 @@ std::string AttemptWriter::preempt(const Preemption& preemption)
   if (has_begun_)
     free_reserve(attempt_); // the last lines may need it, too: a run that is stopped on a full disk shall go on later
   close();
-  if (refusal().empty()) write_file_atomic(attempt_.preempted(), to_json(preemption));
-  return refusal_;
+  return refusal().empty() ? record_preemption(attempt_, preemption) : refusal_;
 }
 
 // If the writer's thread does not end, its members are not touched: it may still use them.
@@ -232,26 +273,24 @@ std::string AttemptWriter::record_failure(const RankError& error)
 {
   thread_.request_stop();
   const std::chrono::duration<double> half(options_.fail_within_s / 2); // the other half is for error.json
-  if (thread_.joinable() && work_end_.wait_for(half) != std::future_status::ready) return record_error(attempt_, error);
+  if (thread_.joinable() && work_end_.wait_for(half) != std::future_status::ready) return put_error(attempt_, error);
   try {
     end_lines(false);
   } catch (const std::exception&) { // the error that ends the attempt matters more
   }
-  return refusal().empty() ? record_error(attempt_, error) : refusal_;
+  return refusal().empty() ? put_error(attempt_, error) : refusal_;
 }
 
-// A system call that waits for a dead file server cannot be ended, so a thread of its own makes it.
+// With a thread of its own for the same reason as record_error(). It uses this object's members, so it is not left behind.
 std::string AttemptWriter::fail(const RankError& error)
 {
   if (!thread_.joinable()) return record_failure(error);
   std::packaged_task<std::string()> task([this, error] { return record_failure(error); });
   auto recorded = task.get_future();
   failing_ = std::jthread(std::move(task));
-  if (recorded.wait_for(std::chrono::duration<double>(options_.fail_within_s)) != std::future_status::ready)
-    throw Error(ErrorKind::environment, fmt::format("{} could not be written within {}: the file system does not answer.",
-                                                    attempt_.error().string(), format_seconds(options_.fail_within_s)));
+  auto refusal = answer_within(recorded, options_.fail_within_s, attempt_.error());
   failing_.join();
-  return recorded.get();
+  return refusal;
 }
 
 } // namespace dt

@@ -34,10 +34,19 @@ void require_unaltered(const PlannedRun& run, const std::filesystem::path& path)
 // The error of a rank of this process: its host is this one and its time is now. `step` -1: before the first step.
 RankError own_error(int rank, const std::string& cause, std::int64_t step = -1);
 
-// Frees the reserve and writes error.json, unless another rank has written one. Returns the sentence of AttemptWriter::refusal()
-// if the attempt is fenced off; then nothing was written. Throws an environment error that names the file. For a rank that did
-// not begin the attempt itself.
-std::string record_error(const AttemptFolder& attempt, const RankError& error);
+// The records of processes that did not begin the attempt: a rank, and dtjob, which begins before the ranks and ends after them.
+// The first two return the sentence of AttemptWriter::refusal() if the attempt is fenced off; then nothing was written. All free
+// the reserve for what they write, but record_launch(). Throw environment errors that name the file.
+
+constexpr double record_within_s = 20; // a file server may not answer at all
+
+// Writes error.json, unless another rank has written one. Throws, too, if that takes longer than the limit.
+std::string record_error(const AttemptFolder& attempt, const RankError& error, double limit_s = record_within_s);
+std::string record_preemption(const AttemptFolder& attempt, const Preemption& preemption);
+// Adds a line to the file `launches`.
+void record_launch(const AttemptFolder& attempt, const Launch& launch);
+// Writes `end`, also of an attempt that is fenced off: it tells how the job ended, not how the run did.
+void record_end(const AttemptFolder& attempt, const JobEnd& end);
 
 // Used by one thread, beside which the thread of start() uses it. Errors are environment errors that name the file.
 class AttemptWriter {
@@ -48,7 +57,7 @@ class AttemptWriter {
     // Both are called before a heartbeat, and may end the process.
     std::function<void(const std::string& refusal)> refused{}; // called once, when a fence is found
     std::function<void()> cancelled{};                         // called every time, while there is the file `cancel`
-    double fail_within_s = 20; // the longest time that fail() takes; a file server may not answer at all
+    double fail_within_s = record_within_s;                    // the longest time that fail() takes
   };
 
   explicit AttemptWriter(AttemptFolder attempt) : attempt_(std::move(attempt)) {}

@@ -108,6 +108,13 @@ std::string to_line(const Heartbeat& heartbeat)
   return line += '\n';
 }
 
+std::string to_line(const JobEnd& end) { return fmt::format("exit {} {:.0f}\n", end.exit_code, end.unix_s); }
+
+std::string to_line(const Launch& launch)
+{
+  return fmt::format("launch {} {:.0f} {}\n", launch.number, launch.unix_s, launch.exit_code);
+}
+
 std::optional<Submission> read_submission(const AttemptFolder& attempt) { return read(attempt.submission(), parse_submission); }
 
 std::optional<Submission> record::parse_submission(std::string_view text) { return parse(text, submission_fields()); }

@@ -110,6 +110,8 @@ std::vector<Launch> read_launches(const AttemptFolder& attempt);
 std::string to_json(const Submission& submission);
 std::string to_json(const RankError& error);
 std::string to_line(const Heartbeat& heartbeat);
+std::string to_line(const JobEnd& end);
+std::string to_line(const Launch& launch);
 std::optional<Submission> read_submission(const AttemptFolder& attempt);
 std::optional<JobEnd> read_end(const AttemptFolder& attempt); // "exit <code> <unix seconds>\n"
 std::optional<Heartbeat> read_heartbeat(const AttemptFolder& attempt);

@@ -1,9 +1,8 @@
 // Hiding secrets: what dtctl prints, exports and keeps in its database goes through these functions. A value is a secret by the
-// name that it has, or by its own look (core/spec/secret_values.hpp).
+// name that it has, or by its own look (mask_secrets).
 #pragma once
 
 #include "core/spec/run_spec.hpp"
-#include "core/spec/secret_values.hpp"
 #include "core/spec/spec_schema.hpp"
 
 #include <map>
@@ -11,6 +10,25 @@
 #include <string_view>
 
 namespace dt {
+
+// The text that replaces a secret.
+inline constexpr std::string_view secret_mask = "***";
+
+// Where a text comes from decides what counts as a long random string in it.
+enum class TextKind {
+  prose, // commands, causes, recipes: they hold hashes, paths and names. From 32 mixed small letters, capitals and digits on
+  value, // of a variable of the environment: from 20 on, without capitals too, and hexadecimal numbers of at least 32 digits
+  known, // of a variable that is known to be harmless: nothing
+};
+
+// Recognises secrets by their look, whatever name they have. Returns the text with each of them replaced by `secret_mask`:
+//
+//   scheme://USER:PASSWORD@host               the user and the password; a short user without a password stays
+//   -----BEGIN … PRIVATE KEY-----…            up to its END line, or to the end of the text
+//   Bearer TOKEN, Basic TOKEN                 the word behind it
+//   ghp_…, sk-…, AKIA…, eyJ….….…, …           tokens that begin as those of known services
+//   a long random string                      see TextKind
+std::string mask_secrets(std::string_view text, TextKind kind);
 
 // Whether a variable with this name is treated as a secret. That is so if one of its words (letters and digits between other
 // characters) is KEY, APIKEY, AUTH, PASS, PWD, PAT, BEARER, DSN, JWT, SSHPASS, PGPASS or PASSCODE, or contains TOKEN, SECRET,

@@ -93,7 +93,7 @@ class AttemptJob {
       say(error.what(), code);
     }
     await_home();
-    record_end(code);
+    end_with(code);
     if (code != 0) hold_back();
     return code;
   }
@@ -226,7 +226,7 @@ class AttemptJob {
     ScriptProcess script(attempt_, terms_.environment);
     for (;;) {
       wait_for_event(script.launch_descriptor());
-      if (script.has_launched() && recorder_) record(script);
+      if (script.has_launched() && recorder_) look_at_ranks(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
       if (place_.is_lost()) end_homeless(script);
@@ -282,7 +282,7 @@ class AttemptJob {
     }
   }
 
-  void record(const ScriptProcess& script)
+  void look_at_ranks(const ScriptProcess& script)
   {
     look();
     end_orphans();
@@ -411,9 +411,11 @@ class AttemptJob {
   void note_launch(int code)
   {
     ++launches_;
-    const Descriptor file(::open(attempt_.launches().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    const auto line = fmt::format("launch {} {:.0f} {}\n", launches_, now_unix_s(), code);
-    if (file.is_open()) write_all(file.get(), line, attempt_.launches());
+    try {
+      record_launch(attempt_, {launches_, now_unix_s(), code});
+    } catch (const Error& error) {
+      note(error.what());
+    }
   }
 
   // It died before its first step without a word of its own: in MPI's start-up, or on a node that was not ready. Exit codes 126
@@ -552,8 +554,10 @@ class AttemptJob {
   int stopped_short() const
   {
     const auto beat = read_heartbeat(attempt_).value_or(Heartbeat{});
-    put(attempt_.preempted(),
-        to_json(Preemption{now_unix_s(), beat.step, beat.steps, latest_checkpoint(attempt_), signal_name(*asked_)}));
+    const Preemption preemption{now_unix_s(), beat.step, beat.steps, latest_checkpoint(attempt_), signal_name(*asked_)};
+    record([&] {
+      if (const auto refusal = record_preemption(attempt_, preemption); !refusal.empty()) say(refusal, {});
+    });
     return stopped();
   }
 
@@ -576,22 +580,24 @@ class AttemptJob {
   // ---- files and messages ----------------------------------------------------------------------------------------------
 
   // A record that cannot be written must not keep the job from ending.
-  void put(const std::filesystem::path& path, const std::string& text) const
+  template<class Write> void record(Write write) const
   {
     try {
-      write_file_quick(path, text);
+      write();
     } catch (const Error& error) {
       say(error.what(), {});
     }
   }
 
-  void record_end(int code) const
+  void put(const std::filesystem::path& path, const std::string& text) const
   {
-    const auto line = fmt::format("exit {} {:.0f}\n", code, now_unix_s());
+    record([&] { write_file_quick(path, text); });
+  }
+
+  void end_with(int code) const
+  {
     try {
-      std::error_code none;
-      std::filesystem::remove(attempt_.reserve(), none); // of ranks that were killed: its space may be all that is left
-      write_file_quick(attempt_.end(), line);
+      record_end(attempt_, {code, now_unix_s()});
     } catch (const std::exception& error) {
       say(fmt::format("the end of the job (exit code {}) could not be recorded in {}: {}", code, attempt_.path().string(),
                       error.what()),

@@ -1,5 +1,5 @@
 // `dtjob batch`: what a job of a cluster's scheduler does. It finds its run or runs in the batch's `tasks`
-// (jobs/scheduler/batch.hpp), claims each attempt (takeover.hpp) and runs it (attempt_job.hpp).
+// (jobs/scheduler/batch.hpp), claims each attempt and runs it (attempt_job.hpp).
 #pragma once
 
 #include "jobs/machine/inbox.hpp"

@@ -38,7 +38,7 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 
 // Whether a run of a ladder was stopped from outside, so that it runs again when its job is restarted. That is so if the marker
 // `requeue` exists, or if preempted.json exists and the run did not reach its own time limit. dtjob applies the same rule
-// (jobs/agent/takeover.cpp).
+// (jobs/agent/batch_job.cpp).
 bool was_cut_off(const AttemptFolder& attempt);
 
 // Whether the attempt made a step, according to its heartbeat, its events and its error.

@@ -3,8 +3,6 @@
 #include "core/error.hpp"
 #include "core/lookup.hpp"
 #include "core/spec/names.hpp"
-#include "jobs/launch/mpirun.hpp"
-#include "jobs/launch/srun.hpp"
 
 #include <cstdlib>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "jobs/launch/mpirun.hpp"
+#include "jobs/launch/launcher.hpp"
 
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"

@@ -1,4 +1,4 @@
-#include "jobs/launch/srun.hpp"
+#include "jobs/launch/launcher.hpp"
 
 #include "jobs/launch/rank_start.hpp"
 

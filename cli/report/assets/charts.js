@@ -1,5 +1,5 @@
 // Draws the charts of a page with Chart.js. The data stand in <script type="application/json" id="charts">: a list of charts as
-// cli/report/html/chart_json.cpp writes them. Nothing is computed here but where to draw.
+// cli/report/html/page.cpp writes them. Nothing is computed here but where to draw.
 'use strict';
 (function () {
   // Okabe and Ito's palette: people who see no red or no green can tell the colours apart. Marks and dashes tell them apart in grey.

@@ -2,21 +2,206 @@
 #include "core/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/comm/bench_ranks.hpp"
-#include "engine/bench/compute/core_latency.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
-#include "engine/bench/compute/fma_peak.hpp"
-#include "engine/bench/compute/measured_profile.hpp"
 #include "engine/bench/compute/profile.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/nn/choice/network_algorithms.hpp"
+#include "engine/nn/kernels/compute_thread.hpp"
 #include "engine/train/record/rank_report.hpp"
+#include "engine/train/step/step_timer.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
 
 #include <fmt/format.h>
+#include <omp.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace dt::bench {
 namespace {
+
+// Peak speed of this processor: its fastest multiply-adds in registers, without loads and stores.
+
+enum class MultiplyAdd {
+  fp32,     // fused multiply-add of 32-bit floats
+  bf16_dot, // products of bfloat16 pairs, added to 32-bit floats
+};
+
+// Runs many independent chains of multiply-adds, so that the processor always has an instruction whose operands are ready.
+struct Kernel {
+  float (*run)(std::int64_t rounds) = nullptr; // returns the sum of all chains, so that the compiler cannot remove any
+  double flops_a_round = 0;
+};
+
+#if defined(__x86_64__)
+
+constexpr int chains_of_32_registers = 24, chains_of_16_registers = 12;
+constexpr float factor = 0.999F, term = 0.001F; // the chains converge to 1, so they reach neither infinity nor denormals
+constexpr float spacing = 0x1p-5F; // each chain starts differently, because the compiler could compute equal chains once
+
+__attribute__((target("avx512f"))) float sum_of(const __m512* chains)
+{
+  __m512 sum = chains[0];
+#pragma GCC unroll 32
+  for (int i = 1; i < chains_of_32_registers; ++i) sum = _mm512_add_ps(sum, chains[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f"))) float avx512(std::int64_t rounds)
+{
+  const __m512 a = _mm512_set1_ps(factor), b = _mm512_set1_ps(term);
+  __m512 chains[chains_of_32_registers];
+#pragma GCC unroll 32
+  for (int i = 0; i < chains_of_32_registers; ++i) chains[i] = _mm512_set1_ps(spacing * static_cast<float>(i));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 32
+    for (auto& chain : chains) chain = _mm512_fmadd_ps(chain, a, b);
+  }
+  return sum_of(chains);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) float avx512_bf16(std::int64_t rounds)
+{
+  constexpr int pairs_of_2_to_minus_7 = 0x3c003c00;
+  const auto a = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pairs_of_2_to_minus_7));
+  __m512 chains[chains_of_32_registers];
+#pragma GCC unroll 32
+  for (int i = 0; i < chains_of_32_registers; ++i) chains[i] = _mm512_set1_ps(spacing * static_cast<float>(i));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 32
+    for (auto& chain : chains) chain = _mm512_dpbf16_ps(chain, a, a);
+  }
+  return sum_of(chains);
+}
+
+__attribute__((target("avx2,fma"))) float avx2(std::int64_t rounds)
+{
+  const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
+  __m256 chains[chains_of_16_registers];
+#pragma GCC unroll 32
+  for (int i = 0; i < chains_of_16_registers; ++i) chains[i] = _mm256_set1_ps(spacing * static_cast<float>(i));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 32
+    for (auto& chain : chains) chain = _mm256_fmadd_ps(chain, a, b);
+  }
+  __m256 sum = chains[0];
+#pragma GCC unroll 32
+  for (int i = 1; i < chains_of_16_registers; ++i) sum = _mm256_add_ps(sum, chains[i]);
+  return _mm256_cvtss_f32(sum);
+}
+
+Kernel kernel_of(MultiplyAdd kind)
+{
+  constexpr double lanes_512 = 16 * chains_of_32_registers, lanes_256 = 8 * chains_of_16_registers;
+  if (kind == MultiplyAdd::bf16_dot && __builtin_cpu_supports("avx512bf16")) return {avx512_bf16, 2 * 2 * lanes_512};
+  if (__builtin_cpu_supports("avx512f")) return {avx512, 2 * lanes_512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {avx2, 2 * lanes_256};
+  return {};
+}
+
+#else
+
+Kernel kernel_of(MultiplyAdd) { return {}; }
+
+#endif
+
+// Seconds from the first thread's start to the last thread's end.
+double timed_round_trip(const Kernel& kernel, int threads, std::int64_t rounds)
+{
+  std::atomic<float> kept = 0; // uses the result, so that the compiler cannot remove the computation
+  const double begin_s = comm::monotonic_s();
+#pragma omp parallel num_threads(threads)
+  kept.store(kernel.run(rounds), std::memory_order_relaxed);
+  return comm::monotonic_s() - begin_s;
+}
+
+// GFLOP/s of `threads` threads together; a multiply-add counts as two operations. The best of several tries in about `seconds`.
+// Selects the processor's widest vectors at run time; without a bf16 instruction, bf16_dot measures fp32. Returns 0 on a
+// processor without AVX2 (unknown). Leaves the calling thread with an OpenMP team of `threads`.
+double fma_peak_gflops(MultiplyAdd kind, int threads, double seconds = 0.3)
+{
+  constexpr std::int64_t rounds = 1'000'000; // some milliseconds, so that the start of the team does not matter
+  nn::prepare_compute_thread(threads);
+  const auto kernel = kernel_of(kind);
+  if (kernel.run == nullptr) return 0;
+  double least_s = timed_round_trip(kernel, threads, rounds);
+  for (const double end_s = comm::monotonic_s() + seconds; comm::monotonic_s() < end_s;)
+    least_s = std::min(least_s, timed_round_trip(kernel, threads, rounds));
+  return 1e-9 * kernel.flops_a_round * static_cast<double>(rounds) * threads / least_s;
+}
+
+// How far the cores of a team of threads are from each other.
+
+constexpr int ended = -1;
+constexpr double most_s = 0.02, least_pair_s = 0.001; // for all pairs together, and for each one
+
+// Gives its core away now and then: two threads with real-time priority on one core would otherwise wait for ever.
+void wait_for(const std::atomic<int>& line, int number)
+{
+  constexpr int most_polls = 10'000;
+  for (int polls = 1, seen = line.load(); seen != number && seen != ended; ++polls, seen = line.load())
+    if (polls % most_polls == 0) std::this_thread::yield();
+}
+
+// Sends numbers to the answering thread and back, in batches; the fastest batch counts, because others only show other load.
+double asked_s(std::atomic<int>& line, double seconds)
+{
+  constexpr int most_in_batch = 1000;
+  double least_s = seconds;
+  int number = 0;
+  for (const double end_s = comm::monotonic_s() + seconds; comm::monotonic_s() < end_s;) {
+    const double begin_s = comm::monotonic_s();
+    double now_s = begin_s;
+    int sent = 0;
+    do {
+      line = number + 1;
+      wait_for(line, number += 2);
+      if (sent % 16 == 0) now_s = comm::monotonic_s();
+    } while (++sent < most_in_batch && now_s < end_s);
+    least_s = std::min(least_s, (comm::monotonic_s() - begin_s) / (2 * sent));
+  }
+  line = ended;
+  return least_s;
+}
+
+void answer(std::atomic<int>& line)
+{
+  for (int number = 1; line.load() != ended; number += 2) {
+    wait_for(line, number);
+    int expected = number;
+    line.compare_exchange_strong(expected, number + 1);
+  }
+}
+
+// Between the first thread of the team and this one.
+double pair_latency_s(int threads, int other, double seconds)
+{
+  alignas(64) std::atomic<int> line = 0;
+  double found_s = 0;
+#pragma omp parallel num_threads(threads)
+  {
+    if (omp_get_thread_num() == other) answer(line);
+    if (omp_get_thread_num() == 0 && omp_get_num_threads() > other) found_s = asked_s(line, seconds);
+  }
+  return found_s;
+}
+
+// Nanoseconds that a cache line takes from the first thread's core to the core of another one of `threads` OpenMP threads, the
+// most of all; 0 for one thread. Cores that share a last-level cache need 20 to 40 ns, others 100 to 300. On a virtual machine it
+// changes when the host moves a core, and with it the speed of computations whose threads read what others wrote.
+double core_latency_ns(int threads)
+{
+  nn::prepare_compute_thread(threads);
+  double most = 0;
+  const double seconds = std::max(least_pair_s, most_s / std::max(1, threads - 1));
+  for (int other = 1; other < threads; ++other) most = std::max(most, pair_latency_s(threads, other, seconds));
+  return 1e9 * most;
+}
 
 constexpr double fewest_steps = 10;
 // A profile's distribution rests on more steps: on 50, unless they take longer than a minute.

@@ -1,6 +1,6 @@
-#include "engine/comm/allreduce/mpi_allreduce.hpp"
-
+// `mpi`: the MPI library's MPI_Allreduce, the baseline for all other algorithms.
 #include "core/error.hpp"
+#include "engine/comm/allreduce/allreduce.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,15 @@ namespace {
 // MPI counts with int, so longer vectors are summed in pieces.
 constexpr std::size_t largest_count = std::size_t{1} << 30;
 
-} // namespace
+class MpiAllreduce : public Allreduce {
+ public:
+  MpiAllreduce(const AllreduceOptions& options, Communicator& comm);
+  using Allreduce::sum;
+  void sum(std::span<float> values) override;
+
+ private:
+  Communicator& comm_;
+};
 
 MpiAllreduce::MpiAllreduce(const AllreduceOptions& options, Communicator& comm) : comm_(comm)
 {
@@ -29,6 +37,13 @@ void MpiAllreduce::sum(std::span<float> values)
     comm_.traffic().messages += comm_.size() > 1 ? 1 : 0;
     values = values.subspan(piece.size());
   }
+}
+
+} // namespace
+
+std::unique_ptr<Allreduce> make_mpi(const AllreduceOptions& options, Communicator& comm)
+{
+  return std::make_unique<MpiAllreduce>(options, comm);
 }
 
 } // namespace dt::comm

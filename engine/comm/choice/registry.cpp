@@ -1,21 +1,23 @@
 #include "core/lookup.hpp"
 #include "core/spec/names.hpp"
 #include "core/spec/run_spec.hpp"
-#include "engine/comm/allreduce/coded_allreduce.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/comm/allreduce/hierarchical.hpp"
-#include "engine/comm/allreduce/mpi_allreduce.hpp"
 #include "engine/comm/allreduce/scheduled_allreduce.hpp"
 #include "engine/comm/choice/dynamic.hpp"
 
 #include <array>
 
 namespace dt::comm {
+
+using Make = std::unique_ptr<Allreduce>(const AllreduceOptions&, Communicator&);
+Make make_mpi, make_coded; // defined in allreduce/
+
 namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Allreduce> (*make)(const AllreduceOptions&, Communicator&);
+  Make* make;
 };
 
 template<class Kind> std::unique_ptr<Allreduce> make(const AllreduceOptions& options, Communicator& comm)
@@ -24,7 +26,7 @@ template<class Kind> std::unique_ptr<Allreduce> make(const AllreduceOptions& opt
 }
 
 constexpr std::array entries{
-    Entry{"mpi", make<MpiAllreduce>},
+    Entry{"mpi", make_mpi},
     Entry{"ring", make_ring},
     Entry{"halving-doubling", make_halving_doubling},
     Entry{"tree", make_tree},
@@ -41,7 +43,7 @@ std::unique_ptr<Allreduce> make_allreduce(const AllreduceOptions& options, Commu
   auto complete = options;
   if (complete.topology.node.empty()) complete.topology = topology_of_hosts(comm, 0);
   const auto& entry = lookup(entries, "allreduce", options.algorithm);
-  if (is_coded(options.wire)) return std::make_unique<CodedAllreduce>(options, comm);
+  if (is_coded(options.wire)) return make_coded(options, comm);
   return entry.make(complete, comm);
 }
 

@@ -21,6 +21,13 @@ Error archive_error(const std::filesystem::path& path, std::string_view cause)
   return {ErrorKind::usage, fmt::format("{}: {}", printable(path.string()), cause)};
 }
 
+// Called by libarchive: appends to the string.
+la_ssize_t append(archive* /*file*/, void* bytes, const void* block, std::size_t size)
+{
+  static_cast<std::string*>(bytes)->append(static_cast<const char*>(block), size);
+  return static_cast<la_ssize_t>(size);
+}
+
 } // namespace
 
 void ArchiveFile::Close::operator()(archive* file) const { archive_read_free(file); }
@@ -106,6 +113,46 @@ void ArchiveFile::require_end()
 void ArchiveFile::skip(std::uint64_t count)
 {
   for (std::string block; count > 0; count -= block.size()) read(std::min(block_bytes, count), block);
+}
+
+void ZipWriter::Close::operator()(archive* file) const { archive_write_free(file); }
+
+ZipWriter::ZipWriter() : bytes_(std::make_unique<std::string>()), file_(archive_write_new())
+{
+  if (!file_) throw Error(ErrorKind::environment, "libarchive could not start: out of memory.");
+  check(archive_write_set_format_zip(file_.get()));
+  check(archive_write_set_options(file_.get(), "zip:compression=store"));
+  check(archive_write_set_bytes_per_block(file_.get(), 0)); // no padding
+  check(archive_write_open(file_.get(), bytes_.get(), nullptr, append, nullptr));
+}
+
+void ZipWriter::check(long code) const
+{
+  if (code >= ARCHIVE_OK) return;
+  const char* cause = archive_error_string(file_.get());
+  throw Error(ErrorKind::environment,
+              fmt::format("The zip archive cannot be written: {}.", cause == nullptr ? "out of memory" : printable(trim(cause))));
+}
+
+void ZipWriter::add(const std::string& name, std::initializer_list<std::string_view> content)
+{
+  const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new2(file_.get()), archive_entry_free);
+  if (!entry) throw Error(ErrorKind::environment, "The zip archive cannot be written: out of memory.");
+  std::size_t size = 0;
+  for (const auto part : content) size += part.size();
+  archive_entry_set_pathname(entry.get(), name.c_str());
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_perm(entry.get(), 0644);
+  archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
+  check(archive_write_header(file_.get(), entry.get()));
+  for (const auto part : content) check(archive_write_data(file_.get(), part.data(), part.size()));
+  check(archive_write_finish_entry(file_.get()));
+}
+
+std::string ZipWriter::finish()
+{
+  check(archive_write_close(file_.get()));
+  return std::move(*bytes_);
 }
 
 } // namespace dt::data

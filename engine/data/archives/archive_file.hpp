@@ -1,10 +1,12 @@
-// ArchiveFile: reads the members of a tar file, with or without gzip, or of a zip archive one after another (libarchive).
+// Archives, through libarchive. ArchiveFile reads the members of a tar file, with or without gzip, or of a zip archive one after
+// another; ZipWriter makes a zip archive in memory.
 #pragma once
 
 #include "core/error.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,6 +59,26 @@ class ArchiveFile {
   std::uint64_t size_ = 0, position_ = 0;
   std::int64_t links_ = 0;
   bool is_sparse_ = false;
+};
+
+// Equal members give equal bytes: the archive tells neither a time nor an owner.
+class ZipWriter {
+ public:
+  ZipWriter();
+
+  // Adds a file, not compressed, whose content is these parts one after another. The name is of ASCII.
+  void add(const std::string& name, std::initializer_list<std::string_view> content);
+  // Returns the archive. Nothing may be added afterwards.
+  std::string finish();
+
+ private:
+  struct Close {
+    void operator()(archive* file) const;
+  };
+  void check(long code) const;
+
+  std::unique_ptr<std::string> bytes_; // its address stays: libarchive appends to it
+  std::unique_ptr<archive, Close> file_;
 };
 
 } // namespace dt::data

@@ -1,8 +1,11 @@
-// ContentFacts: what a set's images lose on their way to 8-bit channels, and whether there is anything to see in them.
+// What many images together are: sums over their pixels, their sizes, and what they lose on their way to 8-bit channels.
 #pragma once
 
 #include "engine/data/images/channels.hpp"
+#include "engine/data/images/image.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +13,43 @@
 
 namespace dt::data {
 
+// PixelSums: exact sums over the pixels of many images, from which their channel means and deviations follow. Integers, so that
+// the result does not depend on the order of the images or on threads.
+struct PixelSums {
+  std::uint64_t pixels = 0;
+  std::array<std::uint64_t, 3> sums{}, squares{}; // by channel; good for 2^48 pixels
+
+  void add(const Image& image);
+  void add(const PixelSums& other);
+  // Mean of each channel's bytes / 255.
+  std::vector<double> mean(std::int64_t channels) const;
+  // Standard deviation of each channel's bytes / 255.
+  std::vector<double> deviation(std::int64_t channels) const;
+};
+
+// ImageSizes: what the sizes of many images have in common.
+struct ImageSizes {
+  std::int64_t min_side = 0, max_side = 0; // shortest and longest side; 0: there is no image
+  std::int64_t height = 0, width = 0;      // of all images; 0: they have different sizes
+
+  void add(std::int64_t image_height, std::int64_t image_width)
+  {
+    add({std::min(image_height, image_width), std::max(image_height, image_width), image_height, image_width});
+  }
+  void add(const ImageSizes& other)
+  {
+    if (other.max_side == 0) return;
+    if (max_side == 0) {
+      *this = other;
+      return;
+    }
+    min_side = std::min(min_side, other.min_side);
+    max_side = std::max(max_side, other.max_side);
+    if (height != other.height || width != other.width) height = width = 0;
+  }
+};
+
+// What a set's images lose on their way to 8-bit channels, and whether there is anything to see in them.
 struct ContentFacts {
   static constexpr std::size_t most_named = 5;
 

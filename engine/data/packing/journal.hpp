@@ -8,8 +8,6 @@
 
 #include "core/descriptor.hpp"
 #include "engine/data/packing/content_facts.hpp"
-#include "engine/data/packing/image_sizes.hpp"
-#include "engine/data/packing/pixel_sums.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -3,7 +3,7 @@
 #include "core/units.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/sim/run/compute_model.hpp"
-#include "engine/sim/run/simulated_replica.hpp"
+#include "engine/sync/modelled_replica.hpp"
 #include "engine/sync/strategy.hpp"
 #include "engine/train/record/measurement.hpp"
 #include "engine/train/record/rank_report.hpp"
@@ -12,6 +12,64 @@
 
 namespace dt::sim {
 namespace {
+
+// SimulatedReplica: a replica whose passes take the time of the run's compute model, and are reported to the step's timer.
+
+// Which rank computes, and on which node.
+struct RankSeat {
+  std::int64_t node = 0, rank = 0;
+};
+
+class SimulatedReplica : public sync::ModelledReplica {
+ public:
+  // model and timer must outlive the replica.
+  SimulatedReplica(const ComputeModel& model, const RankSeat& seat, train::StepTimer& timer);
+
+  // epoch: epochs completed before the step.
+  void begin(double epoch);
+
+  sync::BatchLoss compute(sync::GradientListener* listener) override;
+  sync::Step step() const override
+  {
+    auto step = ModelledReplica::step();
+    step.epoch = epoch_;
+    return step;
+  }
+
+ private:
+  const ComputeModel& model_;
+  RankSeat seat_;
+  train::StepTimer& timer_;
+  double epoch_ = 0;
+};
+
+sync::ModelledReplica::Options options_of(const ComputeModel& model)
+{
+  return {.layers = model.layers,
+          .forward_s = model.forward_s,
+          .backward_s = model.backward_s,
+          .sleeps = true,
+          .update_vectors = model.update_vectors};
+}
+
+SimulatedReplica::SimulatedReplica(const ComputeModel& model, const RankSeat& seat, train::StepTimer& timer)
+    : ModelledReplica(options_of(model)), model_(model), seat_(seat), timer_(timer)
+{
+}
+
+void SimulatedReplica::begin(double epoch)
+{
+  begin_step(model_.factors ? model_.factors->factor(seat_.node, seat_.rank, step().number + 1) : 1);
+  epoch_ = epoch;
+}
+
+sync::BatchLoss SimulatedReplica::compute(sync::GradientListener* listener)
+{
+  ModelledReplica::compute(listener);
+  timer_.add(Phase::forward, forward_s());
+  timer_.add(Phase::backward, backward_s());
+  return {0, model_.batch};
+}
 
 std::int64_t samples_of(const RunSpec& spec)
 {

@@ -3,7 +3,6 @@
 #include "core/process.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/train/job/data_verbs.hpp"
-#include "engine/train/job/hello.hpp"
 #include "engine/train/job/input_report.hpp"
 #include "engine/train/job/job.hpp"
 #include "engine/train/job/model_report.hpp"
@@ -13,9 +12,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <mpi.h>
 
+#include <array>
 #include <clocale>
+#include <cstddef>
+#include <cstdio>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +27,36 @@ namespace {
 
 using namespace dt;
 using namespace dt::train;
+
+constexpr std::size_t name_bytes = 256;
+using Name = std::array<char, name_bytes>;
+
+// The hosts of all ranks, on rank 0. Collective.
+std::set<std::string> gather_hosts(int ranks)
+{
+  Name own{};
+  host_name().copy(own.data(), own.size() - 1);
+  std::vector<Name> all(static_cast<std::size_t>(ranks));
+  MPI_Gather(own.data(), static_cast<int>(own.size()), MPI_CHAR, all.data(), static_cast<int>(own.size()), MPI_CHAR, 0,
+             MPI_COMM_WORLD);
+  std::set<std::string> hosts;
+  for (const auto& name : all) hosts.insert(name.data());
+  return hosts;
+}
+
+// `dtengine hello`, the test program of `dtctl doctor --launchers`, shows that ranks can reach each other: all meet in a barrier,
+// and rank 0 prints "hello 4 ranks on 2 hosts". Returns this rank's exit status.
+int say_hello()
+{
+  MPI_Init(nullptr, nullptr);
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const auto hosts = gather_hosts(ranks);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) std::printf("hello %d ranks on %zu hosts\n", ranks, hosts.size());
+  return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
+}
 
 void add_run(CLI::App& app, JobOptions& options)
 {

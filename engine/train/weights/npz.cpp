@@ -7,47 +7,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
 
 namespace dt::train {
 namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little, "values and zip's fields are written as they lie in memory");
-
-// ---- zip records, field by field (PKWARE's APPNOTE, 4.3.7, 4.3.12, 4.3.16) ----
-
-constexpr std::uint32_t member_mark = 0x04034b50, entry_mark = 0x02014b50, end_mark = 0x06054b50;
-constexpr std::size_t member_bytes = 30;
-constexpr std::uint16_t version = 20, utf8_names = 0x0800, stored = 0;
-// 1980-01-01, the earliest date of the format; a fixed date gives equal bytes for equal tensors
-constexpr std::uint16_t first_day = (1 << 5) | 1;
-
-template<class Number> void put(std::string& bytes, Number number)
-{
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0)
-{
-  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-// Writes the fields that a member's header and its directory entry share, beginning with the version.
-void put_common(std::string& bytes, const std::string& name, std::uint32_t crc, std::uint32_t size)
-{
-  for (const std::uint16_t field : {version, utf8_names, stored, std::uint16_t{0}, first_day}) put(bytes, field);
-  for (const std::uint32_t field : {crc, size, size}) put(bytes, field);
-  put(bytes, static_cast<std::uint16_t>(name.size()));
-  put(bytes, std::uint16_t{0}); // no extra field
-}
+static_assert(std::endian::native == std::endian::little, "values are written as they lie in memory");
 
 // ---- npy header ----
 
@@ -63,8 +34,8 @@ std::string npy_header(std::span<const std::int64_t> dims)
   words.resize(whole - npy_prefix - 1, ' ');
   words += '\n';
   std::string header(npy_magic);
-  header += {'\x01', '\x00'};
-  put(header, static_cast<std::uint16_t>(words.size()));
+  const auto length = words.size();
+  header += {'\x01', '\x00', static_cast<char>(length & 0xFF), static_cast<char>(length >> 8)};
   return header + words;
 }
 
@@ -99,46 +70,8 @@ void NpzWriter::add(const TensorName& tensor, std::span<const float> values)
   if (values.size() != element_count(tensor.dims))
     throw Error(ErrorKind::internal,
                 fmt::format("Tensor {} of {} floats was given {}.", tensor.name, element_count(tensor.dims), values.size()));
-  const auto name = tensor.name + ".npy", header = npy_header(tensor.dims);
   const std::string_view content(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  if (archive_.size() + member_bytes + name.size() + header.size() + content.size() > most)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("Tensor {} would make the archive larger than 4 GiB, which is as far as .npz goes here.", tensor.name));
-  if (members_.size() == std::numeric_limits<std::uint16_t>::max())
-    throw Error(ErrorKind::environment,
-                fmt::format("Tensor {} is one more than the {} that an .npz holds here.", tensor.name, members_.size()));
-  const Member member{name, checksum(content, checksum(header)), static_cast<std::uint32_t>(header.size() + content.size()),
-                      static_cast<std::uint32_t>(archive_.size())};
-  put(archive_, member_mark);
-  put_common(archive_, name, member.crc, member.bytes);
-  archive_.append(name).append(header).append(content);
-  members_.push_back(member);
-}
-
-std::string NpzWriter::finish()
-{
-  const auto begin = archive_.size();
-  for (const auto& member : members_) {
-    put(archive_, entry_mark);
-    put(archive_, version);
-    put_common(archive_, member.name, member.crc, member.bytes);
-    for (int field = 0; field < 3; ++field) put(archive_, std::uint16_t{0}); // length of the comment, disk, internal attributes
-    put(archive_, std::uint32_t{0100644U << 16}); // external attributes: a file that everybody may read
-    put(archive_, member.offset);
-    archive_ += member.name;
-  }
-  const auto size = archive_.size() - begin;
-  if (archive_.size() > std::numeric_limits<std::uint32_t>::max())
-    throw Error(ErrorKind::environment, "The archive would be larger than 4 GiB, which is as far as .npz goes here.");
-  put(archive_, end_mark);
-  put(archive_, std::uint32_t{0}); // number of this disk, and of the directory's disk
-  for (int times = 0; times < 2; ++times) put(archive_, static_cast<std::uint16_t>(members_.size()));
-  put(archive_, static_cast<std::uint32_t>(size));
-  put(archive_, static_cast<std::uint32_t>(begin));
-  put(archive_, std::uint16_t{0}); // no comment
-  return std::move(archive_);
+  archive_.add(tensor.name + ".npy", {npy_header(tensor.dims), content});
 }
 
 // ---- reading ----

@@ -1,13 +1,13 @@
 // NumPy's .npz archives: writes files of 32-bit floats for numpy.load, and reads files of numpy.savez and numpy.savez_compressed.
 // The reader takes arrays of 16-, 32- or 64-bit floats, in C's or Fortran's order, and returns 32-bit floats in C's order.
 //
-//   npz      = { member } directory        a zip archive; those that are written are not compressed and below 4 GiB
+//   npz      = { member } directory        a zip archive; those that are written are not compressed
 //   member   = zip's header, "<tensor>.npy": npy (engine/data/archives/npy_header.hpp)
 #pragma once
 
+#include "engine/data/archives/archive_file.hpp"
 #include "engine/train/weights/weights_file.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -19,22 +19,16 @@ namespace dt::train {
 // Collects tensors and returns the archive's bytes.
 class NpzWriter {
  public:
-  // Throws an environment error if the archive would exceed 4 GiB or 65,535 tensors; an internal error if the number of values
-  // does not match the dimensions.
+  // Throws an internal error if the number of values does not match the dimensions.
   void add(const TensorName& tensor, std::span<const float> values);
-  // Adds the directory after the members and returns the archive. Nothing may be added afterwards.
-  std::string finish();
+  // Returns the archive. Nothing may be added afterwards.
+  std::string finish() { return archive_.finish(); }
 
  private:
-  struct Member {
-    std::string name;
-    std::uint32_t crc, bytes, offset;
-  };
-  std::string archive_;
-  std::vector<Member> members_;
+  data::ZipWriter archive_;
 };
 
-// Archives above 4 GiB are read too. Reading tensors in the order of the archive is fastest.
+// Reading tensors in the order of the archive is fastest.
 class NpzReader final : public WeightsFile {
  public:
   // Reads the header of each member.

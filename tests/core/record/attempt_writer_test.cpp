@@ -352,6 +352,44 @@ TEST_CASE("an attempt whose files cannot be written because the file system does
   CHECK(eventually([&] { return read_error(life.attempt).has_value(); })); // what began goes on when the file system answers
 }
 
+TEST_CASE("an error of a rank is recorded in limited time or not at all")
+{
+  const Life life;
+  const auto message = life.attempt.error().string() + " could not be written within 0 s: the file system does not answer.";
+  const auto why = refused([&] { record_error(life.attempt, own_error(1, "the loss is NaN"), 0); });
+  CHECK((why.empty() || why == message));                                  // empty: the thread was faster than this one
+  CHECK(eventually([&] { return read_error(life.attempt).has_value(); })); // what began goes on when the file system answers
+}
+
+TEST_CASE(
+    "dtjob's records of launches, of a preemption and of the end are read as they were written, and find the reserve's place")
+{
+  const Life life;
+  record_launch(life.attempt, {1, 100, 134});
+  record_launch(life.attempt, {2, 101, 0});
+  const auto launches = read_launches(life.attempt);
+  REQUIRE(launches.size() == 2);
+  CHECK((launches[0].number == 1 && launches[0].unix_s == 100 && launches[0].exit_code == 134));
+  CHECK((launches[1].number == 2 && launches[1].unix_s == 101 && launches[1].exit_code == 0));
+  replace_file(life.attempt.reserve(), "room");
+  CHECK(record_preemption(life.attempt, {102, 7, 70, "step-7.safetensors", "SIGUSR1"}).empty());
+  CHECK_FALSE(fs::exists(life.attempt.reserve()));
+  CHECK(read_preemption(life.attempt)->checkpoint == "step-7.safetensors");
+  replace_file(life.attempt.reserve(), "room");
+  record_end(life.attempt, {75, 103});
+  CHECK_FALSE(fs::exists(life.attempt.reserve()));
+  CHECK(read_file(life.attempt.end()) == "exit 75 103\n");
+}
+
+TEST_CASE("of a fenced attempt dtjob records the end of the job, but no preemption")
+{
+  const Life life;
+  REQUIRE(fence(life.attempt, 2));
+  CHECK(record_preemption(life.attempt, {}) == fenced_by_2);
+  record_end(life.attempt, {1, 103});
+  CHECK(life.names() == std::set<std::string>{"result.json", "end"});
+}
+
 TEST_CASE("of the errors of several ranks the first one stays")
 {
   Life life;

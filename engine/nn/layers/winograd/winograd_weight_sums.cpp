@@ -7,9 +7,9 @@
 namespace dt::nn {
 namespace {
 
-constexpr std::int64_t float_bytes = sizeof(float);
-constexpr std::int64_t most_shared_bytes = 24 << 20;                              // points of all tiles that the threads share
-constexpr std::int64_t fewest_chunk_bytes = 2 << 20, most_chunk_bytes = 64 << 20; // points of a chunk that they share
+constexpr std::int64_t number_bytes = sizeof(float);
+constexpr std::int64_t most_shared_bytes = 24 << 20; // points of all tiles that the threads share
+constexpr std::int64_t smallest_chunk_bytes = 2 << 20, largest_chunk_bytes = 64 << 20; // points of a chunk that they share
 constexpr std::int64_t blocks_at_once = 4; // of channels and of outputs, whose sums a thread computes at once
 
 } // namespace
@@ -20,13 +20,13 @@ WinogradWeightSums::WinogradWeightSums(const WinogradTiling& tiling, const Case&
     : tiling_(tiling), case_(of), tiles_(of.batch * tiling.tiles_of(of.output)), of_thread_(divided_up(tiles_, of.threads))
 {
   const auto in = of.input.channels, out = of.output.channels;
-  const auto sum_bytes = tiling.points() * in * out * float_bytes, tile_bytes = tiling.points() * (in + out) * float_bytes;
+  const auto sum_bytes = tiling.points() * in * out * number_bytes, tile_bytes = tiling.points() * (in + out) * number_bytes;
   if (of_thread_ * tile_bytes >= 2 * sum_bytes) {
     way_ = Way::own_tiles;
     chunk_ = equal_part(of_thread_, std::max(sum_bytes, cache_sizes().own / 2) / tile_bytes);
     return;
   }
-  chunk_ = equal_part(tiles_, std::clamp(2 * sum_bytes, fewest_chunk_bytes, most_chunk_bytes) / tile_bytes);
+  chunk_ = equal_part(tiles_, std::clamp(2 * sum_bytes, smallest_chunk_bytes, largest_chunk_bytes) / tile_bytes);
   const auto items =
       divided_up(in, blocks_at_once * winograd_line) * divided_up(out, blocks_at_once * winograd_line); // of own_sums
   const bool suits_own_sums = chunk_ == tiles_ && tiles_ * tile_bytes <= most_shared_bytes && items >= of.threads;

@@ -9,6 +9,8 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -72,7 +74,16 @@ TEST_CASE("tensors come back from an archive with their names, shapes and bits, 
   CHECK(read(reader, 2) == scalar_value);
 }
 
-TEST_CASE("equal tensors give equal bytes") { CHECK(sample() == sample()); }
+TEST_CASE("equal tensors give equal bytes, at every time and in every time zone")
+{
+  const auto bytes = sample();
+  CHECK(bytes.substr(10, 4) == std::string("\0\0\x21\0", 4)); // zip's earliest time, 1980-01-01
+  ::setenv("TZ", "UTC-11", 1);
+  ::tzset();
+  CHECK(sample() == bytes);
+  ::unsetenv("TZ");
+  ::tzset();
+}
 
 TEST_CASE("an archive without tensors holds no weights")
 {

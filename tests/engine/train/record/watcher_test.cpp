@@ -1,6 +1,6 @@
 // Who has not arrived, and when that is told.
 #include "core/file.hpp"
-#include "engine/train/record/stall.hpp"
+#include "engine/train/record/watcher.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
