@@ -17,8 +17,8 @@ std::string json_document(const store::Table& rows);
 // JSON Lines: an object for each row, in a line of its own, with the members of json_document.
 std::string json_lines(const store::Table& rows);
 
-// The JSON input of Extra-P: mean times of a step and of its phases over the number of ranks, a value for each succeeded run.
-// With several labels each has a call path of its own. Throws a usage error if no run has times.
+// The JSON input of Extra-P: mean times of a step and of its phases over the number of ranks, a value for each succeeded run but
+// the A/A controls. With several labels each has a call path of its own. Throws a usage error if no run has times.
 std::string extra_p_of(ResultsStore& results, const FlatRows& rows);
 
 // Writes the curves of the selected runs as TensorBoard event files, one sub-folder a run. The same runs give the same bytes.

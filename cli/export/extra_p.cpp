@@ -60,7 +60,7 @@ std::string extra_p_of(ResultsStore& results, const FlatRows& rows)
   for (std::size_t i = 0; i < rows.size(); ++i) labels.insert(rows.text(i, "series"));
   Paths paths;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows.text(i, "state") != "succeeded") continue;
+    if (rows.text(i, "state") != "succeeded" || rows.number(i, "control") != 0) continue;
     const auto ranks = static_cast<std::int64_t>(rows.number(i, "ranks"));
     const auto root = labels.size() > 1 ? part_of_path(rows.text(i, "series")) : std::string("training");
     for (const auto& [phase, seconds] : means_of(results, rows.text(i, "key")))

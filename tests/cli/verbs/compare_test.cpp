@@ -354,12 +354,13 @@ TEST_CASE("a comment for a merge request says how many points are worse, and has
   Studies studies;
   studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 101, 99}}, {"gone", 2, {1, 1, 1}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 102, 100}}});
+  studies.add("same", {{"x", 2, {100.1, 101.1, 99.1}}, {"y", 2, {100.1, 101, 99}}});
   CHECK(studies.run({"compare", "new", "--reference", "old", "--comment", "comment.md"}).exit_code == 5);
   const auto text = read_file(studies.file("comment.md"));
   CHECK_THAT(text,
              StartsWith("### Regression: 1 of 2 points\n") && Contains("| --- |") && Contains("\n| x") && Contains("\n| y"));
   CHECK_THAT(text, Contains("- gone") && Contains("no point of A has this label and size"));
-  CHECK(studies.run({"compare", "old", "--reference", "old", "--comment", "same.md"}).exit_code == 0);
+  CHECK(studies.run({"compare", "same", "--reference", "old", "--comment", "same.md"}).exit_code == 0);
   CHECK_THAT(read_file(studies.file("same.md")), StartsWith("### No regression"));
   CHECK(studies.run({"compare", "new", "old", "--comment", "x.md"}).exit_code == 2); // without a reference
 }
