@@ -28,9 +28,9 @@ TEST_CASE("Extra-P gets a value for each run of the times of a step and of its p
     if (path.ends_with("->step")) steps.insert(path);
   }
   CHECK(steps.size() == 3); // the labels, without the controls
-  const auto& first = document.at("measurements").at(*steps.begin()).at("time");
+  const auto& first = document.at("measurements").at(*steps.rbegin()).at("time");
   CHECK(first.size() == 3); // 1, 2 and 4 ranks
-  CHECK(document.at("measurements").contains(*steps.begin() + "->forward"));
+  CHECK(document.at("measurements").contains(*steps.rbegin() + "->forward"));
 }
 
 TEST_CASE("runs without phases are refused for Extra-P, and nothing is written")
