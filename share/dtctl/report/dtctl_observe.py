@@ -24,7 +24,7 @@ import weakref
 
 OTHER, INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, EVALUATION = range(7)
 HANDING_OVER = 7  # from a batch to the first use of a module: copies to the device
-NAMES = {INPUT: "input", FORWARD: "forward", BACKWARD: "backward", COMMUNICATION: "communication", OPTIMIZER: "optimizer"}
+REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order of dtctl_report.PHASES
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
 LAST_WAIT_S = 10  # at the end of the program, for what a GPU still computes
 
@@ -157,6 +157,7 @@ class _Observer:
         self.modules = weakref.WeakKeyDictionary()  # outermost modules that were called -> whether they have parameters
         self.searched = weakref.WeakSet()  # modules of the training, searched for those that communicate
         self.trained = {}  # ids of the parameters that optimizers hold -> their numbers
+        self.trained_numbers = 0
         self.optimizers = weakref.WeakSet()
         self.unscaled = None  # the loss that a GradScaler has scaled, and what it became
         # Communication.
@@ -402,16 +403,15 @@ class _Observer:
             return
         if self.in_update:
             self.recent.losses = []  # of the last call of the closure alone
-        loss = loss.detach()
         if loss.is_cuda:
             if self.slots is None:
                 self.slots = self.torch.zeros(1024, pin_memory=True)
             self.slot = (self.slot + 1) % len(self.slots)
             place = self.slots[self.slot]
-            place.copy_(loss.reshape(()), non_blocking=True)  # read when the GPU has passed the end of the step
+            place.copy_(loss.detach().reshape(()), non_blocking=True)  # read when the GPU has passed the end of the step
             self.recent.losses.append(place)
         elif loss.device.type == "cpu":
-            self.recent.losses.append(float(loss))
+            self.recent.losses.append(loss.item())
 
     @_guarded
     def scales(self, tensor, scaled):
@@ -423,6 +423,7 @@ class _Observer:
             self.optimizers.add(optimizer)
             for group in optimizer.param_groups:
                 self.trained.update((id(p), p.numel()) for p in group["params"])
+            self.trained_numbers = sum(self.trained.values())
         if self.in_backward:
             self.recent.updates_in_backward = True
             return
@@ -592,32 +593,32 @@ class _Observer:
         self.pool.extend(m.event for m in marks[:-1] if m.event is not None and m is not self.clock[0])
 
     def _write_step(self, marks, step, clock_s):
-        phases = collections.Counter()
+        seconds, begun = [0.0] * 8, set()
         for begin, end in zip(marks, marks[1:]):
-            phases[begin.phase] += self._between(begin, end)
-        phases[FORWARD] += phases[EVALUATION]  # a pass without gradients within a step, of a teacher for example
-        begun = {mark.phase for mark in marks[:-1]}
+            seconds[begin.phase] += self._between(begin, end)
+            begun.add(begin.phase)
+        seconds[FORWARD] += seconds[EVALUATION]  # a pass without gradients within a step, of a teacher for example
         if FORWARD in begun:
-            phases[INPUT] += phases[HANDING_OVER]
-        seen = begun & {INPUT, FORWARD, BACKWARD, OPTIMIZER}
+            seconds[INPUT] += seconds[HANDING_OVER]
         if step.updates_in_backward:
-            seen.discard(OPTIMIZER)
-        if self._is_communication_seen(step):
-            seen.add(COMMUNICATION)
+            begun.discard(OPTIMIZER)
+        world = _world_size(self.torch)
+        if self._is_communication_seen(step, world):
+            begun.add(COMMUNICATION)
         self.steps += 1
-        losses = [float(loss) for loss in step.losses]
-        self.write(
-            self.report.step,
-            loss=math.fsum(losses) if losses and all(map(math.isfinite, losses)) else sum(losses) if losses else None,
-            samples=self._samples_of(step),
-            phases={name: phases[phase] for phase, name in NAMES.items() if phase in seen and not math.isnan(phases[phase])},
-            learning_rate=step.learning_rate,
-            at=clock_s,
-        )
+        figure, report = self.report._figure, self.report
+        mark, report._mark, report._step = report._mark, clock_s, self.steps
+        words = ["step", str(self.steps), "%.7f" % clock_s, "-" if mark is None else "%.7f" % (clock_s - mark)]
+        words.append(figure(self._samples_of(step, world)))
+        words.append(figure(sum(map(float, step.losses)) if step.losses else None))
+        words.append(figure(step.learning_rate))
+        words.append("-")
+        words += ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
+        self.write(report._write, *words)
         self._take_buckets(step, marks)
 
-    def _samples_of(self, step):
-        if self._is_partly_seen():
+    def _samples_of(self, step, world):
+        if self._is_partly_seen(world):
             return None
         if step.has_batches:
             return None if step.has_unknown_samples else step.samples
@@ -627,9 +628,8 @@ class _Observer:
         self.tell("cannot see how many samples a step has: no DataLoader, and modules that got different numbers")
         return None
 
-    def _is_partly_seen(self):
+    def _is_partly_seen(self, world):
         """Whether the training has ranks that dtctl did not start."""
-        world = _world_size(self.torch)
         if world <= max(1, self.ranks):
             return False
         self.tell(f"sees one of {world} ranks, but dtctl has started {self.ranks}; the samples of the others are not known")
@@ -637,10 +637,10 @@ class _Observer:
 
     # ---- communication ----
 
-    def _is_communication_seen(self, step):
-        if self.ranks == 1 and _world_size(self.torch) == 1:
+    def _is_communication_seen(self, step, world):
+        if self.ranks == 1 and world == 1:
             return True
-        numbers = sum(self.trained.values())
+        numbers = self.trained_numbers
         if step.has_communication or (numbers > 0 and 2 * step.summed_numbers >= numbers):
             self.has_summed = True
         if self.unseen or not self.has_summed:
@@ -740,8 +740,7 @@ class _Observer:
             self._fact("communication that could not be observed", self.unseen)
         self._report_communication()
         self.release()
-        numbers = sum(self.trained.values())
-        self.report.result(parameters=numbers if numbers and not self.unseen else None)
+        self.report.result(parameters=self.trained_numbers if not self.unseen else None)
 
 
 def _claim():
@@ -989,7 +988,7 @@ def _wrap_collectives(o, torch, is_compiling):
             if o.is_off or o.in_backward or o.is_summing or is_compiling() or threading.get_ident() != o.thread:
                 return inner(*args, **kwargs)
             if never_waits or kwargs.get("async_op"):
-                o.unseen = o.unseen or f"torch.distributed.{name} is not waited for where it is called"
+                o.unseen = o.unseen or f"it does not see where the program waits for torch.distributed.{name}" + ("" if never_waits else "(async_op=True)")
                 return inner(*args, **kwargs)
             o.is_summing, before = True, o.enters(COMMUNICATION)
             try:
