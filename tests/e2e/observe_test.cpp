@@ -55,10 +55,10 @@ for epoch in range(2):
 )";
 
 // A recipe that only names the command, and how many ranks there are.
-std::string recipe(int ranks = 1, const std::string& program = "", const std::string& more = "")
+std::string recipe(int ranks = 1, const std::string& program = "")
 {
   return "version: 1\nname: own\nprogram:\n  command: [" + python() + ", train.py]\n  files: [train.py]\n" + program +
-         "train: {warmup_steps: 4}\nresources: {ranks_per_node: " + std::to_string(ranks) + "}\n" + more;
+         "train: {warmup_steps: 4}\nresources: {ranks_per_node: " + std::to_string(ranks) + "}\n";
 }
 
 dt::RunResult result_of(const Own& own)
@@ -309,7 +309,8 @@ assert "dtctl_observe" not in sys.modules and "torch" not in sys.modules
 assert os.environ["SITE_OF_THE_USER"] == "there"
 print("no torch here")
 )";
-  Own own(script, recipe(1, "", "") + "");
+  const Own own(script);
+  std::filesystem::create_directory(own.dtctl.folder() / "site");
   own.dtctl.write("site/sitecustomize.py", "import os\nos.environ['SITE_OF_THE_USER'] = 'there'\n");
   own.dtctl.write("own.yaml", "version: 1\nname: own\nprogram:\n  command: [" + python() +
                                   ", train.py]\n  files: [train.py]\nresources: {env: {PYTHONPATH: \"" +
@@ -344,7 +345,7 @@ if pid == 0:
     raise ValueError("of the child alone")
 os.waitpid(pid, 0)
 )",
-                recipe(1, "", ""));
+                recipe());
   const auto result = result_of(own);
   CHECK(result.steps == 20);
   CHECK(result.measured_samples == 16 * 32);
