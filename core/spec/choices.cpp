@@ -29,8 +29,9 @@ constexpr std::array program_observations{
     Choice{ProgramObservation::automatic,
            Name{"auto", "pytorch, if the command starts Python and the recipe has neither `program.metrics` nor a block `sync`"}},
     Choice{ProgramObservation::pytorch,
-           Name{"pytorch", "steps, samples, loss and phases of a PyTorch training, seen from outside; a program that reports steps "
-                           "by itself is not observed"}},
+           Name{"pytorch",
+                "steps, samples, loss and phases of a PyTorch training, seen from outside; a program that reports steps "
+                "by itself is not observed"}},
     Choice{ProgramObservation::none, Name{"none", "nothing; the program reports by itself"}},
 };
 constexpr std::array precisions{

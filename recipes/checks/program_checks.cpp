@@ -36,12 +36,14 @@ void check_observation(const RunSpec& spec, Problems& problems)
   const auto& program = spec.program;
   if (program.observe != ProgramObservation::pytorch) return;
   if (!program.metrics.empty())
-    problems.push_back({{"program.observe", "program.metrics"},
-                        "`program.observe: pytorch` and `program.metrics` both say what the steps of the program are; remove one"});
+    problems.push_back(
+        {{"program.observe", "program.metrics"},
+         "`program.observe: pytorch` and `program.metrics` both say what the steps of the program are; remove one"});
   if (program.sync)
-    problems.push_back({{"program.observe"},
-                        "`program.observe: pytorch` does not go with the block `sync`, because dtctl_sync reports the steps; remove "
-                        "one"});
+    problems.push_back(
+        {{"program.observe"},
+         "`program.observe: pytorch` does not go with the block `sync`, because dtctl_sync reports the steps; remove "
+         "one"});
 }
 
 // Two parameters must not share an environment variable.

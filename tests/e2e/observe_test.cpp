@@ -99,7 +99,8 @@ TEST_CASE("observed: a plain loop has steps, samples, loss, parameters and every
   check_computation(result);
   CHECK(result.communication_share == 0); // one rank has nobody to wait for
   CHECK(result.facts.at("observed").starts_with("PyTorch "));
-  const auto steps = own.dtctl.json({"query", "SELECT count(*) AS n, count(loss) AS losses, max(learning_rate) AS rate FROM steps"});
+  const auto steps =
+      own.dtctl.json({"query", "SELECT count(*) AS n, count(loss) AS losses, max(learning_rate) AS rate FROM steps"});
   CHECK(steps.at("rows")[0].at("losses") == steps.at("rows")[0].at("n"));
   CHECK(steps.at("rows")[0].at("rate") == 0.1);
 }
@@ -352,7 +353,8 @@ os.waitpid(pid, 0)
   check_computation(result);
 }
 
-TEST_CASE("observed: a trainer class that reads one batch ahead, steps in a closure and evaluates has the steps and samples of its loop")
+TEST_CASE("observed: a trainer class that reads one batch ahead, steps in a closure and evaluates has the steps and samples of "
+          "its loop")
 {
   if (!has_torch()) return;
   const std::string trainer = prelude + R"(
@@ -469,7 +471,8 @@ for step in range(20):
   CHECK(seconds_of(result, dt::Phase::backward) > 0);
 }
 
-TEST_CASE("observed: a script that reports its steps by itself is left alone, one that only tells its accuracy is observed with it")
+TEST_CASE(
+    "observed: a script that reports its steps by itself is left alone, one that only tells its accuracy is observed with it")
 {
   if (!has_torch()) return;
   const std::string own_report = prelude + R"(
@@ -498,7 +501,7 @@ report.result()
   CHECK(observed.facts.contains("observed"));
 }
 
-TEST_CASE("observed: nothing, if the recipe says so; and an error of the observer leaves the script and its first steps alone")
+TEST_CASE("observed: nothing if the recipe says so, and an error of the observer leaves the script and its first steps alone")
 {
   if (!has_torch()) return;
   const Own none(prelude + plain_loop, recipe(1, "  observe: none\n"));

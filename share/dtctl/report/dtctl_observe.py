@@ -309,7 +309,8 @@ class _Observer:
         if self.part is None:
             self.part = _Part(len(self.marks) - 1)
         part = self.part
-        has_parameters = self._look_at(module)
+        if not self._look_at(module):
+            return  # it computes nothing that is trained: a loss continues the forward pass, a metric or a transform is none
         if has_gradients:
             if part.has_evaluation and not part.is_fetch:  # evaluated without a DataLoader
                 self._end_part()
@@ -317,14 +318,15 @@ class _Observer:
                 self.part = _Part(len(self.marks) - 1)
             else:
                 self.mark(FORWARD)
-            if has_parameters and module.training:
+            if module.training:
                 self._count_forward(module, args, kwargs)
-        elif has_parameters:
-            if part.is_fetch or self._is_trained(module) and not module.training:
-                part.has_evaluation = True
-                self.mark(EVALUATION)
-            elif self.phase in (OTHER, HANDING_OVER):
-                self.mark(FORWARD)
+            elif part.is_fetch:
+                part.has_evaluation = True  # unless a backward pass follows
+        elif part.is_fetch or (self._is_trained(module) and not module.training):
+            part.has_evaluation = True
+            self.mark(EVALUATION)
+        elif self.phase in (OTHER, HANDING_OVER):
+            self.mark(FORWARD)
 
     @_guarded
     def leaves_module(self):
@@ -347,7 +349,6 @@ class _Observer:
         if device.type == "cuda" and self.device is None:
             self.device = device
         elif device.type not in ("cuda", "cpu", "meta"):
-            self.tell(f"cannot see phases on devices of type {device.type}")
             raise RuntimeError(f"devices of type {device.type} are not observed")
 
     def _is_trained(self, module):
@@ -362,8 +363,7 @@ class _Observer:
 
     @_guarded
     def enters_backward(self, tensors):
-        if not self.marks:
-            self.force_mark(OTHER)
+        self.mark(BACKWARD)
         if self.part is None:
             self.part = _Part(len(self.marks) - 1)
         if self.has_evaluation and self.step.end is not None:
@@ -378,7 +378,6 @@ class _Observer:
         self._take_loss(tensors)
         self.in_backward, self.last_ready, self.recent.buckets = True, None, []
         self.had_backward_in_update = self.in_update
-        self.mark(BACKWARD)
 
     @_guarded
     def leaves_backward(self):
@@ -433,7 +432,7 @@ class _Observer:
                 return
         self.step.updated.add(id(optimizer))
         rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-        self.step.learning_rate = rate if isinstance(rate, float) else None
+        self.step.learning_rate = rate if isinstance(rate, (int, float)) else None
         self.in_update, self.had_backward_in_update, self.base = True, False, OPTIMIZER
         self.mark(OPTIMIZER)
         if self.part is None:
@@ -712,7 +711,8 @@ class _Observer:
             if self.is_off and not self.trouble:
                 return
             if not self.steps:
-                self.tell("saw no step: no optimizer has stepped after a backward pass")
+                if b"\nstep " not in pathlib.Path(os.environ["DTCTL_REPORT"]).read_bytes():  # of a process that this one has started
+                    self.tell("saw no step: in this process no optimizer has stepped after a backward pass")
             elif not self.report._has_failed:
                 self._finish_report()
             self.release()
@@ -838,12 +838,12 @@ def _wrap_input(o):
         if o.is_off or o.is_reading or threading.get_ident() != o.thread:
             return begin(self)
         batches = _Batches()
-        o.is_reading = True
+        was_inside, o.is_inside, o.is_reading = o.is_inside, True, True  # transforms may be modules
         o.asks_for_batch(batches)
         try:
             iterator = begin(self)
         finally:
-            o.is_reading = False
+            o.is_inside, o.is_reading = o.is_off or was_inside, False
         passes[iterator] = batches
         return iterator
 
@@ -854,7 +854,7 @@ def _wrap_input(o):
         batches = passes.get(self)
         if batches is None:
             batches = passes[self] = _Batches()
-        o.is_reading = True
+        was_inside, o.is_inside, o.is_reading = o.is_inside, True, True  # transforms may be modules
         o.asks_for_batch(batches)
         try:
             batch = advance(self)
@@ -862,7 +862,7 @@ def _wrap_input(o):
             o.has_no_batch(batches)
             raise
         finally:
-            o.is_reading = False
+            o.is_inside, o.is_reading = o.is_off or was_inside, False
         o.has_batch(batches, batch)
         return batch
 
