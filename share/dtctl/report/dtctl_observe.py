@@ -26,6 +26,7 @@ OTHER, INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, EVALUATION = range(7)
 HANDING_OVER = 7  # from a batch to the first use of a module: copies to the device
 REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order of dtctl_report.PHASES
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
+KEPT_STEPS = 1000  # of whose buckets means are made
 LAST_WAIT_S = 10  # at the end of the program, for what a GPU still computes
 
 _FILE = os.path.abspath(__file__)
@@ -90,6 +91,7 @@ class _Recent:
         self.by_module = collections.Counter()  # samples of the forward passes of each module
         self.summed_numbers = 0  # that calls of the script have summed over the ranks
         self.buckets = []  # [bytes, ready, done] of the last backward pass
+        self.gradients = []  # (bytes, ready) of the same, where the buckets themselves are not seen
 
 
 class _Step:
@@ -104,11 +106,12 @@ class _Step:
         self.learning_rate = None
         self.by_module = collections.Counter()
         self.summed_numbers = 0
-        self.buckets = []
+        self.buckets, self.gradients = [], []
 
     def take(self, recent):
         self.losses = recent.losses or self.losses
         self.buckets = recent.buckets or self.buckets
+        self.gradients = recent.gradients or self.gradients
         self.by_module.update(recent.by_module)
         self.summed_numbers += recent.summed_numbers
         self.has_communication |= recent.has_communication
@@ -164,8 +167,10 @@ class _Observer:
         self.unseen = ""  # why the waiting for other ranks is not known
         self.has_summed = False  # all gradients were summed over the ranks where it can be seen
         self.last_ready = None  # of the last bucket in this backward pass
-        self.all_buckets = []  # of each measured step: (bytes, ready_s, lead_s)
-        self.hidden_s = []
+        self.all_buckets = collections.deque(maxlen=KEPT_STEPS)  # of each step: (bytes, ready_s, lead_s)
+        self.hidden_s = collections.deque(maxlen=KEPT_STEPS)
+        self.hooks = weakref.WeakKeyDictionary()  # DistributedDataParallel -> _Hook
+        self.bucket_sizes = []  # bytes
         # A GPU: events are read when the GPU has passed them.
         self.device = None
         self.pool = []
@@ -376,7 +381,7 @@ class _Observer:
         for batches in self.passes:
             batches.backwards += 1
         self._take_loss(tensors)
-        self.in_backward, self.last_ready, self.recent.buckets = True, None, []
+        self.in_backward, self.last_ready, self.recent.buckets, self.recent.gradients = True, None, [], []
         self.had_backward_in_update = self.in_update
 
     @_guarded
@@ -388,7 +393,7 @@ class _Observer:
         if ready is not None:
             self.marks.append(ready)
             self.phase = COMMUNICATION
-            self.recent.has_communication = True
+            self.recent.has_communication = bool(self.recent.buckets) or any(m.require_backward_grad_sync for m in self.hooks)
         self.force_mark(self.base)
         if self.recent.updates_in_backward:
             self._end_update()
@@ -404,7 +409,7 @@ class _Observer:
             self.recent.losses = []  # of the last call of the closure alone
         if loss.is_cuda:
             if self.slots is None:
-                self.slots = self.torch.zeros(1024, pin_memory=True)
+                self.slots = self.torch.zeros(1024, dtype=self.torch.float32, device="cpu", pin_memory=True)
             self.slot = (self.slot + 1) % len(self.slots)
             place = self.slots[self.slot]
             place.copy_(loss.detach().reshape(()), non_blocking=True)  # read when the GPU has passed the end of the step
@@ -647,17 +652,27 @@ class _Observer:
             return False
         return True
 
-    def bucket_is_ready(self, bytes_):
+    def bucket_is_ready(self, gradients):
         """DistributedDataParallel has the gradients of a bucket, in a thread of autograd. Returns where its end is to be noted."""
         if self.is_off or not self.in_backward:
             return None
         try:
             self.last_ready = self.now(COMMUNICATION)
-            bucket = [bytes_, self.last_ready, None]
-            self.step.buckets.append(bucket)
+            bucket = [gradients.numel() * gradients.element_size(), self.last_ready, None]
+            self.recent.buckets.append(bucket)
             return bucket
         except Exception as error:
             return self.fail(error)
+
+    def gradient_is_ready(self, bytes_, *_):
+        """Autograd has accumulated the gradient of a parameter of DistributedDataParallel."""
+        if self.is_off or not self.in_backward:
+            return
+        try:
+            self.last_ready = self.now(COMMUNICATION)
+            self.recent.gradients.append((bytes_, self.last_ready))
+        except Exception as error:
+            self.fail(error)
 
     def bucket_is_summed(self, bucket):
         if bucket is None or self.is_off:
@@ -669,6 +684,10 @@ class _Observer:
 
     def _take_buckets(self, step, marks):
         """When each bucket was ready, and how long sums went on beside the rest of the backward pass."""
+        if step.gradients and not step.buckets and not self.bucket_sizes and self.steps == 2:
+            self.bucket_sizes = _bucket_sizes(self.hooks)
+        if step.gradients and not step.buckets:
+            step.buckets = _buckets_of(step.gradients, self.bucket_sizes)
         if not step.buckets or self.steps <= 1:  # DistributedDataParallel forms its buckets anew after the first pass
             return
         begin = next((m for m in marks if m.phase in (INPUT, FORWARD)), marks[0])
@@ -711,7 +730,7 @@ class _Observer:
             if self.is_off and not self.trouble:
                 return
             if not self.steps:
-                if b"\nstep " not in pathlib.Path(os.environ["DTCTL_REPORT"]).read_bytes():  # of a process that this one has started
+                if _is_first_of_rank() and not self.report._has_failed:
                     self.tell("saw no step: in this process no optimizer has stepped after a backward pass")
             elif not self.report._has_failed:
                 self._finish_report()
@@ -755,6 +774,41 @@ def _claim():
     except OSError:
         pass  # a file system without locks
     return True
+
+
+def _is_first_of_rank():
+    """Whether dtctl has started this process itself, and no process that this one has started was observed."""
+    lines = pathlib.Path(os.environ["DTCTL_REPORT"]).read_text(errors="replace").splitlines()
+    begun = {line.split(" ", 1)[0] for line in lines}
+    return "step" not in begun and any(line.split()[2:3] == [str(os.getpid())] for line in lines if line.startswith("rank "))
+
+
+def _bucket_sizes(modules):
+    """Of DistributedDataParallel after its first pass, in bytes; empty if it does not tell."""
+    for module in modules:
+        try:
+            data = module._get_ddp_logging_data()
+            text = data.get("rebuilt_bucket_sizes") or data.get("bucket_sizes") or ""
+            return [int(word) for word in text.replace(",", " ").split()]
+        except Exception:  # an interface of torch's own
+            return []
+    return []
+
+
+def _buckets_of(gradients, sizes):
+    """[bytes, ready, none]: buckets hold gradients in the order in which those became ready."""
+    buckets, left = [], list(gradients)
+    if sum(sizes) != sum(bytes_ for bytes_, _ in gradients):
+        return []
+    for size in sizes:
+        taken, ready = 0, None
+        while left and taken < size:
+            bytes_, ready = left.pop(0)
+            taken += bytes_
+        if taken != size:
+            return []
+        buckets.append([size, ready, None])
+    return buckets
 
 
 def _world_size(torch):
@@ -867,7 +921,7 @@ def _wrap_input(o):
         return batch
 
     DataLoader.__iter__ = iterate
-    _BaseDataLoaderIter.__next__ = _BaseDataLoaderIter.next = next_batch
+    _BaseDataLoaderIter.__next__ = next_batch
 
 
 def _wrap_modules(o, torch, is_compiling):
@@ -1013,30 +1067,29 @@ def _wrap_collectives(o, torch, is_compiling):
 class _Hook:
     """The hook by which DistributedDataParallel sums a bucket: that of the script, or else what it does without a hook."""
 
-    def __init__(self, state, function):
-        self.state, self.function = state, function
+    def __init__(self, state, function, notes_end=False):
+        self.state, self.function, self.notes_end = state, function, notes_end
+        self.accumulators = []  # kept, because autograd does not keep them
 
 
 def _wrap_data_parallel(o, torch):
     Parallel = torch.nn.parallel.DistributedDataParallel
     register, register_builtin, join = Parallel.register_comm_hook, Parallel._register_builtin_comm_hook, Parallel.join
-    o.hooks = weakref.WeakKeyDictionary()  # module -> _Hook
 
     def of_hook(hook):
         def watched(state, bucket):
-            noted = o.bucket_is_ready(bucket.buffer().numel() * bucket.buffer().element_size())
+            noted = o.bucket_is_ready(bucket.buffer())
             o.is_summing, was_summing = True, o.is_summing
             try:
                 future = hook.function(hook.state, bucket)
             finally:
                 o.is_summing = was_summing
-            if noted is None:
+            if not hook.notes_end:
                 return future
 
             def done(future):
                 o.bucket_is_summed(noted)
-                value = future.value()
-                return value[0] if isinstance(value, (tuple, list)) else value
+                return future.value()[0]
 
             return future.then(done)
 
@@ -1046,8 +1099,8 @@ def _wrap_data_parallel(o, torch):
     def register_comm_hook(self, state, hook):
         if o.is_off or not callable(hook):
             return register(self, state, hook)
-        if self in o.hooks:  # ours, which took the place of none
-            o.hooks[self].state, o.hooks[self].function = state, hook
+        if self in o.hooks and o.hooks[self].function is not None:  # ours, which took the place of none
+            o.hooks[self].state, o.hooks[self].function, o.hooks[self].notes_end = state, hook, False
             return None
         wrapped = o.hooks[self] = _Hook(state, hook)
         return register(self, state, functools.wraps(hook)(of_hook(wrapped)))
@@ -1064,17 +1117,27 @@ def _wrap_data_parallel(o, torch):
         return join(self, *args, **kwargs)
 
     def install(module):
-        """Sums as DistributedDataParallel does without a hook: the gradients times 1 / ranks, then their sum."""
+        """Of a module without a hook of the script."""
+        group = module.process_group
+        if torch.distributed.get_backend(group) != "nccl":
+            # Gloo ends its sums in a thread of its own. A hook would make it need Python, which aborts a program that ends just then.
+            o.hooks[module] = _Hook(None, None)
+            for parameter in module.parameters():
+                if parameter.requires_grad:
+                    accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+                    accumulator.register_hook(functools.partial(o.gradient_is_ready, parameter.numel() * parameter.element_size()))
+                    o.hooks[module].accumulators.append(accumulator)
+            return
         from torch.distributed.distributed_c10d import all_reduce
 
-        group = module.process_group
         share = 1.0 / group.size()
 
         def sum_of_bucket(_, bucket):
+            """As DistributedDataParallel does without a hook: the gradients times 1 / ranks, then their sum."""
             gradients = bucket.buffer().mul_(share)
             return all_reduce(gradients, group=group, async_op=True).get_future()
 
-        hook = _Hook(None, sum_of_bucket)
+        hook = _Hook(None, sum_of_bucket, notes_end=True)
         register(module, None, of_hook(hook))
         o.hooks[module] = hook
 
@@ -1094,7 +1157,11 @@ def _look_for_communication(o, module, torch):
             o.unseen = "FullyShardedDataParallel communicates beside the computation"
         if not isinstance(part, Parallel) or part in o.hooks or o.unseen:
             continue
+        backend = torch.distributed.get_backend(part.process_group)
         if is_sparse or getattr(part, "mixed_precision", None) is not None:
             o.unseen = "DistributedDataParallel sums " + ("sparse gradients" if is_sparse else "in a precision of its own")
+        elif backend not in ("gloo", "nccl", "undefined"):  # undefined: gloo for hosts and nccl for GPUs
+            o.unseen = f"DistributedDataParallel sums by the backend {backend}"
+        if o.unseen:
             continue
         o.install(part)
