@@ -66,6 +66,7 @@ class _Batches:
     """Batches of one pass through a DataLoader that were read and not trained with."""
 
     def __init__(self):
+        self.iterator = None  # a weak reference: batches of a pass that is gone are trained with no more
         self.waiting = collections.deque()  # samples of each; None: unknown
         self.read = 0
         self.backwards = 0  # since the pass began
@@ -156,8 +157,9 @@ class _Observer:
         self.recent, self.step = _Recent(), _Step()
         self.evaluation_end = None  # index of the mark where the evaluation since the boundary has ended
         self.has_evaluation = False
-        self.passes = weakref.WeakSet()  # _Batches
+        self.passes = []  # _Batches
         self.modules = weakref.WeakKeyDictionary()  # outermost modules that were called -> whether they have parameters
+        self.latest_module = lambda: None  # of those with parameters, searched already
         self.searched = weakref.WeakSet()  # modules of the training, searched for those that communicate
         self.trained = {}  # ids of the parameters that optimizers hold -> their numbers
         self.trained_numbers = 0
@@ -281,7 +283,8 @@ class _Observer:
         self.mark(HANDING_OVER)
         batches.read += 1
         batches.waiting.append(_samples(batch, self.torch))
-        self.passes.add(batches)
+        if batches.read == 1:
+            self.passes.append(batches)
 
     @_guarded
     def has_no_batch(self, batches):
@@ -339,6 +342,8 @@ class _Observer:
             self.mark(OTHER)
 
     def _look_at(self, module):
+        if self.latest_module() is module:
+            return True
         known = self.modules.get(module)
         if known is None:
             first = next(module.parameters(), None)
@@ -348,6 +353,8 @@ class _Observer:
         if known and module not in self.searched and self.torch.is_grad_enabled():
             self.searched.add(module)
             _look_for_communication(self, module, self.torch)
+        if known and module in self.searched:
+            self.latest_module = weakref.ref(module)
         return known
 
     def _use_device(self, device):
@@ -484,8 +491,8 @@ class _Observer:
             if batches.ahead is None:
                 batches.ahead = max(0, batches.read - batches.backwards)
                 batches.is_ignored = batches.is_ignored or batches.ahead > MOST_AHEAD
-            if batches.is_ignored:
-                self.passes.discard(batches)
+            if batches.is_ignored or batches.iterator() is None:
+                self.passes.remove(batches)
                 continue
             ahead = 0 if batches.has_ended else batches.ahead
             while len(batches.waiting) > ahead:
@@ -612,13 +619,11 @@ class _Observer:
         self.steps += 1
         figure, report = self.report._figure, self.report
         mark, report._mark, report._step = report._mark, clock_s, self.steps
-        words = ["step", str(self.steps), "%.7f" % clock_s, "-" if mark is None else "%.7f" % (clock_s - mark)]
-        words.append(figure(self._samples_of(step, world)))
-        words.append(figure(sum(map(float, step.losses)) if step.losses else None))
-        words.append(figure(step.learning_rate))
-        words.append("-")
-        words += ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
-        self.write(report._write, *words)
+        length = "-" if mark is None else "%.7f" % (clock_s - mark)
+        loss = figure(sum(map(float, step.losses)) if step.losses else None)
+        phases = ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
+        figures = (clock_s, length, figure(self._samples_of(step, world)), loss, figure(step.learning_rate), " ".join(phases))
+        self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
         self._take_buckets(step, marks)
 
     def _samples_of(self, step, world):
@@ -884,8 +889,12 @@ def _wrap_input(o):
     from torch.utils.data import DataLoader
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-    passes = weakref.WeakKeyDictionary()  # iterator -> _Batches
     begin, advance = DataLoader.__iter__, _BaseDataLoaderIter.__next__
+
+    def remember(iterator, batches):
+        batches.iterator = weakref.ref(iterator)
+        vars(iterator)["_batches_of_dtctl"] = batches
+        return batches
 
     @functools.wraps(begin)
     def iterate(self):
@@ -898,16 +907,16 @@ def _wrap_input(o):
             iterator = begin(self)
         finally:
             o.is_inside, o.is_reading = o.is_off or was_inside, False
-        passes[iterator] = batches
+        remember(iterator, batches)
         return iterator
 
     @functools.wraps(advance)
     def next_batch(self):
         if o.is_off or o.is_reading or threading.get_ident() != o.thread:
             return advance(self)
-        batches = passes.get(self)
+        batches = vars(self).get("_batches_of_dtctl")
         if batches is None:
-            batches = passes[self] = _Batches()
+            batches = remember(self, _Batches())
         was_inside, o.is_inside, o.is_reading = o.is_inside, True, True  # transforms may be modules
         o.asks_for_batch(batches)
         try:
