@@ -1128,7 +1128,8 @@ def _wrap_data_parallel(o, torch):
     def install(module):
         """Of a module without a hook of the script."""
         group = module.process_group
-        if torch.distributed.get_backend(group) != "nccl":
+        backend, is_on_gpu = torch.distributed.get_backend(group), next(module.parameters()).is_cuda
+        if backend != "nccl" and not (backend == "undefined" and is_on_gpu):
             # Gloo ends its sums in a thread of its own. A hook would make it need Python, which aborts a program that ends just then.
             o.hooks[module] = _Hook(None, None)
             for parameter in module.parameters():
