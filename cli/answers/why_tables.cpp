@@ -105,8 +105,9 @@ std::string consequence_of(const store::MissingPhases& missing)
 std::string advice_on(const store::MissingPhases& missing)
 {
   if (missing.work || missing.input) return "dtctl_report.phase() reports a phase, also one that takes no time.";
-  return "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
-         "backward.";
+  return "dtctl sees it by itself in PyTorch's DistributedDataParallel (`program.observe`; `dtctl show` says what it could not "
+         "see). "
+         "Another program reports it in each step, as 0 if there is none.";
 }
 
 Cell efficiency_cell(const Attribution& point)

@@ -25,6 +25,15 @@ constexpr std::array program_identities{
                                "Python interpreter with its installed packages, where they can be asked at the submission"}},
     Choice{ProgramIdentity::files, Name{"files", "the content of program.files alone"}},
 };
+constexpr std::array program_observations{
+    Choice{ProgramObservation::automatic,
+           Name{"auto", "pytorch, if the command starts Python and the recipe has neither `program.metrics` nor a block `sync`"}},
+    Choice{ProgramObservation::pytorch,
+           Name{"pytorch",
+                "steps, samples, loss and phases of a PyTorch training, seen from outside; a program that reports steps "
+                "by itself is not observed"}},
+    Choice{ProgramObservation::none, Name{"none", "nothing; the program reports by itself"}},
+};
 constexpr std::array precisions{
     Choice{Precision::fp32, Name{"fp32", "float32 throughout"}},
     Choice{Precision::bf16,
@@ -134,6 +143,7 @@ template<> std::span<const Choice<DataOrder>> choices<DataOrder>() { return data
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crops; }
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>() { return program_identities; }
+template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>() { return program_observations; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>() { return algorithm_choices; }
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }

@@ -34,6 +34,9 @@ enum class CorruptSamples { refuse, skip };
 // What a run of the user's own program is identified by, beside its command and parameters.
 enum class ProgramIdentity { environment, files };
 
+// Whose training steps dtctl observes from outside.
+enum class ProgramObservation { automatic, pytorch, none };
+
 // Number format in which the layers compute.
 enum class Precision { fp32, bf16 };
 
@@ -84,6 +87,7 @@ template<> std::span<const Choice<DataOrder>> choices<DataOrder>();
 template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>();
+template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>();
 template<> std::span<const Choice<Precision>> choices<Precision>();
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();

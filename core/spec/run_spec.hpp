@@ -53,6 +53,7 @@ struct ProgramSpec {
   std::map<std::string, std::string> metrics;    // figure -> regular expression over the program's output
   std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
   ProgramIdentity identity = ProgramIdentity::environment;
+  ProgramObservation observe = ProgramObservation::automatic; // whether its steps are seen from outside
   bool sync = false; // it trains with dtctl_sync (engine/bindings): the block `sync` holds for it
 };
 

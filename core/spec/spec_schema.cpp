@@ -126,6 +126,8 @@ std::vector<Key> program_keys()
       {"program.identity", choice, "", 0, 0, no, no, choice_names<ProgramIdentity>(), DT_FIELD(program.identity),
        "What a run is identified by beside its command, its parameters and its data. After an upgrade of a Python package runs "
        "are new ones, unless this is `files`."},
+      {"program.observe", choice, "", 0, 0, no, yes, choice_names<ProgramObservation>(), DT_FIELD(program.observe),
+       "Whether dtctl observes an unchanged PyTorch program: steps, samples, loss, phases and communication."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),
        "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a "
        "key of "

@@ -7,6 +7,7 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/program/environment.hpp"
+#include "core/program/interpreter.hpp"
 #include "core/program/program_words.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/spec_schema.hpp"
@@ -132,6 +133,18 @@ void set_torchrun_variables(const AttemptFolder& attempt, const RunSpec& spec, c
   set("LOCAL_WORLD_SIZE", std::to_string(spec.resources.ranks_per_node));
 }
 
+// Whether the start-up module of the observer is put in front of the program (share/dtctl/report/observe). It does nothing unless
+// the program imports torch, and is silent if the program reports steps by itself.
+bool is_observed(const RunSpec& spec)
+{
+  const auto& program = spec.program;
+  if (program.observe != ProgramObservation::automatic) return program.observe == ProgramObservation::pytorch;
+  if (!program.metrics.empty() || program.sync) return false;
+  auto words = spec.resources.wrapper;
+  words.insert(words.end(), program.command.begin(), program.command.end());
+  return !find_interpreter(words).words.empty();
+}
+
 void put_first(const char* variable, const std::string& folder)
 {
   const char* before = std::getenv(variable);
@@ -189,6 +202,10 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
+    if (is_observed(spec)) {
+      put_first("PYTHONPATH", (modules / "observe").string());
+      set("DTCTL_OBSERVE", fmt::format("{} {}", spec.ranks(), attempt.number()));
+    }
   }
   if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
   if (position.rank == 0 && !spec.program.metrics.empty()) {

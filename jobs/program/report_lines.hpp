@@ -25,6 +25,9 @@
 //   choice     = "choice" SP name TAB text LF                           rank 0: what the strategy chose
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
+// The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
+// well, and the line choice with the name "observed".
+//
 // dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
 // "inf" or "-inf". clock: seconds of a monotonic

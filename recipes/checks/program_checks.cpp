@@ -27,6 +27,23 @@ void check_command(const RunSpec& spec, Problems& problems)
   require_command("program.metrics", !program.metrics.empty());
   require_command("program.environment", !program.environment.empty());
   require_command("program.identity", program.identity != ProgramIdentity::environment);
+  require_command("program.observe", program.observe != ProgramObservation::automatic);
+}
+
+// Steps have one source.
+void check_observation(const RunSpec& spec, Problems& problems)
+{
+  const auto& program = spec.program;
+  if (program.observe != ProgramObservation::pytorch) return;
+  if (!program.metrics.empty())
+    problems.push_back(
+        {{"program.observe", "program.metrics"},
+         "`program.observe: pytorch` and `program.metrics` both say what the steps of the program are; remove one"});
+  if (program.sync)
+    problems.push_back(
+        {{"program.observe"},
+         "`program.observe: pytorch` does not go with the block `sync`, because dtctl_sync reports the steps; remove "
+         "one"});
 }
 
 // Two parameters must not share an environment variable.
@@ -79,6 +96,7 @@ void check_gpus(const RunSpec& spec, Problems& problems)
 void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
   check_command(spec, problems);
+  check_observation(spec, problems);
   check_parameters(spec, problems);
   check_wrapper(spec, problems);
   check_gpus(spec, problems);

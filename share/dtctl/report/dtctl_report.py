@@ -18,6 +18,7 @@ dtctl puts the folder of this file on PYTHONPATH. In a process that dtctl has no
 uses the standard library only. Each call writes one line to the file that DTCTL_REPORT names.
 """
 
+import atexit
 import contextlib
 import math
 import os
@@ -33,6 +34,8 @@ _unwritten = b""  # lines that could not be written yet
 _step = 0
 _mark = None  # when the last begin(), step() or evaluation() ended
 _phase_s = {}
+_observed = None  # the last step of observe_step(): samples, loss, end
+_has_failed = False  # by an uncaught exception
 
 
 def is_active():
@@ -83,12 +86,13 @@ def _require_phase(name):
         raise ValueError(f"dtctl_report: there is no phase {name!r}; use one of: {', '.join(PHASES)}")
 
 
-def begin(step=0):
-    """The training begins now. A program that goes on from a checkpoint gives the number of steps that were done before."""
+def begin(step=0, at=None):
+    """The training begins now. A program that goes on from a checkpoint gives the number of steps that were done before. at:
+    time.monotonic() at the begin, if it is reported later."""
     global _mark, _step
     with _lock:
         _step = int(step)
-        _mark = time.monotonic()
+        _mark = time.monotonic() if at is None else at
         _phase_s.clear()
         _write("begin", repr(_mark), _step)
 
@@ -129,11 +133,54 @@ def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None, a
         _phase_s.clear()
 
 
-def evaluation(accuracy, loss=None, samples=None):
-    """The model was evaluated on the held-out set, since the last step. accuracy: the share of correct answers, 0 to 1."""
-    global _mark
+def observe_step(batch=None, loss=None):
+    """A step of the training has ended: one line for a loop whose phases nobody measures, in JAX for example.
+
+        report.observe_step(images, loss)    # at the end of the loop's body
+
+    batch: the samples are the length of its first dimension (of the first part of a tuple or a dictionary), or the number itself. loss: a number, or what float() makes one of; it is
+    read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
+    the program the result is reported.
+    """
+    global _observed
     with _lock:
-        now = time.monotonic()
+        if _observed is None:
+            atexit.register(_end_observed_steps, os.getpid())
+        else:
+            _report_observed()
+        _observed = (_count(batch), loss, time.monotonic())
+
+
+def _count(batch):
+    while isinstance(batch, (tuple, dict)) and batch:
+        batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
+    if batch is None or isinstance(batch, (int, float)):
+        return batch
+    shape = getattr(batch, "shape", None)
+    return shape[0] if shape else len(batch)
+
+
+def _report_observed():
+    samples, loss, at = _observed
+    step(loss=loss, samples=samples, at=at)
+
+
+def _end_observed_steps(pid):
+    if os.getpid() != pid or _has_failed:
+        return
+    _report_observed()
+    result()
+
+
+def evaluation(accuracy, loss=None, samples=None, at=None):
+    """The model was evaluated on the held-out set, since the last step. accuracy: the share of correct answers, 0 to 1. at:
+    time.monotonic() at the end of the evaluation, if it is reported later."""
+    global _mark
+    observer = sys.modules.get("dtctl_observe")
+    if observer is not None and __name__ == "dtctl_report" and observer.takes_evaluation(accuracy, loss, samples):
+        return
+    with _lock:
+        now = time.monotonic() if at is None else at
         words = [_accuracy(accuracy), _figure(loss), _quantity(samples, "samples")]
         _write("eval", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
         _mark = now
@@ -169,6 +216,8 @@ def _report_memory():
 
 
 def _report_exception(kind, value, trace):
+    global _has_failed
+    _has_failed = True
     with contextlib.suppress(Exception):
         error(f"{kind.__name__}: {value}" if str(value) else kind.__name__)
     _previous_hook(kind, value, trace)

@@ -229,8 +229,8 @@ TEST_CASE("a program that reports no communication does not get the answer that 
       std::vector<std::string>{
           "Not every rank of the program reports `communication`: time in which they communicate inside `backward`, as PyTorch's "
           "DDP does, looks like computation, so dtctl cannot separate computation, imbalance, jitter and communication. "
-          "Report it in each step, as 0 if there is none; the program of `dtctl sweep pytorch-ddp` measures it inside DDP's "
-          "backward."});
+          "dtctl sees it by itself in PyTorch's DistributedDataParallel (`program.observe`; `dtctl show` says what it could not "
+          "see). Another program reports it in each step, as 0 if there is none."});
   CHECK(has(titles(attribution_table({point}, {})), "together"));
   CHECK_FALSE(has(titles(attribution_table({example()}, {})), "together"));
   point.missing = {.input = true, .work = true};

@@ -223,3 +223,19 @@ TEST_CASE("a key that could not be read is not complained about again")
                                                    "r.yaml:4:35: `train.epochs` must be a number, not `y`\n"
                                                    "r.yaml:5:31: `study.ranks` must be a list; write [2]");
 }
+
+TEST_CASE("steps of a program have one source: what is observed, what is printed, or dtctl_sync")
+{
+  const auto observed = [](RunSpec& s) {
+    s.program.command = {"train"};
+    s.program.observe = ProgramObservation::pytorch;
+  };
+  CHECK(problems_after(observed).empty());
+  CHECK(problems_after([&](RunSpec& s) { observed(s), s.program.metrics["loss"] = "loss (.*)"; }) ==
+        "`program.observe: pytorch` and `program.metrics` both say what the steps of the program are; remove one");
+  CHECK(problems_after([&](RunSpec& s) {
+          observed(s), s.program.sync = true;
+        }).starts_with("`program.observe: pytorch` does not go with the block `sync`"));
+  CHECK(problems_after([](RunSpec& s) { s.program.observe = ProgramObservation::none; }) ==
+        "`program.observe` has an effect only together with `program.command`; give it, or remove the key");
+}

@@ -1,0 +1,59 @@
+"""Python imports this at its start in a run whose program is observed (program.observe). It lets dtctl_observe watch torch, if the
+program imports torch, and then imports the sitecustomize that this one hides. Without torch nothing more happens."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class _TorchFinder:
+    """Finds torch as the other finders do, and watches it as soon as it is imported. Being looked for is not being imported."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target) if finder is not cls and hasattr(finder, "find_spec") else None
+            if spec is not None:
+                if spec.loader is not None:
+                    _watch_after(spec.loader)
+                return spec
+        return None
+
+
+def _watch_after(loader):
+    load = loader.exec_module
+
+    def exec_module(module):
+        load(module)
+        if _TorchFinder in sys.meta_path:
+            sys.meta_path.remove(_TorchFinder)
+        try:
+            file = os.path.join(os.path.dirname(_HERE), "dtctl_observe.py")
+            spec = importlib.util.spec_from_file_location("dtctl_observe", file)
+            observer = sys.modules["dtctl_observe"] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(observer)
+            observer.watch(module)
+        except Exception as error:
+            print(f"dtctl: this program is not observed: {type(error).__name__}: {error}", file=sys.stderr)
+
+    loader.exec_module = exec_module
+
+
+def _import_hidden():
+    """The sitecustomize of the user or of the system, which is next in the path."""
+    others = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+if os.environ.get("DTCTL_OBSERVE") and os.environ.get("DTCTL_REPORT"):
+    sys.meta_path.insert(0, _TorchFinder)
+_import_hidden()

@@ -1,0 +1,538 @@
+// PyTorch scripts that nobody changed, observed from outside (share/dtctl/report/dtctl_observe.py): ordinary loops, from a recipe
+// that only names the command to the record. What is asserted are counts, never times.
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "tests/e2e/own_program.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <catch2/catch.hpp>
+
+using dt::test::Json;
+using dt::test::Own;
+
+namespace {
+
+// DTCTL_TEST_PYTHON names another interpreter than Debian's.
+std::string python()
+{
+  const char* named = std::getenv("DTCTL_TEST_PYTHON");
+  return named != nullptr ? named : "/usr/bin/python3";
+}
+
+bool has_torch()
+{
+  if (dt::run_command({python(), "-c", "import torch.distributed"}).ok()) return true;
+  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
+  return false;
+}
+
+// What all scripts begin with: 320 samples for the training, 80 for evaluations.
+const std::string prelude = R"(
+import sys
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_num_threads(1)
+torch.manual_seed(1)
+x = torch.randn(400, 20)
+y = (x.sum(1) > 0).long()
+train, test = TensorDataset(x[:320], y[:320]), TensorDataset(x[320:], y[320:])
+model = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+)";
+
+const std::string plain_loop = R"(
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32, shuffle=True):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(a), b)
+        loss.backward()
+        optimizer.step()
+)";
+
+// A recipe that only names the command, and how many ranks there are.
+std::string recipe(int ranks = 1, const std::string& program = "")
+{
+  return "version: 1\nname: own\nprogram:\n  command: [" + python() + ", train.py]\n  files: [train.py]\n" + program +
+         "train: {warmup_steps: 4}\nresources: {ranks_per_node: " + std::to_string(ranks) + "}\n";
+}
+
+dt::RunResult result_of(const Own& own)
+{
+  const auto outcome = own.submit();
+  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
+  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  return *result;
+}
+
+double seconds_of(const dt::RunResult& result, dt::Phase phase, std::size_t rank = 0)
+{
+  return result.ranks.at(rank).phases[static_cast<std::size_t>(phase)].total_s;
+}
+
+// Whether forward, backward, update and input were seen in every measured step.
+void check_computation(const dt::RunResult& result)
+{
+  for (const auto phase : {dt::Phase::input, dt::Phase::forward, dt::Phase::backward, dt::Phase::optimizer})
+    for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) CHECK(seconds_of(result, phase, rank) > 0);
+  CHECK(result.work.useful_s > 0);
+}
+
+} // namespace
+
+TEST_CASE("observed: a plain loop has steps, samples, loss, parameters and every phase")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + plain_loop, recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  CHECK(result.throughput > 0);
+  CHECK(result.parameters == 20 * 16 + 16 + 16 * 2 + 2);
+  CHECK(result.final_loss.value_or(9) < 0.7);
+  check_computation(result);
+  CHECK(result.communication_share == 0); // one rank has nobody to wait for
+  CHECK(result.facts.at("observed").starts_with("PyTorch "));
+  const auto steps =
+      own.dtctl.json({"query", "SELECT count(*) AS n, count(loss) AS losses, max(learning_rate) AS rate FROM steps"});
+  CHECK(steps.at("rows")[0].at("losses") == steps.at("rows")[0].at("n"));
+  CHECK(steps.at("rows")[0].at("rate") == 0.1);
+}
+
+TEST_CASE("observed: the exchange of DistributedDataParallel is told from its backward pass, and the weights stay bit for bit")
+{
+  if (!has_torch()) return;
+  const std::string script = prelude + R"(
+import hashlib
+import torch.distributed as dist
+from torch.utils.data.distributed import DistributedSampler
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=16, sampler=DistributedSampler(train)):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+print("weights", hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest())
+)";
+  const auto weights = [](const Own& own) {
+    const auto text = own.dtctl.run({"logs", "own"}).out;
+    const auto at = text.find("weights ");
+    return at == std::string::npos ? std::string("none") : text.substr(at, 8 + 64);
+  };
+  const Own own(script, recipe(2));
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  check_computation(result);
+  CHECK(result.communication_share > 0);
+  REQUIRE(result.buckets.size() == 1);
+  CHECK(result.buckets[0].bytes == 4 * (20 * 16 + 16 + 16 * 2 + 2));
+  CHECK(own.dtctl.json({"results", "own", "--why"}).dump().find("\"missing_phases\":[]") != std::string::npos);
+
+  const Own plain(script, recipe(2, "  metrics: {loss: 'weights (\\d)'}\n"));
+  plain.submit();
+  CHECK(weights(own).size() == 8 + 64);
+  CHECK(weights(own) == weights(plain));
+}
+
+TEST_CASE("observed: a step has all batches whose gradients it accumulates, and the sum of their parts of the loss")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+for epoch in range(2):
+    for i, (a, b) in enumerate(DataLoader(train, batch_size=16)):
+        (F.cross_entropy(model(a), b) / 2).backward()
+        if i % 2 == 1:
+            optimizer.step()
+            optimizer.zero_grad()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  CHECK(result.final_loss.value_or(0) > 0.36); // one half of it is below 0.35
+  check_computation(result);
+}
+
+TEST_CASE("observed: with autocast and a scaler an update that overflows is skipped by the scaler and is still a step")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+class Scaler(torch.cuda.amp.GradScaler):  # skips every fifth update, as one does on a GPU where a gradient overflows
+    calls = 0
+    def _maybe_skip(self):
+        Scaler.calls += 1
+        return Scaler.calls % 5 == 0
+scaler = Scaler(enabled=False)
+inner = optimizer.step
+optimizer.step = lambda *args: None if scaler._maybe_skip() else inner(*args)
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32):
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = F.cross_entropy(model(a), b)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  check_computation(result);
+}
+
+TEST_CASE("observed: two optimizers that step for the same batch, as in a GAN, make one step")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+generator = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 20))
+judge = nn.Linear(20, 1)
+of_generator, of_judge = torch.optim.Adam(generator.parameters()), torch.optim.Adam(judge.parameters())
+bce = nn.BCEWithLogitsLoss()
+for epoch in range(2):
+    for a, _ in DataLoader(train, batch_size=32):
+        yes, no = torch.ones(len(a), 1), torch.zeros(len(a), 1)
+        of_judge.zero_grad()
+        bce(judge(a), yes).backward()
+        made = generator(torch.randn(len(a), 8))
+        bce(judge(made.detach()), no).backward()
+        of_judge.step()
+        of_generator.zero_grad()
+        bce(judge(made), yes).backward()
+        of_generator.step()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  check_computation(result);
+}
+
+TEST_CASE("observed: an iterable data set has samples, also in its last smaller batch")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([train[i] for i in range(300)])
+for epoch in range(2):
+    for a, b in DataLoader(Stream(), batch_size=32):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 2 * 300 - 4 * 32);
+  check_computation(result);
+}
+
+TEST_CASE("observed: evaluations between steps are left out of them")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+def evaluate():
+    model.eval()
+    with torch.no_grad():
+        for a, b in DataLoader(test, batch_size=20):
+            model(a)
+            torch.randn(1500, 1500) @ torch.randn(1500, 1500)   # longer than all steps
+    model.train()
+for epoch in range(2):
+    for i, (a, b) in enumerate(DataLoader(train, batch_size=32)):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+        if i == 6:
+            evaluate()
+    evaluate()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  check_computation(result);
+  CHECK(seconds_of(result, dt::Phase::evaluation) > result.measured_s);
+  CHECK_FALSE(result.accuracy); // nobody told it
+  CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM evals"}).at("rows")[0].at("n") == 4);
+}
+
+TEST_CASE("observed: a crash is the script's, with its traceback and without a result")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+class Bad(nn.Module):
+    calls = 0
+    def forward(self, a):
+        Bad.calls += 1
+        if Bad.calls == 7:
+            raise ValueError("bad batch")
+        return model(a)
+model_of_loop, model = Bad(), model
+for a, b in DataLoader(train, batch_size=32):
+    optimizer.zero_grad()
+    F.cross_entropy(model_of_loop(a), b).backward()
+    optimizer.step()
+)",
+                recipe());
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("ValueError: bad batch") != std::string::npos);
+  const auto log = own.dtctl.run({"logs", "own"}).out;
+  INFO(log);
+  CHECK(log.find("Traceback") != std::string::npos);
+  CHECK(log.find("dtctl_observe") == std::string::npos);
+}
+
+TEST_CASE("observed: a script that ends with an exit code of its own fails with that code, although it has trained")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + plain_loop + "sys.exit(7)\n", recipe());
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK(own.cause().find("exit code 7") != std::string::npos);
+  CHECK(own.cause().find("reported its result") == std::string::npos);
+}
+
+TEST_CASE("observed: a script without torch imports nothing of the observer, and chains to the user's own sitecustomize")
+{
+  const std::string script = R"(
+import sys, os
+assert "dtctl_observe" not in sys.modules and "torch" not in sys.modules
+assert os.environ["SITE_OF_THE_USER"] == "there"
+print("no torch here")
+)";
+  const Own own(script);
+  std::filesystem::create_directory(own.dtctl.folder() / "site");
+  own.dtctl.write("site/sitecustomize.py", "import os\nos.environ['SITE_OF_THE_USER'] = 'there'\n");
+  own.dtctl.write("own.yaml", "version: 1\nname: own\nprogram:\n  command: [" + python() +
+                                  ", train.py]\n  files: [train.py]\nresources: {env: {PYTHONPATH: \"" +
+                                  (own.dtctl.folder() / "site").string() + "\"}}\n");
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  INFO(own.dtctl.run({"logs", "own"}).out);
+  CHECK(own.cause().find("rank 0 reported no result") != std::string::npos);
+  CHECK(own.cause().find("program.observe") != std::string::npos);
+}
+
+TEST_CASE("observed: workers of a DataLoader and forked processes report nothing")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+import os
+class Training(torch.utils.data.Dataset):  # its workers train, too
+    def __len__(self):
+        return 320
+    def __getitem__(self, i):
+        w = torch.ones(20, requires_grad=True)
+        own = torch.optim.SGD([w], lr=0.1)
+        (w * x[i]).sum().backward()
+        own.step()
+        return x[i], y[i]
+for epoch in range(2):
+    for a, b in DataLoader(Training(), batch_size=32, num_workers=2):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+pid = os.fork()
+if pid == 0:
+    raise ValueError("of the child alone")
+os.waitpid(pid, 0)
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  check_computation(result);
+}
+
+TEST_CASE("observed: a trainer class that reads one batch ahead, steps in a closure and evaluates has the steps and samples of "
+          "its loop")
+{
+  if (!has_torch()) return;
+  const std::string trainer = prelude + R"(
+class Ahead:  # as the loaders of Accelerate do
+    def __init__(self, loader):
+        self.loader = loader
+    def __iter__(self):
+        batches = iter(self.loader)
+        batch = next(batches)
+        for later in batches:
+            yield batch
+            batch = later
+        yield batch
+class Trainer:
+    def __init__(self, module):
+        self.module, self.optimizer = module, torch.optim.AdamW(module.parameters(), lr=1e-2)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: 1.0)
+    def training_step(self, batch):
+        self.module.train()
+        loss = F.cross_entropy(self.module(batch[0]), batch[1])
+        self.module.zero_grad()
+        loss.backward()
+        return loss.detach()
+    def evaluate(self):
+        self.module.eval()
+        with torch.no_grad():
+            for a, b in Ahead(DataLoader(test, batch_size=20)):
+                self.module(a)
+    def fit(self, uses_closure):
+        self.evaluate()                                            # a sanity check before the training
+        for epoch in range(2):
+            for i, batch in enumerate(Ahead(DataLoader(train, batch_size=32))):
+                if uses_closure:
+                    self.optimizer.step(lambda: self.training_step(batch))
+                else:
+                    self.training_step(batch)
+                    self.optimizer.step()
+                self.schedule.step()
+                if i == 6:
+                    self.evaluate()
+            self.evaluate()
+)";
+  for (const auto* uses_closure : {"False", "True"}) {
+    const Own own(trainer + "Trainer(model).fit(" + uses_closure + ")\n", recipe());
+    const auto result = result_of(own);
+    INFO("closure: " << uses_closure);
+    CHECK(result.steps == 20);
+    CHECK(result.measured_samples == 16 * 32);
+    check_computation(result);
+    CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM evals"}).at("rows")[0].at("n") == 4);
+  }
+}
+
+TEST_CASE("observed: communication that cannot be seen is unknown, not zero, and the causes name it")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+import torch.distributed as dist
+dist.init_process_group("gloo")
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        for work in [dist.all_reduce(p.grad, async_op=True) for p in model.parameters()]:
+            work.wait()
+        optimizer.step()
+)",
+                recipe(2));
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 64);
+  check_computation(result);
+  CHECK(std::isnan(result.communication_share));
+  CHECK(std::isnan(seconds_of(result, dt::Phase::communication)));
+  CHECK(result.facts.at("communication that could not be observed").find("all_reduce(async_op=True)") != std::string::npos);
+  const auto why = own.dtctl.json({"results", "own", "--why"}).dump();
+  INFO(why);
+  CHECK(why.find("\"missing_phases\":[\"`communication`\"]") != std::string::npos);
+  CHECK(own.dtctl.run({"results", "own", "--why"}).out.find("`communication`") != std::string::npos);
+}
+
+TEST_CASE("observed: gradients that the script sums by itself are communication")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+import torch.distributed as dist
+dist.init_process_group("gloo")
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+        optimizer.step()
+)",
+                recipe(2));
+  CHECK(result_of(own).communication_share > 0);
+}
+
+TEST_CASE("observed: without a DataLoader the input is unknown, and the samples are those that the module gets")
+{
+  if (!has_torch()) return;
+  const Own own(prelude + R"(
+for step in range(20):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[:32]), y[:32]).backward()
+    optimizer.step()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  CHECK(std::isnan(seconds_of(result, dt::Phase::input)));
+  CHECK(seconds_of(result, dt::Phase::backward) > 0);
+}
+
+TEST_CASE(
+    "observed: a script that reports its steps by itself is left alone, one that only tells its accuracy is observed with it")
+{
+  if (!has_torch()) return;
+  const std::string own_report = prelude + R"(
+import dtctl_report as report
+F.cross_entropy(model(x), y).backward()      # a warm-up that nobody should count
+optimizer.step()
+report.begin()
+for a, b in DataLoader(train, batch_size=32):
+    optimizer.zero_grad()
+    F.cross_entropy(model(a), b).backward()
+    optimizer.step()
+    report.step(samples=7)
+report.result()
+)";
+  const Own own(own_report, recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 10);
+  CHECK(result.measured_samples == 6 * 7);
+  CHECK_FALSE(result.facts.contains("observed"));
+
+  const Own accuracy(prelude + "import dtctl_report as report\n" + plain_loop + "    report.evaluation(0.25 + 0.5 * epoch)\n",
+                     recipe());
+  const auto observed = result_of(accuracy);
+  CHECK(observed.steps == 20);
+  CHECK(observed.accuracy == 0.75);
+  CHECK(observed.facts.contains("observed"));
+}
+
+TEST_CASE("observed: nothing if the recipe says so, and an error of the observer leaves the script and its first steps alone")
+{
+  if (!has_torch()) return;
+  const Own none(prelude + plain_loop, recipe(1, "  observe: none\n"));
+  CHECK(none.submit().at("states") == Json{{"failed", 1}});
+  CHECK(none.cause().find("rank 0 reported no result") != std::string::npos);
+
+  const Own broken(prelude + R"(
+watched = sys.modules["dtctl_observe"]._observer
+watched._take_samples = lambda inner=watched._take_samples: 1 / 0 if watched.steps == 8 else inner()
+)" + plain_loop + "print('the script goes on')\n",
+                   recipe());
+  const auto result = result_of(broken);
+  CHECK(result.steps == 8);
+  CHECK(result.facts.at("observed").find("stopped at step 8: ZeroDivisionError") != std::string::npos);
+  const auto log = broken.dtctl.run({"logs", "own"}).out;
+  CHECK(log.find("the script goes on") != std::string::npos);
+  CHECK(log.find("because of an error of its own") != std::string::npos);
+}
+
+TEST_CASE("one line a step reports a loop of another framework")
+{
+  const Own own(R"(
+import dtctl_report as report
+class Array:  # of JAX, for example
+    shape = (16, 3)
+for i in range(20):
+    report.observe_step({"images": Array(), "labels": None}, loss=1.0 / (i + 1))
+)",
+                "version: 1\nname: own\nprogram: {command: [python3, train.py], files: [train.py]}\ntrain: {warmup_steps: 4}\n");
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 16);
+  CHECK(result.final_loss == 0.05);
+}
