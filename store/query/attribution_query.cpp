@@ -7,6 +7,7 @@
 #include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
 
+#include <cmath>
 #include <map>
 
 namespace dt::store {
@@ -45,12 +46,14 @@ AttributedRun attributed_run_of(Statement& row)
   run.lone_compute_s = row.real("lone_compute_s");
   run.batch_per_rank = row.integer("batch_per_rank");
   const auto global_batch = row.integer("global_batch");
-  run.measured_steps = global_batch > 0 ? run.samples / global_batch : 0;
+  const double per_step = row.real("per_step"); // 1 / steps of the last attempt
+  // The recipe of an own program may not say its batch.
+  const auto steps = per_step > 0 ? std::llround(1 / per_step) : 0;
+  run.measured_steps = global_batch > 0 ? run.samples / global_batch : steps;
   run.isolated_s = row.real("isolated_communication_s");
   run.samples_to_accuracy = row.integer("samples_to_accuracy");
   run.update_s = row.real("update_s") * static_cast<double>(run.measured_steps);
   run.exposed_s = row.real("exposed_s");
-  const double per_step = row.real("per_step"); // 1 / steps of the last attempt
   run.bytes = row.real("bytes_sent") * per_step;
   run.messages = row.real("messages_sent") * per_step;
   run.is_own_program = row.integer("is_own_program") != 0; // the columns of keys that only dtengine reads are NULL
