@@ -13,8 +13,10 @@
 #include "jobs/launch/transports.hpp"
 #include "jobs/machine/cores.hpp"
 #include "jobs/machine/inbox.hpp"
+#include "jobs/program/energy_watch.hpp"
 #include "jobs/program/rank_program.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -111,6 +113,24 @@ bool bind_to_gpus(const RankPosition& position, int count)
   return true;
 }
 
+// The attempt of a rank of the user's own program, or the one in the words of dtengine; empty if there is none.
+std::string attempt_of(const RankTerms& terms, const std::vector<std::string>& words)
+{
+  if (!terms.attempt.empty()) return terms.attempt;
+  const auto option = std::find(words.begin(), words.end(), "--attempt");
+  return option == words.end() || option + 1 == words.end() ? "" : *(option + 1);
+}
+
+// Energy is recorded where that is possible; nothing depends on it.
+void watch_energy(const std::string& attempt, const RankPosition& position)
+{
+  if (attempt.empty() || position.local_rank != 0) return;
+  try {
+    start_energy_watch(AttemptFolder(attempt), position.rank);
+  } catch (const Error&) { // dtjob says that this host is missing
+  }
+}
+
 } // namespace
 
 int launch(std::vector<std::string> words, const LaunchTerms& terms)
@@ -140,6 +160,7 @@ int bind_rank(std::vector<std::string> words, const RankTerms& terms)
   if (!told) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
   const auto& position = *told;
   if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
+  watch_energy(attempt_of(terms, words), position);
   try {
     if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
   } catch (const Error& error) {
