@@ -22,6 +22,7 @@ Cell metric_cell(double value, Metric metric)
 {
   switch (metric) {
   case Metric::throughput:
+  case Metric::energy:
     return real_cell(value);
   case Metric::accuracy:
     return percent_cell(value);

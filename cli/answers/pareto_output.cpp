@@ -61,6 +61,8 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
        [](const PricedPoint& p) { return seconds_cell(p.figure(Metric::step_time)); }},
       {{"accuracy", by == Metric::accuracy ? "accuracy" : "", Align::right},
        [](const PricedPoint& p) { return percent_cell(p.figure(Metric::accuracy)); }},
+      {{"joules_per_sample", by == Metric::energy ? "J/sample" : "", Align::right},
+       [](const PricedPoint& p) { return real_cell(p.figure(Metric::energy)); }},
       {{"node_hours", "node-hours", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},

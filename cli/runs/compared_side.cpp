@@ -36,6 +36,8 @@ class ExportedRow {
     if (!value.is_null() && !value.is_number()) refuse(place_ + ": \"" + member + "\" is not a number");
     return value.is_null() ? not_measured : value.get<double>();
   }
+  // Of a figure that files of earlier versions lack.
+  double real_if_there(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
   std::int64_t count(const std::string& member) const
   {
     const double value = real(member);
@@ -80,7 +82,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .accuracy = row.real("accuracy"),
           .time_to_accuracy_s = row.real("time_to_accuracy_s"),
           .wall_s = row.real("wall_s"),
-          .samples_to_accuracy = row.real("samples_to_accuracy")};
+          .samples_to_accuracy = row.real("samples_to_accuracy"),
+          .joules_per_sample = row.real_if_there("energy_joules_per_sample")};
 }
 
 // The time and the machine of a run, as an exported reference file has them.

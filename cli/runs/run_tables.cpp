@@ -192,6 +192,7 @@ RunColumn figure_column(std::string name, std::string title, std::function<Cell(
     const auto word = row.word(name);
     return word.empty() ? cell(row.figure(name)) : text_cell(word, Style::warning);
   };
+  std::replace(name.begin(), name.end(), '.', '_'); // as the database's column
   return {{std::move(name), std::move(title), Align::right, drop}, figure};
 }
 
@@ -226,6 +227,7 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
       {{"workers", has_servers ? "workers" : "", Align::right}, [](const Row& row) { return count_cell(row.workers); }},
       figure_column("throughput", "samples/s", real),
       figure_column("communication_share", "comm.", percent_cell, 1),
+      figure_column("energy.joules_per_sample", "J/sample", real, 2),
       figure_column("accuracy", "accuracy", percent_cell),
       {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
       {{"target_accuracy", ""},

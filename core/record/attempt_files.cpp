@@ -11,11 +11,11 @@ namespace dt {
 namespace {
 
 // Returns "json: unix_s, host, …".
-template<class Record> std::string json(Fields<Record> fields)
+template<class Record> std::string json(Fields<Record> fields, Presence presence = Presence::required)
 {
   std::string names;
   for (const auto& field : fields)
-    if (field.presence != Presence::computed) names += (names.empty() ? "" : ", ") + std::string(field.name);
+    if (field.presence == presence) names += (names.empty() ? "" : ", ") + std::string(field.name);
   return "json: " + names;
 }
 
@@ -61,6 +61,10 @@ Rows make_rows()
        "rank 0, before the first step, if there are convolutions"},
       {load, "load.json", "", "json: unix_s; a machine" + json(node_load_fields()).substr(4) + ", over the measured steps",
        "rank 0, before the result; of an own program dtjob"},
+      {energy, "energy.json", "",
+       json(result_fields(), Presence::energy) + "; a node" + json(node_energy_fields()).substr(4) + "; a GPU" +
+           json(gpu_energy_fields()).substr(4),
+       "dtjob, after the result"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
        "rank 0; dtjob, if the ranks ended before they could write it"},
       {checkpoints, "checkpoints", "step-STEP.safetensors",
@@ -87,8 +91,8 @@ Rows make_rows()
       {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
        "dtjob; the program"},
       {reports, "reports", "rank-RANK",
-       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK: the load of "
-       "a host where dtjob does not run (core/record/node_load.hpp)",
+       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK and "
+       "energy-RANK (of dtengine, too): load and energy of a host where dtjob does not run",
        "dtjob on the rank's node; the program, appended"},
       {output, "output", "STREAM",
        "of an own program with program.metrics: what rank 0 prints (stdout, stderr), until dtjob has read it",

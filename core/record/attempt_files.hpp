@@ -31,6 +31,7 @@ enum class AttemptFile {
   probe,
   algorithms,
   load,
+  energy,
   preempted,
   checkpoints,
   trace,
@@ -48,7 +49,7 @@ enum class AttemptFile {
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 33;
+inline constexpr std::size_t attempt_file_count = 34;
 
 struct AttemptFileRow {
   AttemptFile file;

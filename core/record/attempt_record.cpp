@@ -65,6 +65,8 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     return keep(record, record.probe, parse_probe(text), path);
   case load:
     return keep(record, record.load, parse_load(text), path);
+  case energy:
+    return keep(record, record.energy, parse_energy(text), path);
   case preempted:
     return keep(record, record.preemption, parse_preemption(text), path);
   case stall:

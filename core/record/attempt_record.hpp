@@ -2,6 +2,7 @@
 // (store) use the same reader.
 #pragma once
 
+#include "core/record/energy_record.hpp"
 #include "core/record/load_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
@@ -31,6 +32,7 @@ struct AttemptRecord {
   std::vector<Launch> launches;    // launches of the ranks that have ended
   std::optional<ProbeRecord> probe;
   std::optional<LoadRecord> load;
+  std::optional<EnergyRecord> energy;
   std::optional<Preemption> preemption;
   std::optional<StallRecord> stall;
   bool requeue_asked = false; // the job asked the scheduler to start it again

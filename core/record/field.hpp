@@ -50,6 +50,7 @@ using FieldCell = std::variant<bool, int, std::int64_t, double, Reported, std::s
 enum class Presence {
   required, // a record without it is damaged
   computed, // from the record's other fields when it is stored in the database; not in the JSON
+  energy,   // measured by dtjob beside the program: in energy.json, not in the record's own file
 };
 
 template<class Record> struct Field {

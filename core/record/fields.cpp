@@ -213,6 +213,35 @@ Fields<RunResult> result_fields()
       {"bytes_sent", &sum_over_ranks<&RankRecord::bytes_sent>, "bytes", "sent by all ranks in the measured steps", computed},
       {"messages_sent", &sum_over_ranks<&RankRecord::messages_sent>, "", "messages of all ranks in the measured steps", computed},
       {"memory_peak_bytes", &largest_memory_peak, "bytes", "largest resident set of any rank", computed},
+      {"energy.seconds", &member_of<R, &R::energy, &RunEnergy::seconds>, "s",
+       "time for which energy and GPUs were measured; energy_facts says which time it is", Presence::energy},
+      {"energy.joules", &member_of<R, &R::energy, &RunEnergy::joules>, "J",
+       "energy of hosts and GPUs in that time, of what could be measured (energy_facts); `NULL`: neither could",
+       Presence::energy},
+      {"energy.host_joules", &member_of<R, &R::energy, &RunEnergy::host_joules>, "J",
+       "of the processors' packages and, where it is counted, their memory: all that ran on them, also by others; `NULL`: not "
+       "measured on all nodes",
+       Presence::energy},
+      {"energy.gpu_joules", &member_of<R, &R::energy, &RunEnergy::gpu_joules>, "J",
+       "of the GPUs of the ranks; of all of a node's GPUs, if theirs are not known", Presence::energy},
+      {"energy.joules_per_sample", &member_of<R, &R::energy, &RunEnergy::joules_per_sample>, "J",
+       "energy_watts divided by throughput", Presence::energy},
+      {"energy.watts", &member_of<R, &R::energy, &RunEnergy::watts>, "W", "energy_joules divided by the time, summed over nodes",
+       Presence::energy},
+      {"energy.gpus", &member_of<R, &R::energy, &RunEnergy::gpus>, "", "GPUs that were measured", Presence::energy},
+      {"energy.gpu_busy", &member_of<R, &R::energy, &RunEnergy::gpu_busy>, "0..1",
+       "share of the time in which a GPU ran a kernel, mean of the GPUs", Presence::energy, "gpu_busy"},
+      {"energy.gpu_clock_mhz", &member_of<R, &R::energy, &RunEnergy::gpu_clock_mhz>, "MHz",
+       "clock of the GPUs' multiprocessors, mean", Presence::energy, "gpu_clock_mhz"},
+      {"energy.gpu_memory_peak_bytes", &member_of<R, &R::energy, &RunEnergy::gpu_memory_peak_bytes>, "bytes",
+       "most memory in use on any GPU, by all processes; a look a second", Presence::energy, "gpu_memory_peak_bytes"},
+      {"energy.host_memory_peak_bytes", &member_of<R, &R::energy, &RunEnergy::host_memory_peak_bytes>, "bytes",
+       "most memory in use on any node: of the job's control group if it has one, else the sum of the largest resident sets of "
+       "its ranks",
+       Presence::energy, "host_memory_peak_bytes"},
+      {"energy.facts", &member_of<R, &R::energy, &RunEnergy::facts>, "",
+       "over which time energy was measured, of what, what held the GPUs' clocks back, and why a figure is `NULL`",
+       Presence::energy},
       {"parameters", DT_AT(R, parameters), "", "trained numbers of the model"},
       {"replaced_samples", DT_AT(R, replaced_samples), "samples",
        "how often a sample could not be decoded and the next one took its place (data.corrupt: skip), since resumed_step",
@@ -304,6 +333,42 @@ Fields<NodeLoad> node_load_fields()
       {"throttled_share", DT_AT(R, throttled_share), "0..1",
        "time for which the CPU quota of a control group held the ranks back; of the rank that was held back most"},
       {"quota_cores", DT_AT(R, quota_cores), "cores", "the smallest CPU quota of the ranks' control groups"},
+  };
+  return fields;
+}
+
+Fields<NodeEnergy> node_energy_fields()
+{
+  using R = NodeEnergy;
+  static const Field<R> fields[]{
+      {"host", DT_AT(R, host), "", "name of the node"},
+      {"machine", DT_AT(R, machine), "", "equal for hosts that are namespaces of one machine"},
+      {"begin_unix_s", DT_AT(R, begin_unix_s), "s", "since when energy was measured"},
+      {"seconds", DT_AT(R, seconds), "s", "for how long"},
+      {"of_measured_steps", DT_AT(R, of_measured_steps), "", "whether that time begins with the measured steps"},
+      {"host_joules", DT_AT(R, host_joules), "J", "of the processors' packages and, where it is counted, their memory"},
+      {"host_domains", DT_AT(R, host_domains), "", "what was counted: \"package-0, dram\""},
+      {"host_why", DT_AT(R, host_why), "", "why host_joules is missing"},
+      {"gpu_why", DT_AT(R, gpu_why), "", "why the node has no GPUs here"},
+      {"memory_peak_bytes", DT_AT(R, memory_peak_bytes), "bytes", "of the job's control group"},
+  };
+  return fields;
+}
+
+Fields<GpuEnergy> gpu_energy_fields()
+{
+  using R = GpuEnergy;
+  static const Field<R> fields[]{
+      {"index", DT_AT(R, index), "", "number of the GPU on its node"},
+      {"id", DT_AT(R, id), "", "its UUID"},
+      {"name", DT_AT(R, name), "", "its model"},
+      {"joules", DT_AT(R, joules), "J", "energy"},
+      {"is_counted", DT_AT(R, is_counted), "", "whether the GPU counts energy; else its power was integrated"},
+      {"busy", DT_AT(R, busy), "0..1", "share of the time in which it ran a kernel"},
+      {"clock_mhz", DT_AT(R, clock_mhz), "MHz", "mean clock of its multiprocessors"},
+      {"least_clock_mhz", DT_AT(R, least_clock_mhz), "MHz", "least clock seen"},
+      {"memory_peak_bytes", DT_AT(R, memory_peak_bytes), "bytes", "most memory in use"},
+      {"held_back", DT_AT(R, held_back), "", "shares of the time in which its clock was held back, by reason"},
   };
   return fields;
 }

@@ -1,6 +1,7 @@
 // The fields of every record of a run's folder.
 #pragma once
 
+#include "core/record/energy_record.hpp"
 #include "core/record/field.hpp"
 #include "core/record/load_record.hpp"
 #include "core/record/prediction_record.hpp"
@@ -31,6 +32,9 @@ Fields<ProbeRecord> probe_fields();
 Fields<RankProbe> rank_probe_fields();
 // A machine of load.json.
 Fields<NodeLoad> node_load_fields();
+// A node of energy.json, without its GPUs; and one of these.
+Fields<NodeEnergy> node_energy_fields();
+Fields<GpuEnergy> gpu_energy_fields();
 Fields<RankState> rank_state_fields();
 // stall.json, without its ranks; and a rank that has not arrived.
 Fields<StallRecord> stall_fields();

@@ -53,11 +53,13 @@ inline Json::json_pointer pointer_to(std::string_view name)
   return Json::json_pointer(path);
 }
 
-template<class Record> Json json_of(const Record& record, std::span<const Field<Record>> fields)
+// Of the fields with this presence.
+template<class Record>
+Json json_of(const Record& record, std::span<const Field<Record>> fields, Presence presence = Presence::required)
 {
   Json json = Json::object();
   for (const auto& field : fields) {
-    if (field.presence == Presence::computed) continue;
+    if (field.presence != presence) continue;
     json[pointer_to(field.name)] = std::visit(
         [](const auto& value) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
@@ -75,11 +77,12 @@ template<class Record> Json json_of(const Record& record, std::span<const Field<
 }
 
 // A Json::exception when a required field is missing or has another type.
-template<class Record> Record record_of(const Json& json, std::span<const Field<Record>> fields)
+template<class Record>
+Record record_of(const Json& json, std::span<const Field<Record>> fields, Presence presence = Presence::required)
 {
   Record record;
   for (const auto& field : fields) {
-    if (field.presence == Presence::computed) continue;
+    if (field.presence != presence) continue;
     const auto pointer = pointer_to(field.name);
     std::visit(
         [&](auto place) {

@@ -76,6 +76,7 @@ std::optional<Outcome> parse_outcome(std::string_view text);
 std::optional<Preemption> parse_preemption(std::string_view text);
 std::optional<ProbeRecord> parse_probe(std::string_view text);
 std::optional<LoadRecord> parse_load(std::string_view text);
+std::optional<EnergyRecord> parse_energy(std::string_view text);
 std::optional<StallRecord> parse_stall(std::string_view text);
 std::optional<JobEnd> parse_end(std::string_view text);
 std::vector<Launch> parse_launches(std::string_view text);

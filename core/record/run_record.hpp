@@ -206,6 +206,17 @@ struct BucketRecord {
   double lead_s = not_measured;  // from then to the end of the backward pass
 };
 
+// Energy and memory of all nodes, and what their GPUs did, as dtjob measured it beside the program (energy_record.hpp).
+struct RunEnergy {
+  double seconds = not_measured;
+  double joules = not_measured, host_joules = not_measured, gpu_joules = not_measured;
+  double joules_per_sample = not_measured, watts = not_measured;
+  std::int64_t gpus = not_counted;
+  double gpu_busy = not_measured, gpu_clock_mhz = not_measured;
+  std::int64_t gpu_memory_peak_bytes = not_counted, host_memory_peak_bytes = not_counted;
+  TextMap facts; // over which time it was measured, of what, and why a figure is missing
+};
+
 // Written once and synced, when all ranks agree that the run is complete. Values that were not measured are null in JSON.
 struct RunResult {
   double unix_s = 0;
@@ -240,6 +251,7 @@ struct RunResult {
   std::int64_t parameters = 0;
   std::int64_t replaced_samples = 0; // samples of all ranks that could not be decoded (data.corrupt: skip), since resumed_step
   std::string weights_hash;          // hash of the final weights: equal runs end with equal bits
+  RunEnergy energy;                  // in energy.json
   std::vector<RankRecord> ranks;
   std::vector<BucketRecord> buckets; // in the order of their sums; empty: the strategy sums no gradients
 };

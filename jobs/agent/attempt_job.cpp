@@ -19,6 +19,7 @@
 #include "jobs/launch/launcher.hpp"
 #include "jobs/launch/rank_failure.hpp"
 #include "jobs/machine/quick_file.hpp"
+#include "jobs/program/energy_watch.hpp"
 #include "jobs/program/program_recorder.hpp"
 
 #include <algorithm>
@@ -93,6 +94,7 @@ class AttemptJob {
       say(error.what(), code);
     }
     await_home();
+    record_energy(); // before the end, with which the ingest reads the run again
     end_with(code);
     if (code != 0) hold_back();
     return code;
@@ -184,6 +186,7 @@ class AttemptJob {
       return std::nullopt;
     }
     auto run = read_planned_run(attempt_.run_folder());
+    spec_ = run.spec;
     if (!run.spec.is_own_program()) return std::nullopt;
     recorder_.emplace(attempt_, std::move(run), token_);
     try {
@@ -223,20 +226,30 @@ class AttemptJob {
     if (recorder_) recorder_->begin_launch();
     ended_here_at_.reset();
     has_asked_scheduler_ = false;
+    energy_.reset();
     ScriptProcess script(attempt_, terms_.environment);
     for (;;) {
       wait_for_event(script.launch_descriptor());
+      if (script.has_launched()) watch_energy();
       if (script.has_launched() && recorder_) look_at_ranks(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
       if (place_.is_lost()) end_homeless(script);
       if (const auto code = script.exit_code()) {
+        if (energy_) energy_->finish();
         await_cause(*code);
         await_home();
         if (*code != 0 && script.has_launched()) learn_of_preemption();
         return {*code, script.has_launched()};
       }
     }
+  }
+
+  // Simulated runs use no energy of their own.
+  void watch_energy()
+  {
+    if (!energy_ && spec_ && !spec_->is_simulated()) energy_.emplace(attempt_, *spec_);
+    if (energy_) holds([&] { return energy_->look(), true; });
   }
 
   // Processes that a rank has started and left behind keep its output open, and mpirun waits for the end of that output.
@@ -305,6 +318,7 @@ class AttemptJob {
   void wait_for_event(int launch_descriptor) const
   {
     int look_ms = 2000; // until the next look whether the attempt's folder is still there
+    if (energy_) look_ms = 500;
     // The reports of the ranks must be read more often.
     if (recorder_) look_ms = recorder_->is_behind() ? 0 : 250;
     std::array<pollfd, 2> sources{pollfd{inbox_.descriptor(), POLLIN, 0}, pollfd{launch_descriptor, POLLIN, 0}};
@@ -594,6 +608,18 @@ class AttemptJob {
     record([&] { write_file_quick(path, text); });
   }
 
+  // Without it the result stands.
+  void record_energy() const
+  {
+    if (!energy_) return;
+    try {
+      const auto result = read_outcome(attempt_).result;
+      if (result) put(energy_path(attempt_), to_json(gather_energy(attempt_, *spec_, energy_->node(), *result)));
+    } catch (const std::exception& error) {
+      note(fmt::format("the energy of the run could not be recorded: {}", error.what()));
+    }
+  }
+
   void end_with(int code) const
   {
     try {
@@ -642,6 +668,8 @@ class AttemptJob {
   bool has_asked_scheduler_ = false;
   std::string token_; // of the submission; every process of the job has it in its environment
   int launches_ = 0;
+  std::optional<RunSpec> spec_;
+  std::optional<AttemptEnergy> energy_;     // of this node, from the launch of the ranks on
   std::optional<ProgramRecorder> recorder_; // of the user's own program
   struct Unrecorded {
     Clock::time_point since;

@@ -16,8 +16,10 @@
 #include "jobs/machine/cores.hpp"
 #include "jobs/machine/inbox.hpp"
 #include "jobs/program/asked_environment.hpp"
+#include "jobs/program/energy_watch.hpp"
 #include "jobs/program/rank_program.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -163,6 +165,24 @@ int become_without_sigterm(std::vector<std::string> words)
   return become(words);
 }
 
+// The attempt of a rank of the user's own program, or the one in the words of dtengine; empty if there is none.
+std::string attempt_of(const RankTerms& terms, const std::vector<std::string>& words)
+{
+  if (!terms.attempt.empty()) return terms.attempt;
+  const auto option = std::find(words.begin(), words.end(), "--attempt");
+  return option == words.end() || option + 1 == words.end() ? "" : *(option + 1);
+}
+
+// Energy is recorded where that is possible; nothing depends on it.
+void watch_energy(const std::string& attempt, const RankPosition& position)
+{
+  if (attempt.empty() || position.local_rank != 0) return;
+  try {
+    jobs::start_energy_watch(AttemptFolder(attempt), position.rank);
+  } catch (const Error&) { // dtjob says that this host is missing
+  }
+}
+
 // `dtjob bind`, once a rank: restricts the process to `cores` cores of its mask, those of the rank's position on the node, and
 // becomes `words` (jobs/launch/rank_start.hpp). If the mask has too few cores: exit code 126, or with may_share the whole mask.
 int bind_rank(std::vector<std::string> words, const RankTerms& terms)
@@ -171,6 +191,7 @@ int bind_rank(std::vector<std::string> words, const RankTerms& terms)
   if (!told) throw Error(ErrorKind::environment, "no launcher has set the position of this rank on its node");
   const auto& position = *told;
   if (!bind_to_cores(position, terms) || !bind_to_gpus(position, terms.gpus)) return cannot_start;
+  watch_energy(attempt_of(terms, words), position);
   try {
     if (!terms.attempt.empty()) words = prepare_rank(AttemptFolder(terms.attempt), position);
   } catch (const Error& error) {

@@ -23,7 +23,7 @@ bool is_module_function(std::string_view name)
 std::map<std::string, std::string> environment_to_keep()
 {
   // An MPI library that was moved finds its files by OPAL_PREFIX (Open MPI) or I_MPI_ROOT (Intel MPI).
-  constexpr std::array<std::string_view, 21> kept{"PATH",
+  constexpr std::array<std::string_view, 23> kept{"PATH",
                                                   "HOME",
                                                   "USER",
                                                   "LOGNAME",
@@ -43,7 +43,9 @@ std::map<std::string, std::string> environment_to_keep()
                                                   "UBSAN_OPTIONS",
                                                   "TSAN_OPTIONS",
                                                   "MODULE_VERSION",
-                                                  "MODULE_VERSION_STACK"};
+                                                  "MODULE_VERSION_STACK",
+                                                  "DTCTL_NVML",
+                                                  "DTCTL_POWERCAP"};
   std::map<std::string, std::string> environment{{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   for (char** word = environ; *word != nullptr; ++word) {
     const std::string_view text(*word);

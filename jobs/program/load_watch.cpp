@@ -4,18 +4,12 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
-#include "core/record/claim.hpp"
+#include "jobs/program/beside_rank.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -24,14 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 // Watches the ranks of this host on behalf of one of them, until that one ends.
 class HostWatch {
  public:
   HostWatch(const AttemptFolder& attempt, const RunSpec& spec, int rank, pid_t process)
-      : attempt_(attempt), spec_(spec), process_(process), report_(report_file(attempt, static_cast<std::size_t>(rank))),
-        descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, process, 0))) // glibc 2.36's declaration does not link from C++
+      : attempt_(attempt), spec_(spec), rank_(process), report_(report_file(attempt, static_cast<std::size_t>(rank)))
   {
   }
 
@@ -50,9 +41,7 @@ class HostWatch {
   bool waits_on() const
   {
     const double wait_s = watch_ ? std::clamp(watch_->due_in_s(), 0.05, 0.5) : 0.05; // reports are read twice a second
-    pollfd source{descriptor_, POLLIN, 0};
-    ::poll(&source, descriptor_ >= 0 ? 1 : 0, static_cast<int>(wait_s * 1000));
-    return identify_process(process_).has_value();
+    return rank_.is_still_running(wait_s);
   }
 
   void begin_if_all_run()
@@ -86,23 +75,13 @@ class HostWatch {
 
   AttemptFolder attempt_;
   const RunSpec& spec_;
-  pid_t process_;
+  ProcessEnd rank_;
   LineTail report_;
-  int descriptor_; // of the rank's process; -1 if the kernel gives none
   std::map<std::size_t, RankLine> here_;
   std::optional<LoadWatch> watch_;
   std::int64_t steps_ = 0;
   bool is_reporting_ = false;
 };
-
-// Gives up the rank's terminal, session and open files, so that nobody waits for this process.
-void leave_the_rank()
-{
-  ::setsid();
-  const int null = ::open("/dev/null", O_RDWR);
-  for (const int descriptor : {0, 1, 2}) ::dup2(null, descriptor);
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);
-}
 
 } // namespace
 
@@ -181,22 +160,9 @@ fs::path load_file(const AttemptFolder& attempt, std::size_t rank)
   return attempt.path_of(AttemptFile::reports) / fmt::format("load-{}", rank);
 }
 
-// The process is a child of init, not of the rank: a program may wait for all its children.
 void start_load_watch(const AttemptFolder& attempt, const RunSpec& spec, int rank)
 {
-  const auto owner = read_owner(attempt);
-  if (!owner || owner->host == host_name()) return;
-  const pid_t process = ::getpid();
-  const pid_t child = ::fork();
-  if (child > 0) ::waitpid(child, nullptr, 0);
-  if (child != 0) return; // without a process, the load of this host is not measured, and dtjob says so
-  if (::fork() != 0) ::_exit(0);
-  leave_the_rank();
-  try {
-    HostWatch(attempt, spec, rank, process).run();
-  } catch (const std::exception&) { // dtjob says that the load of this host is missing
-  }
-  ::_exit(0);
+  start_beside_rank(attempt, [&](pid_t process) { HostWatch(attempt, spec, rank, process).run(); });
 }
 
 } // namespace dt::jobs

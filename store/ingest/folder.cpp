@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The files whose records the database has. The fingerprint depends on the order.
-constexpr std::array stored_files{AttemptFile::submission, AttemptFile::begin, AttemptFile::error,
-                                  AttemptFile::result,     AttemptFile::end,   AttemptFile::preempted,
-                                  AttemptFile::probe,      AttemptFile::load,  AttemptFile::launches};
+constexpr std::array stored_files{AttemptFile::submission, AttemptFile::begin,     AttemptFile::error, AttemptFile::result,
+                                  AttemptFile::end,        AttemptFile::preempted, AttemptFile::probe, AttemptFile::load,
+                                  AttemptFile::energy,     AttemptFile::launches};
 
 // Checks the values from which many others are derived.
 void expect_sound(const PlannedRun& planned, const std::string& key, const fs::path& path)

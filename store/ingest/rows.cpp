@@ -322,7 +322,9 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptRec
       connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)")
           .run(run_id, name, without_secrets(name, value));
   if (!current->result) return;
-  write_result(connection, run_id, current->number, current->result);
+  auto result = current->result;
+  if (current->energy) result->energy = current->energy->run;
+  write_result(connection, run_id, current->number, result);
   for (const auto& rank : current->result->ranks) write_phases(connection, run_id, rank);
   write_buckets(connection, run_id, *current->result);
 }

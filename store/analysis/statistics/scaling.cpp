@@ -16,7 +16,7 @@ namespace {
 // A point, and the figures of its succeeded runs.
 struct Point {
   ScalingRow row;
-  std::vector<double> shares, accuracies;
+  std::vector<double> shares, accuracies, energies;
   std::vector<double> times; // time to the target; infinite if the run missed it
 };
 
@@ -46,6 +46,7 @@ void add_run(Point& point, const MeasuredRun& run)
     point.row.blocks.push_back(run.block);
   }
   add_measured(point.shares, run.communication_share);
+  if (run.joules_per_sample > 0) point.energies.push_back(run.joules_per_sample);
   if (run.has_diverged) {
     ++point.row.diverged;
     return;
@@ -90,6 +91,7 @@ void summarise(Point& point)
   row.throughput_max = quantile(row.throughputs, 1);
   row.communication_share = centre(point.shares, Scale::difference);
   row.accuracy = centre(point.accuracies, Scale::difference);
+  row.joules_per_sample = centre(point.energies, Scale::ratio);
   const double time_s = centre(point.times, Scale::time_to_target);
   row.time_to_accuracy_s = std::isinf(time_s) ? not_measured : time_s; // most runs missed the target
 }
@@ -222,6 +224,7 @@ Fields<ScalingRow> scaling_fields()
       {"time_to_accuracy_s", DT_AT(time_to_accuracy_s), "s",
        "geometric mean; if a run missed its target the median, in which misses are infinite, so `NULL` if half of the runs or "
        "more missed it"},
+      {"joules_per_sample", DT_AT(joules_per_sample), "J", "energy of hosts and GPUs for a sample, geometric mean"},
       {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy and did not diverge"},
       {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy and did not diverge"},
   };

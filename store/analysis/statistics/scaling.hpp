@@ -51,6 +51,7 @@ struct MeasuredRun {
   double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
+  double joules_per_sample = not_measured;
 };
 
 // One point of a study: the runs that differ only in their repeat. scaling_fields() defines the figures.
@@ -67,6 +68,7 @@ struct ScalingRow {
   std::int64_t baseline_size = 0;
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
+  double joules_per_sample = not_measured;
   std::int64_t reached = 0, target_runs = 0;
   // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and
   // the number of rounds within which the point was compared with its baseline (0: as independent runs).

@@ -75,6 +75,16 @@ constexpr MetricRow rows[]{
      .is_of_training = true,
      .is_of_machine = false,
      .value = [](const ComparedRun& run) { return run.samples_to_accuracy; }},
+    {.metric = Metric::energy,
+     .title = "J/sample",
+     .words = "energy of a sample",
+     .column = "energy_joules_per_sample",
+     .scale = Scale::ratio,
+     .is_speed = false,
+     .needs_target = false,
+     .is_of_training = false,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return run.joules_per_sample; }},
 };
 
 // The run's value on the metric's scale; NaN if it has none.

@@ -40,6 +40,7 @@ struct ComparedRun {
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
   double samples_to_accuracy = not_measured; // of its training set; 0: it missed its target
+  double joules_per_sample = not_measured;
 };
 
 // Whether a run belongs to the statistics of accuracy and of the time to the target.

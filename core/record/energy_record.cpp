@@ -1,0 +1,290 @@
+#include "core/record/energy_record.hpp"
+
+#include "core/counted.hpp"
+#include "core/record/fields.hpp"
+#include "core/record/json_fields.hpp"
+#include "core/record/parse.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dt {
+
+namespace {
+
+record::Json json_of_node(const NodeEnergy& node)
+{
+  auto json = record::json_of(node, node_energy_fields());
+  json["gpus"] = record::Json::array();
+  for (const auto& gpu : node.gpus) json["gpus"].push_back(record::json_of(gpu, gpu_energy_fields()));
+  return json;
+}
+
+NodeEnergy energy_of_node(const record::Json& json)
+{
+  auto node = record::record_of(json, node_energy_fields());
+  for (const auto& gpu : json.at("gpus")) node.gpus.push_back(record::record_of(gpu, gpu_energy_fields()));
+  return node;
+}
+
+// ---- which GPUs count ---------------------------------------------------------------------------------------------------
+
+bool is_named(const GpuEnergy& gpu, const std::vector<std::string>& names)
+{
+  return std::any_of(names.begin(), names.end(), [&](const auto& name) {
+    return name == std::to_string(gpu.index) || (name.starts_with("GPU-") && gpu.id.starts_with(name));
+  });
+}
+
+bool is_part(const std::string& name) { return name.starts_with("MIG-"); }
+
+// The GPUs of a node that count; says in `facts` which ones if that is not plain.
+std::vector<GpuEnergy> used_gpus(const NodeEnergy& node, const GpusOfHosts& of_hosts, TextMap& facts)
+{
+  const auto found = of_hosts.find(node.host);
+  if (found == of_hosts.end()) {
+    if (node.gpus.size() > 1) facts["GPUs"] = "all of a node, because it is not known which ones the ranks use";
+    return node.gpus;
+  }
+  if (std::any_of(found->second.begin(), found->second.end(), is_part)) {
+    facts["GPU energy"] = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
+    return {};
+  }
+  std::vector<GpuEnergy> used;
+  for (const auto& gpu : node.gpus)
+    if (is_named(gpu, found->second)) used.push_back(gpu);
+  return used;
+}
+
+// ---- sums and means -----------------------------------------------------------------------------------------------------
+
+struct Totals {
+  double joules = 0, watts = 0;
+  std::size_t nodes = 0, gpus = 0;
+  std::string why; // the first reason why a part is missing
+  void add(double more, double seconds)
+  {
+    joules += more;
+    watts += more / seconds;
+  }
+  bool is_whole() const { return why.empty() && nodes > 0; }
+};
+
+double sum_of_known(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : a + b; }
+
+double mean(const std::vector<double>& values)
+{
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? not_measured : sum / static_cast<double>(values.size());
+}
+
+void keep_reason(std::string& why, const std::string& reason)
+{
+  if (why.empty()) why = reason;
+}
+
+Totals host_totals(const std::vector<const NodeEnergy*>& machines)
+{
+  Totals totals;
+  for (const auto* node : machines) {
+    ++totals.nodes;
+    if (!(node->seconds > 0))
+      keep_reason(totals.why, "the run was too short");
+    else if (std::isnan(node->host_joules))
+      keep_reason(totals.why, node->host_why);
+    else
+      totals.add(node->host_joules, node->seconds);
+  }
+  return totals;
+}
+
+// Of all GPUs that count, each once.
+struct UsedGpus {
+  Totals totals;
+  std::vector<double> busy, clocks;
+  std::int64_t memory_peak_bytes = not_counted;
+  std::map<std::string, double> held_back; // sums of shares
+  std::map<std::string, int> names;
+  bool are_counted = true;
+};
+
+void add_gpu(UsedGpus& all, const GpuEnergy& gpu, double seconds)
+{
+  ++all.totals.gpus;
+  ++all.names[gpu.name];
+  if (!(seconds > 0))
+    keep_reason(all.totals.why, "the run was too short");
+  else if (std::isnan(gpu.joules))
+    keep_reason(all.totals.why, "NVML gives neither the energy nor the power of " + gpu.name);
+  else
+    all.totals.add(gpu.joules, seconds);
+  all.are_counted = all.are_counted && gpu.is_counted;
+  if (!std::isnan(gpu.busy)) all.busy.push_back(gpu.busy);
+  if (!std::isnan(gpu.clock_mhz)) all.clocks.push_back(gpu.clock_mhz);
+  all.memory_peak_bytes = std::max(all.memory_peak_bytes, gpu.memory_peak_bytes);
+  for (const auto& [reason, share] : gpu.held_back) all.held_back[reason] += std::strtod(share.c_str(), nullptr);
+}
+
+UsedGpus gpus_of(const std::vector<NodeEnergy>& nodes, const GpusOfHosts& of_hosts, TextMap& facts)
+{
+  UsedGpus all;
+  std::set<std::string> seen;
+  for (const auto& node : nodes) {
+    ++all.totals.nodes;
+    if (!node.gpu_why.empty()) keep_reason(all.totals.why, node.gpu_why);
+    for (const auto& gpu : used_gpus(node, of_hosts, facts))
+      if (seen.insert(node.machine + gpu.id).second) add_gpu(all, gpu, node.seconds);
+  }
+  if (all.totals.gpus == 0) keep_reason(all.totals.why, "the ranks use no GPU");
+  return all;
+}
+
+// Ranks of a node share pages, so the sum is at most too large.
+std::int64_t largest_of_ranks(const RunResult& result)
+{
+  std::map<std::string, std::int64_t> of_hosts;
+  std::int64_t largest = not_counted;
+  for (const auto& rank : result.ranks) {
+    if (rank.memory_peak_bytes == not_counted) return not_counted;
+    largest = std::max(largest, of_hosts[rank.host] += rank.memory_peak_bytes);
+  }
+  return largest;
+}
+
+void add_host_memory(RunEnergy& run, const std::vector<NodeEnergy>& nodes, const RunResult& result)
+{
+  std::int64_t largest = not_counted;
+  bool all_have_it = !nodes.empty();
+  for (const auto& node : nodes) {
+    all_have_it = all_have_it && node.memory_peak_bytes != not_counted;
+    largest = std::max(largest, node.memory_peak_bytes);
+  }
+  run.host_memory_peak_bytes = all_have_it ? largest : largest_of_ranks(result);
+  run.facts["host memory"] = all_have_it                                 ? "memory.peak of the job's control group"
+                             : run.host_memory_peak_bytes != not_counted ? "sum of the largest resident sets of a node's ranks"
+                                                                         : "the ranks did not report it";
+}
+
+std::string words_of(const std::map<std::string, int>& names)
+{
+  std::vector<std::string> words;
+  for (const auto& [name, count] : names) words.push_back(fmt::format("{} x {}", count, name));
+  return join(words, ", ");
+}
+
+std::string held_back_words(const UsedGpus& all)
+{
+  std::vector<std::string> words;
+  for (const auto& [reason, sum] : all.held_back)
+    words.push_back(fmt::format("{} {:.1f} % of the time", reason, 100 * sum / static_cast<double>(all.totals.gpus)));
+  return words.empty() ? "nothing seen" : join(words, ", ");
+}
+
+// Of hosts that are namespaces of one machine, the one that was measured longest stands for the machine.
+std::vector<const NodeEnergy*> machines_of(const std::vector<NodeEnergy>& nodes)
+{
+  std::map<std::string, const NodeEnergy*> by_machine;
+  for (const auto& node : nodes) {
+    auto& machine = by_machine[node.machine];
+    if (machine == nullptr || !(machine->seconds >= node.seconds)) machine = &node;
+  }
+  std::vector<const NodeEnergy*> machines;
+  for (const auto& [name, node] : by_machine) machines.push_back(node);
+  return machines;
+}
+
+void add_gpus(RunEnergy& run, const UsedGpus& gpus)
+{
+  run.gpus = gpus.totals.nodes > 0 && (gpus.totals.gpus > 0 || gpus.totals.why == "the ranks use no GPU")
+                 ? static_cast<std::int64_t>(gpus.totals.gpus)
+                 : not_counted;
+  run.gpu_busy = mean(gpus.busy);
+  run.gpu_clock_mhz = mean(gpus.clocks);
+  run.gpu_memory_peak_bytes = gpus.memory_peak_bytes;
+  if (gpus.totals.gpus == 0) return;
+  run.facts["GPU clocks were held back by"] = held_back_words(gpus);
+}
+
+} // namespace
+
+std::filesystem::path energy_path(const AttemptFolder& attempt) { return attempt.path_of(AttemptFile::energy); }
+
+std::string to_json(const EnergyRecord& energy)
+{
+  RunResult result;
+  result.energy = energy.run;
+  record::Json json{{"schema", record::schema}};
+  json.update(record::json_of(result, result_fields(), Presence::energy));
+  json["nodes"] = record::Json::array();
+  for (const auto& node : energy.nodes) json["nodes"].push_back(json_of_node(node));
+  return record::dump(json);
+}
+
+std::optional<EnergyRecord> read_energy(const AttemptFolder& attempt)
+{
+  return record::read(energy_path(attempt), record::parse_energy);
+}
+
+std::optional<EnergyRecord> record::parse_energy(std::string_view text)
+{
+  return parse_with<EnergyRecord>(text, [](const record::Json& json) {
+    EnergyRecord energy{record::record_of(json, result_fields(), Presence::energy).energy, {}};
+    for (const auto& node : json.at("nodes")) energy.nodes.push_back(energy_of_node(node));
+    return energy;
+  });
+}
+
+std::string to_json(const NodeEnergy& node)
+{
+  record::Json json{{"schema", record::schema}};
+  json.update(json_of_node(node));
+  return record::dump(json);
+}
+
+std::optional<NodeEnergy> parse_node_energy(std::string_view text)
+{
+  return record::parse_with<NodeEnergy>(text, energy_of_node);
+}
+
+EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, const GpusOfHosts& gpus,
+                       const std::vector<std::string>& missing)
+{
+  RunEnergy run;
+  const auto machines = machines_of(nodes);
+  auto host = host_totals(machines);
+  auto used = gpus_of(nodes, gpus, run.facts);
+  for (auto* totals : {&host, &used.totals})
+    if (!missing.empty()) keep_reason(totals->why, "not measured on " + join(missing, ", "));
+  bool of_measured_steps = !nodes.empty();
+  for (const auto& node : nodes) {
+    run.seconds = std::fmax(run.seconds, node.seconds); // fmax ignores NaN
+    of_measured_steps = of_measured_steps && node.of_measured_steps;
+  }
+  run.facts["measured"] = of_measured_steps ? "from the begin of the measured steps to the end of the training"
+                                            : "from the launch of the ranks to their end";
+  if (host.is_whole()) run.host_joules = host.joules;
+  if (used.totals.is_whole()) run.gpu_joules = used.totals.joules;
+  run.joules = sum_of_known(run.host_joules, run.gpu_joules);
+  run.watts =
+      sum_of_known(host.is_whole() ? host.watts : not_measured, used.totals.is_whole() ? used.totals.watts : not_measured);
+  if (result.throughput > 0) run.joules_per_sample = run.watts / result.throughput;
+  run.facts["host energy"] = host.is_whole()    ? "RAPL: " + machines.front()->host_domains
+                             : host.why.empty() ? "no node"
+                                                : host.why;
+  add_gpus(run, used);
+  run.facts.try_emplace("GPU energy",
+                        used.totals.is_whole()
+                            ? (used.are_counted ? "NVML's energy counter of " : "NVML's power of ") + words_of(used.names)
+                        : used.totals.why.empty() ? "no node"
+                                                  : used.totals.why);
+  add_host_memory(run, nodes, result);
+  return {std::move(run), std::move(nodes)};
+}
+
+} // namespace dt

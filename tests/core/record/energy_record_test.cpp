@@ -1,0 +1,155 @@
+// The figures of a run from those of its nodes.
+#include "core/record/energy_record.hpp"
+
+#include "tests/core/put_file.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace dt;
+using Catch::Contains;
+
+namespace {
+
+GpuEnergy gpu(int index, double joules)
+{
+  return {.index = index,
+          .id = "GPU-" + std::to_string(index) + "abc",
+          .name = "H100",
+          .joules = joules,
+          .is_counted = true,
+          .busy = 0.5,
+          .clock_mhz = 1000,
+          .least_clock_mhz = 900,
+          .memory_peak_bytes = 100 + index,
+          .held_back = {{"its power limit", "0.5"}}};
+}
+
+// 10 s, 500 J of the host, and two GPUs with 1,000 and 2,000 J.
+NodeEnergy node(const std::string& host)
+{
+  return {.host = host,
+          .machine = "machine of " + host,
+          .begin_unix_s = 1700000000,
+          .seconds = 10,
+          .of_measured_steps = true,
+          .host_joules = 500,
+          .host_domains = "package-0, dram",
+          .host_why = {},
+          .gpu_why = {},
+          .gpus = {gpu(0, 1000), gpu(1, 2000)}};
+}
+
+RunResult result()
+{
+  RunResult result;
+  result.throughput = 100;
+  result.ranks = {{.rank = 0, .host = "a", .memory_peak_bytes = 40}, {.rank = 1, .host = "a", .memory_peak_bytes = 50}};
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("a run's energy is the sum over its nodes, and its watts over its throughput are the joules of a sample")
+{
+  const auto run = energy_of({node("a"), node("b")}, result(), {}, {}).run;
+  CHECK(run.seconds == 10);
+  CHECK(run.host_joules == 1000);
+  CHECK(run.gpu_joules == 6000);
+  CHECK(run.joules == 7000);
+  CHECK(run.watts == Approx(700));
+  CHECK(run.joules_per_sample == Approx(7));
+  CHECK(run.gpus == 4);
+  CHECK(run.gpu_busy == 0.5);
+  CHECK(run.gpu_memory_peak_bytes == 101);
+  CHECK(run.facts.at("measured") == "from the begin of the measured steps to the end of the training");
+  CHECK(run.facts.at("host energy") == "RAPL: package-0, dram");
+  CHECK(run.facts.at("GPU energy") == "NVML's energy counter of 4 x H100");
+  CHECK(run.facts.at("GPU clocks were held back by") == "its power limit 50.0 % of the time");
+}
+
+TEST_CASE("only the GPUs of the ranks count, named by number or by UUID")
+{
+  for (const auto& names : {std::vector<std::string>{"1"}, {"GPU-1abc"}, {"GPU-1a"}}) {
+    const auto run = energy_of({node("a")}, result(), {{"a", names}}, {}).run;
+    CHECK(run.gpu_joules == 2000);
+    CHECK(run.gpus == 1);
+  }
+  CHECK(energy_of({node("a")}, result(), {{"a", {"0", "1", "1"}}}, {}).run.gpu_joules == 3000);
+  const auto none = energy_of({node("a")}, result(), {{"a", {}}}, {}).run;
+  CHECK(std::isnan(none.gpu_joules));
+  CHECK(none.gpus == 0);
+  CHECK(none.joules == 500); // of the host alone
+  CHECK(none.facts.at("GPU energy") == "the ranks use no GPU");
+}
+
+TEST_CASE("a part of a GPU has no energy of its own")
+{
+  const auto run = energy_of({node("a")}, result(), {{"a", {"MIG-7"}}}, {}).run;
+  CHECK(std::isnan(run.gpu_joules));
+  CHECK_THAT(run.facts.at("GPU energy"), Contains("MIG"));
+}
+
+TEST_CASE("namespaces of one machine count its energy once")
+{
+  auto first = node("a"), second = node("b");
+  second.machine = first.machine;
+  second.seconds = 8;
+  second.host_joules = 400;
+  const auto run = energy_of({first, second}, result(), {}, {}).run;
+  CHECK(run.host_joules == 500);
+  CHECK(run.gpu_joules == 3000);
+}
+
+TEST_CASE("what one node could not measure is missing for the run, with the reason")
+{
+  auto blind = node("b");
+  blind.host_joules = not_measured;
+  blind.host_why = "powercap is not readable: x";
+  blind.gpus.clear();
+  blind.gpu_why = "no NVML";
+  const auto run = energy_of({node("a"), blind}, result(), {}, {}).run;
+  for (const double figure : {run.joules, run.host_joules, run.gpu_joules, run.watts, run.joules_per_sample})
+    CHECK(std::isnan(figure));
+  CHECK(run.facts.at("host energy") == "powercap is not readable: x");
+  CHECK(run.facts.at("GPU energy") == "no NVML");
+  const auto lost = energy_of({node("a")}, result(), {}, {"b"}).run;
+  CHECK(std::isnan(lost.joules));
+  CHECK(lost.facts.at("host energy") == "not measured on b");
+}
+
+TEST_CASE("host memory is that of the job's control group, else the sum over a node's ranks")
+{
+  auto grouped = node("a");
+  CHECK(energy_of({grouped}, result(), {}, {}).run.host_memory_peak_bytes == 90);
+  grouped.memory_peak_bytes = 70;
+  const auto run = energy_of({grouped}, result(), {}, {}).run;
+  CHECK(run.host_memory_peak_bytes == 70);
+  CHECK_THAT(run.facts.at("host memory"), Contains("control group"));
+  RunResult silent;
+  silent.ranks = {{.host = "a", .memory_peak_bytes = not_counted}};
+  CHECK(energy_of({node("a")}, silent, {}, {}).run.host_memory_peak_bytes == not_counted);
+}
+
+TEST_CASE("an energy record and a node's own file read back as they were written")
+{
+  const test::TemporaryFolder folder;
+  const AttemptFolder attempt(folder.path() / "run", 1);
+  std::filesystem::create_directories(attempt.path());
+  CHECK_FALSE(read_energy(attempt));
+  auto one = node("a");
+  one.gpus[1].joules = not_measured;
+  const auto record = energy_of({one}, result(), {{"a", {"0"}}}, {});
+  test::put_file(energy_path(attempt), to_json(record));
+  const auto read = read_energy(attempt);
+  REQUIRE(read);
+  CHECK(to_json(*read) == to_json(record));
+  CHECK(read->run.gpu_joules == 1000);
+  CHECK(read->run.facts == record.run.facts);
+  CHECK(std::isnan(read->nodes.at(0).gpus.at(1).joules));
+  CHECK(read->nodes.at(0).gpus.at(0).held_back == one.gpus[0].held_back);
+  CHECK(to_json(parse_node_energy(to_json(one)).value()) == to_json(one));
+  CHECK_FALSE(parse_node_energy("{"));
+}
