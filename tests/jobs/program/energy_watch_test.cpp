@@ -22,7 +22,7 @@ const std::string fake_nvml = std::string(DTCTL_BINARY_DIR) + "/tests/libfake_nv
 
 struct Counters {
   FakePowercap powercap;
-  test::Variable folder{"DTCTL_POWERCAP", powercap.folder().string()}, library{"DTCTL_NVML", fake_nvml};
+  dt::jobs::testing::Variable folder{"DTCTL_POWERCAP", powercap.folder().string()}, library{"DTCTL_NVML", fake_nvml};
   Counters() { powercap.zone("intel-rapl:0", "package-0", 8'000'000, 10'000'000); }
 };
 
@@ -93,7 +93,7 @@ TEST_CASE("energy counts from the begin of the measured steps if a second or mor
 TEST_CASE("a GPU without an energy counter has its power integrated")
 {
   const Counters counters;
-  const test::Variable without("FAKE_NVML_NO_COUNTER", "1");
+  const dt::jobs::testing::Variable without("FAKE_NVML_NO_COUNTER", "1");
   EnergyWatch watch;
   pass(100);
   watch.finish();
@@ -104,7 +104,7 @@ TEST_CASE("a GPU without an energy counter has its power integrated")
 
 TEST_CASE("without NVML and powercap a node says why")
 {
-  const test::Variable folder("DTCTL_POWERCAP", "/nowhere"), library("DTCTL_NVML", "/nowhere/libnvidia-ml.so.1");
+  const dt::jobs::testing::Variable folder("DTCTL_POWERCAP", "/nowhere"), library("DTCTL_NVML", "/nowhere/libnvidia-ml.so.1");
   EnergyWatch watch;
   watch.finish();
   const auto node = watch.node();
