@@ -31,8 +31,8 @@ double monotonic_s() { return std::chrono::duration<double>(std::chrono::steady_
 // Containers on one machine share its kernel, and so its boot id.
 std::string machine_here()
 {
-  const auto boot = trim(text_if_readable("/proc/sys/kernel/random/boot_id"));
-  return boot.empty() ? host_name() : std::string(boot);
+  const auto boot = text_if_readable("/proc/sys/kernel/random/boot_id");
+  return boot.empty() ? host_name() : std::string(trim(boot));
 }
 
 fs::path energy_file(const AttemptFolder& attempt, int rank)

@@ -48,6 +48,7 @@ TEST_CASE("a node's energy is what its counters count between the first look and
   watch.finish();
   const auto node = watch.node();
   CHECK(node.host == host_name());
+  CHECK(node.machine + "\n" == read_file("/proc/sys/kernel/random/boot_id")); // namespaces of one machine share it
   CHECK(node.host_joules == Approx(1.5));
   CHECK(node.seconds >= 0.3);
   CHECK_FALSE(node.of_measured_steps);

@@ -1,5 +1,6 @@
 #include "tests/store/fixture.hpp"
 
+#include "core/record/energy_record.hpp"
 #include "store/database/sqlite.hpp"
 #include "tests/support/opened_files.hpp"
 
