@@ -84,6 +84,9 @@ struct Gauges {
         "Training time until the target accuracy was reached first, evaluations included, in seconds: the geometric mean of the "
         "runs. If a run missed the target: their median, in which a miss counts as infinite."},
        [](const store::ScalingRow& row) { return row.time_to_accuracy_s; }},
+      {{"dtctl_point_joules_per_sample",
+        "Geometric mean of the energy of hosts and GPUs for a sample, in joules, of runs whose energy was measured."},
+       [](const store::ScalingRow& row) { return row.joules_per_sample; }},
   };
 };
 

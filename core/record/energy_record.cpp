@@ -43,21 +43,26 @@ bool is_named(const GpuEnergy& gpu, const std::vector<std::string>& names)
 
 bool is_part(const std::string& name) { return name.starts_with("MIG-"); }
 
-// The GPUs of a node that count; says in `facts` which ones if that is not plain.
-std::vector<GpuEnergy> used_gpus(const NodeEnergy& node, const GpusOfHosts& of_hosts, TextMap& facts)
+// CUDA_VISIBLE_DEVICES for none.
+bool is_none(const std::string& name) { return name.empty() || name == "-1" || name == "NoDevFiles"; }
+
+// The GPUs of a node that count. `why`: why they are not all that the ranks use.
+std::vector<GpuEnergy> used_gpus(const NodeEnergy& node, const GpusOfHosts& of_hosts, TextMap& facts, std::string& why)
 {
   const auto found = of_hosts.find(node.host);
   if (found == of_hosts.end()) {
     if (node.gpus.size() > 1) facts["GPUs"] = "all of a node, because it is not known which ones the ranks use";
     return node.gpus;
   }
-  if (std::any_of(found->second.begin(), found->second.end(), is_part)) {
-    facts["GPU energy"] = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
-    return {};
-  }
+  auto names = found->second;
+  std::erase_if(names, is_none);
   std::vector<GpuEnergy> used;
   for (const auto& gpu : node.gpus)
-    if (is_named(gpu, found->second)) used.push_back(gpu);
+    if (is_named(gpu, names)) used.push_back(gpu);
+  if (std::any_of(names.begin(), names.end(), is_part))
+    why = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
+  else if (std::set<std::string>(names.begin(), names.end()).size() > used.size())
+    why = "NVML does not see all GPUs of the ranks";
   return used;
 }
 
@@ -112,6 +117,7 @@ struct UsedGpus {
   std::map<std::string, double> held_back; // sums of shares
   std::map<std::string, int> names;
   bool are_counted = true;
+  bool are_none() const { return totals.nodes > 0 && totals.gpus == 0 && totals.why.empty(); }
 };
 
 void add_gpu(UsedGpus& all, const GpuEnergy& gpu, double seconds)
@@ -138,10 +144,11 @@ UsedGpus gpus_of(const std::vector<NodeEnergy>& nodes, const GpusOfHosts& of_hos
   for (const auto& node : nodes) {
     ++all.totals.nodes;
     if (!node.gpu_why.empty()) keep_reason(all.totals.why, node.gpu_why);
-    for (const auto& gpu : used_gpus(node, of_hosts, facts))
+    std::string why;
+    for (const auto& gpu : used_gpus(node, of_hosts, facts, why))
       if (seen.insert(node.machine + gpu.id).second) add_gpu(all, gpu, node.seconds);
+    if (!why.empty()) keep_reason(all.totals.why, why);
   }
-  if (all.totals.gpus == 0) keep_reason(all.totals.why, "the ranks use no GPU");
   return all;
 }
 
@@ -201,14 +208,19 @@ std::vector<const NodeEnergy*> machines_of(const std::vector<NodeEnergy>& nodes)
 
 void add_gpus(RunEnergy& run, const UsedGpus& gpus)
 {
-  run.gpus = gpus.totals.nodes > 0 && (gpus.totals.gpus > 0 || gpus.totals.why == "the ranks use no GPU")
-                 ? static_cast<std::int64_t>(gpus.totals.gpus)
-                 : not_counted;
+  const bool are_known = gpus.totals.gpus > 0 || gpus.are_none();
+  if (are_known) run.gpus = static_cast<std::int64_t>(gpus.totals.gpus);
   run.gpu_busy = mean(gpus.busy);
   run.gpu_clock_mhz = mean(gpus.clocks);
   run.gpu_memory_peak_bytes = gpus.memory_peak_bytes;
-  if (gpus.totals.gpus == 0) return;
-  run.facts["GPU clocks were held back by"] = held_back_words(gpus);
+  if (gpus.totals.gpus > 0) run.facts["GPU clocks were held back by"] = held_back_words(gpus);
+  const bool are_whole = gpus.totals.is_whole() && gpus.totals.gpus > 0;
+  if (are_whole) run.gpu_joules = gpus.totals.joules;
+  run.facts["GPU energy"] = are_whole
+                                ? (gpus.are_counted ? "NVML's energy counter of " : "NVML's power of ") + words_of(gpus.names)
+                            : gpus.are_none()         ? "the ranks use no GPU"
+                            : gpus.totals.why.empty() ? "no node"
+                                                      : gpus.totals.why;
 }
 
 } // namespace
@@ -269,20 +281,14 @@ EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, c
   run.facts["measured"] = of_measured_steps ? "from the begin of the measured steps to the end of the training"
                                             : "from the launch of the ranks to their end";
   if (host.is_whole()) run.host_joules = host.joules;
-  if (used.totals.is_whole()) run.gpu_joules = used.totals.joules;
+  add_gpus(run, used);
   run.joules = sum_of_known(run.host_joules, run.gpu_joules);
   run.watts =
-      sum_of_known(host.is_whole() ? host.watts : not_measured, used.totals.is_whole() ? used.totals.watts : not_measured);
+      sum_of_known(host.is_whole() ? host.watts : not_measured, std::isnan(run.gpu_joules) ? not_measured : used.totals.watts);
   if (result.throughput > 0) run.joules_per_sample = run.watts / result.throughput;
   run.facts["host energy"] = host.is_whole()    ? "RAPL: " + machines.front()->host_domains
                              : host.why.empty() ? "no node"
                                                 : host.why;
-  add_gpus(run, used);
-  run.facts.try_emplace("GPU energy",
-                        used.totals.is_whole()
-                            ? (used.are_counted ? "NVML's energy counter of " : "NVML's power of ") + words_of(used.names)
-                        : used.totals.why.empty() ? "no node"
-                                                  : used.totals.why);
   add_host_memory(run, nodes, result);
   return {std::move(run), std::move(nodes)};
 }

@@ -29,8 +29,8 @@ constexpr double least_s = 1;
 // Containers on one machine share its kernel, and so its boot id.
 std::string machine_here()
 {
-  const auto boot = trim(text_if_readable("/proc/sys/kernel/random/boot_id"));
-  return boot.empty() ? host_name() : std::string(boot);
+  const auto boot = text_if_readable("/proc/sys/kernel/random/boot_id");
+  return boot.empty() ? host_name() : std::string(trim(boot));
 }
 
 fs::path energy_file(const AttemptFolder& attempt, int rank)

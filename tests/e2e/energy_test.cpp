@@ -137,7 +137,7 @@ TEST_CASE("where neither the processors nor a GPU count energy, the figures are 
   const auto facts = Json::parse(row.at("energy_facts").get<std::string>());
   CHECK(facts.at("host energy") == "no processor's energy counter in /nowhere");
   CHECK(facts.at("GPU energy") == "no NVML: /nowhere/libnvidia-ml.so.1 cannot be loaded");
-  CHECK_THAT(own.dtctl.run({"show", "own/#1"}).out, Contains("no processor's energy counter in /nowhere"));
+  CHECK_THAT(own.dtctl.run({"show", own.run().at("key")}).out, Contains("no processor's energy counter in /nowhere"));
   const auto best = own.dtctl.run({"results", "own", "--best-by", "energy"});
   CHECK(best.exit_code == 2);
   CHECK_THAT(best.err, Contains("no run has recorded a figure for energy"));

@@ -20,10 +20,10 @@ using enum AttemptFile;
 namespace {
 
 // Every file that AttemptRecord has a member for.
-constexpr std::array all_records{submission, deferred,  owner, begin,   heartbeat, error, result, launches,   probe,
-                                 load,       preempted, stall, requeue, settled,   end,   cancel, stop_reason};
+constexpr std::array all_records{submission, deferred, owner,     begin, heartbeat, error,   result, launches, probe,
+                                 load,       energy,   preempted, stall, requeue,   settled, end,    cancel,   stop_reason};
 
-constexpr std::array json_records{submission, deferred, begin, error, result, probe, load, preempted, stall};
+constexpr std::array json_records{submission, deferred, begin, error, result, probe, load, energy, preempted, stall};
 
 struct Attempt {
   test::TemporaryFolder home;
@@ -54,6 +54,9 @@ void fill(const Attempt& attempt)
   LoadRecord use;
   use.nodes.emplace_back().host = "node0";
   attempt.put(load, to_json(use));
+  EnergyRecord joules;
+  joules.run.joules = 7;
+  attempt.put(energy, to_json(joules));
   attempt.put(preempted, to_json(Preemption{9, 4, 10, "step-4.safetensors", "SIGUSR1"}));
   attempt.put(stall, to_json(StallRecord{
                          .unix_s = 8, .stalled_s = 65, .step = 4, .missing = {{2, "node8", "has not answered"}}, .ranks = {}}));
@@ -84,6 +87,7 @@ TEST_CASE("the record of an attempt holds every file of it")
   CHECK(record.launches.size() == 2); // the third line is torn
   CHECK(record.probe->ranks.at(0).gemm_gflops == 50);
   CHECK(record.load->nodes.at(0).host == "node0");
+  CHECK(record.energy->run.joules == 7);
   CHECK(record.preemption->checkpoint == "step-4.safetensors");
   CHECK(record.stall->missing.at(0).rank == 2);
   CHECK(record.requeue_asked);

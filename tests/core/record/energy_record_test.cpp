@@ -42,11 +42,20 @@ NodeEnergy node(const std::string& host)
           .gpus = {gpu(0, 1000), gpu(1, 2000)}};
 }
 
+RankRecord rank(int number, std::int64_t memory_peak_bytes)
+{
+  RankRecord rank;
+  rank.rank = number;
+  rank.host = "a";
+  rank.memory_peak_bytes = memory_peak_bytes;
+  return rank;
+}
+
 RunResult result()
 {
   RunResult result;
   result.throughput = 100;
-  result.ranks = {{.rank = 0, .host = "a", .memory_peak_bytes = 40}, {.rank = 1, .host = "a", .memory_peak_bytes = 50}};
+  result.ranks = {rank(0, 40), rank(1, 50)};
   return result;
 }
 
@@ -80,9 +89,18 @@ TEST_CASE("only the GPUs of the ranks count, named by number or by UUID")
   CHECK(energy_of({node("a")}, result(), {{"a", {"0", "1", "1"}}}, {}).run.gpu_joules == 3000);
   const auto none = energy_of({node("a")}, result(), {{"a", {}}}, {}).run;
   CHECK(std::isnan(none.gpu_joules));
+  CHECK(none.watts == Approx(50));
   CHECK(none.gpus == 0);
   CHECK(none.joules == 500); // of the host alone
   CHECK(none.facts.at("GPU energy") == "the ranks use no GPU");
+}
+
+TEST_CASE("GPUs of the ranks that NVML does not see make the sum unknown, and a list for none is none")
+{
+  const auto hidden = energy_of({node("a")}, result(), {{"a", {"1", "2"}}}, {}).run;
+  CHECK(std::isnan(hidden.gpu_joules));
+  CHECK(hidden.facts.at("GPU energy") == "NVML does not see all GPUs of the ranks");
+  CHECK(energy_of({node("a")}, result(), {{"a", {"-1"}}}, {}).run.gpus == 0);
 }
 
 TEST_CASE("a part of a GPU has no energy of its own")
@@ -129,7 +147,7 @@ TEST_CASE("host memory is that of the job's control group, else the sum over a n
   CHECK(run.host_memory_peak_bytes == 70);
   CHECK_THAT(run.facts.at("host memory"), Contains("control group"));
   RunResult silent;
-  silent.ranks = {{.host = "a", .memory_peak_bytes = not_counted}};
+  silent.ranks = {rank(0, not_counted)};
   CHECK(energy_of({node("a")}, silent, {}, {}).run.host_memory_peak_bytes == not_counted);
 }
 

@@ -22,7 +22,7 @@ const std::string fake_nvml = std::string(DTCTL_BINARY_DIR) + "/tests/libfake_nv
 
 struct Counters {
   FakePowercap powercap;
-  test::Variable folder{"DTCTL_POWERCAP", powercap.folder().string()}, library{"DTCTL_NVML", fake_nvml};
+  dt::jobs::testing::Variable folder{"DTCTL_POWERCAP", powercap.folder().string()}, library{"DTCTL_NVML", fake_nvml};
   Counters() { powercap.zone("intel-rapl:0", "package-0", 8'000'000, 10'000'000); }
 };
 
@@ -48,6 +48,7 @@ TEST_CASE("a node's energy is what its counters count between the first look and
   watch.finish();
   const auto node = watch.node();
   CHECK(node.host == host_name());
+  CHECK(node.machine + "\n" == read_file("/proc/sys/kernel/random/boot_id")); // namespaces of one machine share it
   CHECK(node.host_joules == Approx(1.5));
   CHECK(node.seconds >= 0.3);
   CHECK_FALSE(node.of_measured_steps);
@@ -93,7 +94,7 @@ TEST_CASE("energy counts from the begin of the measured steps if a second or mor
 TEST_CASE("a GPU without an energy counter has its power integrated")
 {
   const Counters counters;
-  const test::Variable without("FAKE_NVML_NO_COUNTER", "1");
+  const dt::jobs::testing::Variable without("FAKE_NVML_NO_COUNTER", "1");
   EnergyWatch watch;
   pass(100);
   watch.finish();
@@ -104,7 +105,7 @@ TEST_CASE("a GPU without an energy counter has its power integrated")
 
 TEST_CASE("without NVML and powercap a node says why")
 {
-  const test::Variable folder("DTCTL_POWERCAP", "/nowhere"), library("DTCTL_NVML", "/nowhere/libnvidia-ml.so.1");
+  const dt::jobs::testing::Variable folder("DTCTL_POWERCAP", "/nowhere"), library("DTCTL_NVML", "/nowhere/libnvidia-ml.so.1");
   EnergyWatch watch;
   watch.finish();
   const auto node = watch.node();

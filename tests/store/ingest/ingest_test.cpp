@@ -1,5 +1,6 @@
 #include "tests/store/fixture.hpp"
 
+#include "core/record/energy_record.hpp"
 #include "store/database/sqlite.hpp"
 #include "tests/support/opened_files.hpp"
 
@@ -38,6 +39,26 @@ TEST_CASE("a finished run is taken in whole")
   CHECK(ask_text(database, "SELECT printf('%.4f', share) FROM phases_flat WHERE rank = 0 AND phase = 'communication'") ==
         "0.1667");
   CHECK(database.check().empty());
+}
+
+TEST_CASE("energy, which dtjob writes after the result, is taken in with the job's end")
+{
+  const Site site;
+  auto database = site.open();
+  const auto run = site.run_well(sample_spec(2), 190);
+  auto verdicts = site.judge(std::vector{run.key});
+  const auto columns = "SELECT coalesce(energy_joules, 'none') || ' ' || coalesce(gpu_busy, 'none') FROM runs_flat";
+  ingest_runs(database, site.home, verdicts);
+  CHECK(ask_text(database, columns) == "none none");
+  EnergyRecord energy;
+  energy.run.joules = 7.5;
+  energy.run.gpu_busy = 0.25;
+  energy.run.facts["host energy"] = "none";
+  replace_file(energy_path(AttemptFolder(site.home.run(run.key), 1)), to_json(energy));
+  verdicts[0].evidence += "; end: exit 0"; // as the judge says then
+  CHECK(ingest_runs(database, site.home, verdicts).runs_updated == 1);
+  CHECK(ask_text(database, columns) == "7.5 0.25");
+  CHECK(ask_text(database, "SELECT json_extract(energy_facts, '$.\"host energy\"') FROM results") == "none");
 }
 
 TEST_CASE("an ingest opens each record of an attempt once, for its rows and for the fingerprint")
