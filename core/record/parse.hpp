@@ -1,6 +1,7 @@
 // The records of an attempt from the texts of their files, and the numbers in lines. Private to core/record.
 #pragma once
 
+#include "core/record/energy_record.hpp"
 #include "core/record/load_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
