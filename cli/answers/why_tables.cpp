@@ -360,6 +360,13 @@ std::string line_of(const Attribution& point, const std::string& name, const std
 
 } // namespace
 
+// Time that waits for input has no name there. Queueing and communication are both parts of transfer.
+Json pop_names()
+{
+  return {{"batch", "computation scalability"},   {"contention", "computation scalability"}, {"load_balance", "load balance"},
+          {"jitter", "serialisation efficiency"}, {"communication", "transfer efficiency"},  {"queueing", "transfer efficiency"}};
+}
+
 Table attribution_table(const std::vector<Attribution>& points, const store::PointLabels& labels)
 {
   const auto columns = before(columns_of(labels), attribution_columns(points));

@@ -14,6 +14,9 @@ namespace dt::cli {
 // One row for each point: efficiency, the points lost to each factor, and statistical efficiency.
 Table attribution_table(const std::vector<store::Attribution>& points, const store::PointLabels& labels);
 
+// The names that the POP methodology and tools of Score-P give to factors: by the name of the factor, "jitter".
+Json pop_names();
+
 // One row for each point with several ranks: communication of a step with nothing else running, its hidden and its exposed part,
 // bytes, messages and bandwidth.
 Table communication_table(const std::vector<store::Attribution>& points, const store::PointLabels& labels);

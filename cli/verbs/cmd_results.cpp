@@ -95,7 +95,7 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
     sentences.push_back(uncertainty);
   }
   context.out.data("sentences", std::move(sentences));
-
+  context.out.data("pop_names", pop_names());
   if (!context.json) context.messages.info(note);
 }
 

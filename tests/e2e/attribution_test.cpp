@@ -39,7 +39,9 @@ std::string modelled_recipe(const std::string& name, int seed, const std::string
 
 Json point_of(const Dtctl& dtctl, const std::string& study)
 {
-  const auto points = dtctl.json({"results", study, "--why"}).at("why");
+  const auto answer = dtctl.json({"results", study, "--why"});
+  CHECK(answer.at("pop_names").at("jitter") == "serialisation efficiency");
+  const auto& points = answer.at("why");
   REQUIRE(points.size() == 1);
   return points[0];
 }
