@@ -13,8 +13,8 @@ struct ComparedTitles {
   std::string apart; // how far apart the two were measured; empty: together
 };
 
-// The title says how many points are worse beyond the margin. A table has every point, and a list says what cannot be told and
-// which points of the reference, `missing`, have no partner.
+// Writes a title with the number of points that are worse beyond the margin, a table with a row for each point, and a list of the
+// comparisons without a result and of the points of the reference that A does not have (`missing`).
 std::string comment_of(const ComparedTitles& titles, const std::vector<store::Judged>& comparisons,
                        const std::vector<std::string>& missing);
 

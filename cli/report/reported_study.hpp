@@ -32,7 +32,7 @@ struct ReportedStudy {
 
 // "Six strategies. Study 1a2b3c4d5e (weak scaling study), submitted 2026-11-27 10:00."
 std::string subtitle_of(const store::StudyRow& study);
-// What may have distorted the figures of the study.
+// The conditions that may have distorted the study's figures, such as a busy machine or a drift.
 store::Doubts doubts_of(const ReportedStudy& study);
 // The lines of the study's verdict, the headline first: that of its race if it is one.
 std::vector<std::string> verdict_lines(const ReportedStudy& study, const store::Doubts& doubts);

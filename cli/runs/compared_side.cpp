@@ -36,7 +36,7 @@ class ExportedRow {
     if (!value.is_null() && !value.is_number()) refuse(place_ + ": \"" + member + "\" is not a number");
     return value.is_null() ? not_measured : value.get<double>();
   }
-  // Of a figure that files of earlier versions lack.
+  // The number in this member; not_measured if the row does not have the member.
   double real_if_there(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
   std::int64_t count(const std::string& member) const
   {

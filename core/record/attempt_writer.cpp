@@ -42,16 +42,24 @@ void free_reserve(const AttemptFolder& attempt)
   std::filesystem::remove(attempt.reserve(), ignored);
 }
 
-std::string put_error(const AttemptFolder& attempt, const RankError& error)
+// Frees the reserved space for a last file of the attempt. Returns why the attempt must not be written to; empty if it may be.
+std::string make_room(const AttemptFolder& attempt)
 {
   auto refusal = look_for_fence(attempt);
+  if (refusal.empty()) free_reserve(attempt);
+  return refusal;
+}
+
+std::string put_error(const AttemptFolder& attempt, const RankError& error)
+{
+  auto refusal = make_room(attempt);
   if (!refusal.empty()) return refusal;
-  free_reserve(attempt);
   create_file_exclusive(attempt.error(), to_json(error));
   return {};
 }
 
-// What the thread that writes the file answers. Throws an environment error if it has not answered within the limit.
+// Waits for the thread that writes the file, and returns its result. Throws an environment error if the thread needs longer than
+// the limit.
 std::string answer_within(std::future<std::string>& answer, double limit_s, const std::filesystem::path& path)
 {
   if (answer.wait_for(std::chrono::duration<double>(limit_s)) == std::future_status::ready) return answer.get();
@@ -97,9 +105,8 @@ std::string record_error(const AttemptFolder& attempt, const RankError& error, d
 
 std::string record_preemption(const AttemptFolder& attempt, const Preemption& preemption)
 {
-  auto refusal = look_for_fence(attempt);
+  auto refusal = make_room(attempt);
   if (!refusal.empty()) return refusal;
-  free_reserve(attempt);
   write_file_atomic(attempt.preempted(), to_json(preemption));
   return {};
 }

@@ -7,8 +7,8 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
@@ -109,7 +109,7 @@ Totals host_totals(const std::vector<const NodeEnergy*>& machines)
   return totals;
 }
 
-// Of all GPUs that count, each once.
+// Sums over the GPUs that the run used. A GPU that several hosts see is added once.
 struct UsedGpus {
   Totals totals;
   std::vector<double> busy, clocks;
@@ -193,7 +193,8 @@ std::string held_back_words(const UsedGpus& all)
   return words.empty() ? "nothing seen" : join(words, ", ");
 }
 
-// Of hosts that are namespaces of one machine, the one that was measured longest stands for the machine.
+// One host for each machine. If several hosts are namespaces of one machine, all of them read the same counters, so the host with
+// the longest measurement is taken.
 std::vector<const NodeEnergy*> machines_of(const std::vector<NodeEnergy>& nodes)
 {
   std::map<std::string, const NodeEnergy*> by_machine;

@@ -53,7 +53,7 @@ inline Json::json_pointer pointer_to(std::string_view name)
   return Json::json_pointer(path);
 }
 
-// Of the fields with this presence.
+// A JSON object of those fields of the record that have this presence.
 template<class Record>
 Json json_of(const Record& record, std::span<const Field<Record>> fields, Presence presence = Presence::required)
 {

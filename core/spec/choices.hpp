@@ -34,7 +34,7 @@ enum class CorruptSamples { refuse, skip };
 // What a run of the user's own program is identified by, beside its command and parameters.
 enum class ProgramIdentity { environment, files };
 
-// Whose training steps dtctl observes from outside.
+// Whether dtctl observes the training steps of an own program. automatic: if it is a Python program that reports none itself.
 enum class ProgramObservation { automatic, pytorch, none };
 
 // Number format in which the layers compute.

@@ -229,7 +229,7 @@ bool is_random(std::string_view word, TextKind kind)
   if (std::none_of(word.begin(), word.end(), is_digit)) return false;
   if (is_hexadecimal(word)) return is_value && word.size() >= 32;
   if (has_lower && has_upper) return entropy_share(word) >= 0.84 && change_share(word) >= 0.41;
-  // Of one case only without `-` and `_`, which join the words of a name.
+  // A word in one case is a secret only without `-` and `_`, because names join their words by these.
   return is_value && (has_lower || has_upper) && word.find_first_of("-_") == npos && entropy_share(word) >= 0.8 &&
          change_share(word) >= 0.3;
 }
@@ -298,8 +298,8 @@ std::string without_random_words(std::string_view text, TextKind kind)
 
 // ---- URLs and headers -------------------------------------------------------------------------------------------------
 
-// Where the `@` of a URL's user part is, whose authority begins at `begin`; npos: it has none. A password may hold a slash that
-// should have been escaped; a colon that only begins a port number is none of a password.
+// Finds the `@` behind the user part of a URL whose authority begins at `begin`. Returns npos if the URL has no user part. A
+// password may hold a slash that should have been escaped; a colon that only begins a port number is none of a password.
 std::size_t end_of_user(std::string_view text, std::size_t begin)
 {
   const auto url = text.substr(begin, text.find_first_of(" \t\r\n\"'`<>", begin) - begin);

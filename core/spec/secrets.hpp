@@ -14,7 +14,7 @@ namespace dt {
 // The text that replaces a secret.
 inline constexpr std::string_view secret_mask = "***";
 
-// Where a text comes from decides what counts as a long random string in it.
+// The origin of a text. It decides from which length on a random string in the text is masked.
 enum class TextKind {
   prose, // commands, causes, recipes: they hold hashes, paths and names. From 32 mixed small letters, capitals and digits on
   value, // of a variable of the environment: from 20 on, without capitals too, and hexadecimal numbers of at least 32 digits

@@ -227,10 +227,12 @@ void start_energy_watch(const AttemptFolder& attempt, int rank)
     AttemptEnergy energy(attempt, run.spec);
     const auto path = energy_file(attempt, rank);
     make_folder(path.parent_path());
-    for (bool runs = true; runs;) {
+    int turns = 0;
+    for (bool runs = true; runs; ++turns) {
       runs = end.is_still_running(period_s);
       runs ? energy.look() : energy.finish();
-      replace_file(path, to_json(energy.node()));
+      // Between two looks at the counters the record does not change, and the file lies on a file system that all nodes share.
+      if (!runs || turns % looks_for_counters == 0) replace_file(path, to_json(energy.node()));
     }
   });
 }

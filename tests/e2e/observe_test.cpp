@@ -3,30 +3,19 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "tests/e2e/own_program.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <cmath>
 #include <cstdlib>
 
 #include <catch2/catch.hpp>
 
+using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;
+using dt::test::python;
 
 namespace {
-
-// DTCTL_TEST_PYTHON names another interpreter than Debian's.
-std::string python()
-{
-  const char* named = std::getenv("DTCTL_TEST_PYTHON");
-  return named != nullptr ? named : "/usr/bin/python3";
-}
-
-bool has_torch()
-{
-  if (dt::run_command({python(), "-c", "import torch.distributed"}).ok()) return true;
-  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
-  return false;
-}
 
 // What all scripts begin with: 320 samples for the training, 80 for evaluations.
 const std::string prelude = R"(
@@ -88,7 +77,7 @@ void check_computation(const dt::RunResult& result)
 
 TEST_CASE("observed: a plain loop has steps, samples, loss, parameters and every phase")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + plain_loop, recipe());
   const auto result = result_of(own);
   CHECK(result.steps == 20);
@@ -107,7 +96,7 @@ TEST_CASE("observed: a plain loop has steps, samples, loss, parameters and every
 
 TEST_CASE("observed: the exchange of DistributedDataParallel is told from its backward pass, and the weights stay bit for bit")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const std::string script = prelude + R"(
 import hashlib
 import torch.distributed as dist
@@ -146,7 +135,7 @@ print("weights", hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in m
 
 TEST_CASE("observed: a step has all batches whose gradients it accumulates, and the sum of their parts of the loss")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 for epoch in range(2):
     for i, (a, b) in enumerate(DataLoader(train, batch_size=16)):
@@ -165,7 +154,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: with autocast and a scaler an update that overflows is skipped by the scaler and is still a step")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 class Scaler(torch.cuda.amp.GradScaler):  # skips every fifth update, as one does on a GPU where a gradient overflows
     calls = 0
@@ -193,7 +182,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: two optimizers that step for the same batch, as in a GAN, make one step")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 generator = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 20))
 judge = nn.Linear(20, 1)
@@ -220,7 +209,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: an iterable data set has samples, also in its last smaller batch")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self):
@@ -240,7 +229,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: evaluations between steps are left out of them")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 def evaluate():
     model.eval()
@@ -270,7 +259,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: a crash is the script's, with its traceback and without a result")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 class Bad(nn.Module):
     calls = 0
@@ -296,7 +285,7 @@ for a, b in DataLoader(train, batch_size=32):
 
 TEST_CASE("observed: a script that ends with an exit code of its own fails with that code, although it has trained")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + plain_loop + "sys.exit(7)\n", recipe());
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK(own.cause().find("exit code 7") != std::string::npos);
@@ -325,7 +314,7 @@ print("no torch here")
 
 TEST_CASE("observed: workers of a DataLoader and forked processes report nothing")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 import os
 class Training(torch.utils.data.Dataset):  # its workers train, too
@@ -357,7 +346,7 @@ os.waitpid(pid, 0)
 TEST_CASE("observed: a trainer class that reads one batch ahead, steps in a closure and evaluates has the steps and samples of "
           "its loop")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const std::string trainer = prelude + R"(
 class Ahead:  # as the loaders of Accelerate do
     def __init__(self, loader):
@@ -411,7 +400,7 @@ class Trainer:
 
 TEST_CASE("observed: communication that cannot be seen is unknown, not zero, and the causes name it")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 import torch.distributed as dist
 dist.init_process_group("gloo")
@@ -439,7 +428,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: gradients that the script sums by itself are communication")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 import torch.distributed as dist
 dist.init_process_group("gloo")
@@ -457,7 +446,7 @@ for epoch in range(2):
 
 TEST_CASE("observed: without a DataLoader the input is unknown, and the samples are those that the module gets")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own own(prelude + R"(
 for step in range(20):
     optimizer.zero_grad()
@@ -475,7 +464,7 @@ for step in range(20):
 TEST_CASE(
     "observed: a script that reports its steps by itself is left alone, one that only tells its accuracy is observed with it")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const std::string own_report = prelude + R"(
 import dtctl_report as report
 F.cross_entropy(model(x), y).backward()      # a warm-up that nobody should count
@@ -504,7 +493,7 @@ report.result()
 
 TEST_CASE("observed: nothing if the recipe says so, and an error of the observer leaves the script and its first steps alone")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch.distributed")) return;
   const Own none(prelude + plain_loop, recipe(1, "  observe: none\n"));
   CHECK(none.submit().at("states") == Json{{"failed", 1}});
   CHECK(none.cause().find("rank 0 reported no result") != std::string::npos);

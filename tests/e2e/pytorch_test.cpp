@@ -1,31 +1,16 @@
 // The shipped networks beside PyTorch's, rebuilt from what `dtctl recipe models` prints; and dtctl_sync in PyTorch scripts.
-#include "core/process.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <cstdlib>
 
 #include <catch2/catch.hpp>
 
-namespace {
-
-// DTCTL_TEST_PYTHON names another interpreter than Debian's.
-std::string python()
-{
-  const char* named = std::getenv("DTCTL_TEST_PYTHON");
-  return named != nullptr ? named : "/usr/bin/python3";
-}
-
-bool has_torch()
-{
-  if (dt::run_command({python(), "-c", "import torch, numpy"}).ok()) return true;
-  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
-  return false;
-}
-
-} // namespace
+using dt::test::has_torch;
+using dt::test::python;
 
 TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives the same logits for the same weights")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch, numpy")) return;
   const auto result = dt::run_command(
       {python(), "-B", DTCTL_SOURCE_DIR "/scripts/peers/compare_logits.py", "--bin", DTCTL_BINARY_DIR "/bin"}, 500);
   INFO(result.out << result.err);
@@ -34,7 +19,7 @@ TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives
 
 TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors expect, and what cannot work is refused")
 {
-  if (!has_torch()) return;
+  if (!has_torch("torch, numpy")) return;
   const auto result =
       dt::run_command({"env", "DTCTL_SYNC_LIBRARY=" DTCTL_BINARY_DIR "/lib/libdtctl_sync.so", "OMPI_ALLOW_RUN_AS_ROOT=1",
                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "--oversubscribe", "-np", "2", python(), "-B",

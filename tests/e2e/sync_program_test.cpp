@@ -3,6 +3,7 @@
 #include "core/process.hpp"
 #include "core/record/trace_record.hpp"
 #include "tests/e2e/own_program.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,25 +11,13 @@
 
 #include <catch2/catch.hpp>
 
+using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;
+using dt::test::python;
 using dt::test::trainer;
 
 namespace {
-
-// DTCTL_TEST_PYTHON names another interpreter than Debian's.
-std::string python()
-{
-  const char* named = std::getenv("DTCTL_TEST_PYTHON");
-  return named != nullptr ? named : "/usr/bin/python3";
-}
-
-bool has_torch()
-{
-  if (dt::run_command({python(), "-c", "import torch"}).ok()) return true;
-  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
-  return false;
-}
 
 std::string sync_recipe(const std::string& more, const std::string& train = "warmup_steps: 4")
 {

@@ -43,7 +43,7 @@ void add_reasons(MarkupDocument& document, const ReportedStudy& study)
   for (const auto& note : missing_phases_notes(points)) document.paragraph(note);
 }
 
-// What a reader of another place needs to judge the figures.
+// Adds the hardware and software of the runs, so that readers elsewhere can judge the figures.
 void add_environment(MarkupDocument& document, const ReportedStudy& study)
 {
   constexpr std::array<std::string_view, 10> wanted{"cpu_model", "node_gpus", "kernel",         "mpi_version", "dnnl_version",
