@@ -7,6 +7,7 @@
 #include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -68,6 +69,15 @@ AttributedRun attributed_run_of(Statement& row)
   return run;
 }
 
+// Whether bytes take a part of the measured times that the fit could see. Otherwise its bandwidth may be any large number.
+bool tells_bandwidth(const LinkFit& fit)
+{
+  constexpr double least_share = 0.01;
+  return std::ranges::any_of(fit.samples, [&](const CostSample& sample) {
+    return fit.link.beta_s * sample.terms.link * static_cast<double>(sample.bytes) > least_share * sample.seconds;
+  });
+}
+
 // The bandwidth of the link that the communication times of each label's sizes fit, in bytes/s. A label whose sizes tell nothing
 // about the link is missing.
 std::map<std::string, double> fitted_links(Database& database, const std::string& study_id,
@@ -78,7 +88,7 @@ std::map<std::string, double> fitted_links(Database& database, const std::string
     for (const auto& [series, traits, sizes] : measurements_of_study(database, study_id, std::nullopt, labels)) {
       if (traits.is_own_program || !has_link_times(sizes, traits)) continue;
       const auto fit = fit_link(traits, buckets_of(traits, sizes), sizes, {});
-      if (const double rate = fit.link.link_bytes_per_s(); rate > 0) links[series] = rate;
+      if (tells_bandwidth(fit)) links[series] = fit.link.link_bytes_per_s();
     }
   } catch (const Error& error) { // sizes that cannot be counted in nodes have no formula
     if (error.kind() != ErrorKind::usage) throw;
