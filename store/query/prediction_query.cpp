@@ -72,7 +72,8 @@ SeriesTraits traits_of(const Statement& s)
   if (row.allreduce.empty()) traits.allreduce = s.text("sync_allreduce");
   // The sum of coded numbers has the ring's cost: 2 (P-1) messages and 2 (P-1)/P of the bytes.
   if (is_coded(find_choice<Wire>(s.text("sync_wire")).value_or(Wire::float32))) traits.allreduce = "ring";
-  traits.is_own_program = strategy.empty(); // the columns of keys that only dtengine reads are NULL
+  traits.is_own_program = strategy.empty(); // the columns of keys that only our strategies read are NULL
+  if (traits.is_own_program) traits.allreduce = "ring";
   traits.is_served = row.has_servers;
   traits.is_in_turn = row.serves_in_turn;
   traits.answers_first = row.has_servers && row.is_elastic && !row.is_lock_free;
@@ -148,17 +149,29 @@ void add_phase(WorkerTimes& worker, const Statement& s)
   worker.max_s += s.real("max_s");
 }
 
+// Whether a program of the user has told how long this rank communicates. A lone rank does not communicate.
+bool is_communication_told(const Run& run, const std::set<std::int64_t>& told, std::int64_t id)
+{
+  return !run.traits.is_own_program || run.at.workers == 1 || told.contains(id);
+}
+
 void read_phases(Connection& connection, const Choice& choice, Runs& runs)
 {
   std::map<std::pair<std::int64_t, std::int64_t>, WorkerTimes> workers; // by run and rank
+  std::set<std::int64_t> told;                                          // runs with times of communication
   auto s = ask(connection, choice,
                "SELECT chosen.run_id, rank_phases.rank, phase, mean_s, p50_s, p95_s, p99_s, max_s FROM chosen "
                "JOIN rank_phases ON rank_phases.run_id = chosen.run_id "
                "JOIN ranks ON ranks.run_id = chosen.run_id AND ranks.rank = rank_phases.rank WHERE role = 'worker'");
-  while (s.next()) add_phase(workers[{s.integer("run_id"), s.integer("rank")}], s);
-  for (const auto& [which, times] : workers)
-    if (const auto run = runs.find(which.first); run != runs.end() && times.compute_s > 0)
+  while (s.next()) {
+    add_phase(workers[{s.integer("run_id"), s.integer("rank")}], s);
+    if (s.text("phase") == "communication" && !s.is_null("mean_s")) told.insert(s.integer("run_id"));
+  }
+  for (auto& [which, times] : workers)
+    if (const auto run = runs.find(which.first); run != runs.end() && times.compute_s > 0) {
+      if (!is_communication_told(run->second, told, which.first)) times.communication_s = not_measured;
       run->second.times.workers.push_back(times);
+    }
 }
 
 // `lead_s` before the end of the backward pass is a share of rank 0's computation. Call it after read_phases.
@@ -173,6 +186,19 @@ void read_buckets(Connection& connection, const Choice& choice, Runs& runs)
     auto& times = run->second.times;
     times.buckets.push_back({.bytes = exchange_bytes(s.real("bytes") / 4, s.text("sync_wire")),
                              .ready = std::clamp(1 - s.real("lead_s") / times.workers.front().compute_s, 0.0, 1.0)});
+  }
+}
+
+// A program of the user does not measure its sums alone. What the rank that waits least is exposed to is the sums', and not
+// waiting for slower ranks. Call it after read_buckets.
+void derive_isolated_times(Runs& runs)
+{
+  for (auto& [id, run] : runs) {
+    if (!run.traits.is_own_program || run.at.workers < 2 || run.times.workers.empty()) continue;
+    const auto least = std::ranges::min(run.times.workers, {}, &WorkerTimes::communication_s);
+    auto buckets = run.times.buckets;
+    if (buckets.empty()) buckets.push_back({.bytes = run.traits.exchange_bytes, .ready = 1});
+    run.times.isolated_s = isolated_from_exposed(buckets, least.compute_s, least.communication_s);
   }
 }
 
@@ -240,9 +266,10 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   auto runs = read_runs(connection, choice);
   read_phases(connection, choice, runs);
   read_buckets(connection, choice, runs);
+  derive_isolated_times(runs);
   read_probes(connection, choice, runs);
   read_servers(connection, choice, runs);
-  // The forecast refuses runs of the user's programs, with or without phases.
+  // The forecast says what is missing of a program of the user.
   std::erase_if(runs,
                 [](const auto& entry) { return entry.second.times.workers.empty() && !entry.second.traits.is_own_program; });
   const bool by_nodes = unit_of(runs, unit) == SizeUnit::nodes;

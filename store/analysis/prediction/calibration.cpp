@@ -210,6 +210,10 @@ void describe_model(Calibration& calibration)
   if (traits.ranks_per_node == any_number_of_ranks)
     words.push_back(
         "All ranks run on one node; its cores and its memory are taken to serve more ranks as well as the measured ones.");
+  if (traits.is_own_program)
+    words.push_back(
+        "How the program exchanges is not known. Its gradients are taken to be summed by a ring, and the time of the sums "
+        "follows from the exposed communication of the rank that waits least.");
   if (traits.is_served) return;
   if (calibration.buckets.size() == 1 && calibration.buckets[0].ready == 1)
     words.push_back("Gradients are sent in one piece at the end of the backward pass.");

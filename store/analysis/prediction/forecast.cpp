@@ -248,14 +248,28 @@ std::size_t sizes_before_knee(const SeriesMeasurements& series, const std::optio
   return series.sizes.size();
 }
 
-void refuse_own_program(const SeriesMeasurements& series)
+// Of a program of the user, the observer or the program itself must have told the phases, and where ranks work together also what
+// they exchange.
+void require_told(const SeriesMeasurements& series)
 {
-  if (series.traits.is_own_program)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} runs a program of your own, so its larger sizes cannot be predicted: predictions replay the "
-                            "exchanges of dtengine's strategies, and how this program exchanges is not known. Measure the sizes "
-                            "instead: dtctl sweep RECIPE --set study.{}=A,B",
-                            series.series.empty() ? "the study" : series.series, series.traits.by_nodes ? "nodes" : "ranks"));
+  if (!series.traits.is_own_program) return;
+  const auto refuse = [&](const MeasuredSize& size, const char* what) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} runs a program of your own, and of its runs with {} {}, so larger sizes cannot be predicted. dtctl "
+                    "observes PyTorch programs that nobody changed (program.observe); another program tells its phases "
+                    "and its parameters with dtctl_report. Or measure the sizes: dtctl sweep RECIPE --set study.{}=A,B",
+                    series.series.empty() ? "the study" : series.series, in_units(series.traits, size.at.size), what,
+                    series.traits.by_nodes ? "nodes" : "ranks"));
+  };
+  for (const auto& size : series.sizes)
+    for (const auto& run : size.runs) {
+      if (run.workers.empty()) refuse(size, "the times of the forward and the backward pass are not known");
+      if (size.at.workers == 1) continue;
+      for (const auto& worker : run.workers)
+        if (!std::isfinite(worker.communication_s)) refuse(size, "it is not known how long ranks communicate");
+      if (run.buckets.empty() && !(series.traits.exchange_bytes > 0)) refuse(size, "it is not known how many bytes they sum");
+    }
 }
 
 void require_sizes(const SeriesMeasurements& series, const std::optional<CostModel>& network)
@@ -306,7 +320,7 @@ std::vector<Backtest> backtests_of(const SeriesMeasurements& series, const std::
 
 Forecast forecast(const SeriesMeasurements& series, std::span<const std::int64_t> sizes, const std::optional<CostModel>& network)
 {
-  refuse_own_program(series);
+  require_told(series);
   require_sizes(series, network);
   require_workers(series.traits, sizes);
   Forecast forecast{.calibration = calibrate(series.traits, series.sizes, {.network = network}),

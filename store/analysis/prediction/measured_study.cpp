@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dt::store {
 
@@ -15,6 +16,17 @@ StudySize size_of(const SeriesTraits& traits, std::int64_t n)
   size.workers = std::max<std::int64_t>(0, size.ranks - traits.servers);
   size.batch = traits.is_weak || size.workers == 0 ? traits.batch : traits.global_batch / static_cast<double>(size.workers);
   return size;
+}
+
+double isolated_from_exposed(const std::vector<Bucket>& buckets, double compute_s, double exposed_s)
+{
+  // The sums end with the latest of: a bucket's readiness and from there on the sums of it and of all later ones.
+  double least = std::numeric_limits<double>::infinity(), bytes = 0; // seconds a byte; bytes from this bucket on
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    bytes += bucket->bytes;
+    if (bytes > 0) least = std::min(least, (compute_s + exposed_s - bucket->ready * compute_s) / bytes);
+  }
+  return bytes > 0 ? least * bytes : not_measured;
 }
 
 double throughput_of(const MeasuredSize& size)

@@ -14,7 +14,8 @@ namespace dt::store {
 // How the strategy of the series exchanges, and how its sizes follow from a number of nodes or ranks.
 struct SeriesTraits {
   std::string strategy{}, allreduce{}, model{};
-  bool is_own_program = false;      // the user's, of which nobody knows how it exchanges; then strategy and allreduce are empty
+  bool is_own_program = false;      // the user's, without our strategies: strategy is empty, and its exchange is taken to be that
+                                    // of one sum of all gradients in each step
   bool is_served = false;           // with parameter servers, on ranks of their own or in shared memory
   bool is_in_turn = false;          // the servers answer the workers in a fixed order
   bool answers_first = false;       // the servers update the centre after they have answered the worker
@@ -45,7 +46,8 @@ StudySize size_of(const SeriesTraits& traits, std::int64_t n);
 
 // Phases of one worker: means of a step, and quantiles of its compute time (forward and backward pass).
 struct WorkerTimes {
-  double input_s = 0, compute_s = 0, update_s = 0, communication_s = 0;
+  double input_s = 0, compute_s = 0, update_s = 0;
+  double communication_s = 0; // exposed; NaN: a program of the user does not tell it
   double p50_s = 0, p95_s = 0, p99_s = 0, max_s = 0;
 };
 
@@ -71,6 +73,11 @@ struct SeriesMeasurements {
   SeriesTraits traits;
   std::vector<MeasuredSize> sizes; // ascending
 };
+
+// What the sums of one step took if nothing ran beside them, in seconds: as long as makes them end `exposed_s` after a
+// computation of `compute_s`, where they run one after another and each takes as long as its bytes tell. NaN if there is nothing
+// to sum.
+double isolated_from_exposed(const std::vector<Bucket>& buckets, double compute_s, double exposed_s);
 
 // Geometric mean of the throughputs of a size's runs, in samples/s.
 double throughput_of(const MeasuredSize& size);

@@ -204,3 +204,47 @@ TEST_CASE("laws are fitted with five sizes and find the numbers that made them")
   CHECK(laws[0].name == "amdahl");
   CHECK(laws[2].name == "power");
 }
+
+TEST_CASE("the time of sums alone follows from what was exposed: they run one after another, each from when its bucket is ready")
+{
+  // A computation of 10 s; the buckets are ready after 4, 8 and 10 s.
+  const std::vector<Bucket> buckets{{2e6, 0.4}, {1e6, 0.8}, {1e6, 1}};
+  const auto exposed_of = [&](double second_a_byte) {
+    double end = 0;
+    for (const auto& bucket : buckets) end = std::max(end, 10 * bucket.ready) + bucket.bytes * second_a_byte;
+    return end - 10;
+  };
+  for (const double second_a_byte : {1e-8, 1e-7, 1e-6, 1.6e-6, 3e-6, 1e-4})
+    CHECK(isolated_from_exposed(buckets, 10, exposed_of(second_a_byte)) == Approx(4e6 * second_a_byte));
+  CHECK(std::isnan(isolated_from_exposed({}, 10, 1)));
+  CHECK(isolated_from_exposed({{1e6, 1}}, 10, 3) == Approx(3));
+}
+
+TEST_CASE("a program of the user is predicted from what it was seen to exchange, and refused with what is missing")
+{
+  auto series = measure(Truth{.run_deviation = 0.005}, {1, 2, 4, 8}, 3);
+  series.traits.strategy.clear();
+  series.traits.is_own_program = true;
+  const std::vector<std::int64_t> sizes{16};
+  const auto found = forecast(series, sizes, {});
+  CHECK(found.predictions.at(0).throughput > 0);
+  CHECK(found.calibration.assumptions.at(1).starts_with("How the program exchanges is not known."));
+  const auto refusal = [&](auto change) {
+    auto changed = series;
+    change(changed.sizes.at(2).runs.front());
+    try {
+      forecast(changed, sizes, {});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no refusal");
+  };
+  CHECK(refusal([](MeasuredTimes& run) { run.workers.clear(); })
+            .starts_with("synthetic runs a program of your own, and of its runs with 4 nodes the times of the forward and the "
+                         "backward pass are not known, so larger sizes cannot be predicted."));
+  CHECK(refusal([](MeasuredTimes& run) {
+          run.workers.back().communication_s = not_measured;
+        }).find("it is not known how long ranks communicate") != std::string::npos);
+  series.traits.exchange_bytes = not_measured;
+  CHECK(refusal([](MeasuredTimes& run) { run.buckets.clear(); }).find("how many bytes they sum") != std::string::npos);
+}
