@@ -278,6 +278,16 @@ class InputChecks {
   static void require_profile_of(const RunSpec& run)
   {
     const auto profile = read_compute_profile(run.train.compute_profile);
+    if (run.model.name.empty()) {
+      if (profile.is_of_program()) return;
+      throw Error(ErrorKind::recipe, fmt::format("the compute profile {} is one of the network {}; set model.name: {}",
+                                                 run.train.compute_profile, profile.model, profile.model));
+    }
+    if (profile.is_of_program())
+      throw Error(ErrorKind::recipe,
+                  fmt::format("the compute profile {} is one of the program {}, whose network has no name; remove "
+                              "model.name",
+                              run.train.compute_profile, printable(profile.model)));
     if (profile.model != run.model.name)
       throw Error(ErrorKind::recipe, fmt::format("the compute profile {} is one of {}, but the run trains {}; measure it with: "
                                                  "dtbench compute --model {} --batch {} --profile --json",

@@ -44,11 +44,11 @@ AttemptFolder require_traced_attempt(const Home& home, const RunView& run, int w
                                       " is simulated, and only runs on real machines record timelines. Where its time goes: "
                                       "dtctl results " +
                                       short_key(run.row.study) + " --why");
-  if (spec.is_own_program() && !spec.program.sync)
+  if (spec.is_own_program() && !spec.program.sync && spec.train.trace && is_final(run.row.state))
     throw Error(ErrorKind::usage,
                 name +
-                    " runs a program of your own without dtctl_sync, and such programs record no timelines. Its "
-                    "phases, if it reports them: dtctl show " +
+                    " has no timeline: its program trains neither with dtctl_sync nor with a PyTorch that dtctl observes "
+                    "(program.observe). Its phases, if it reports them: dtctl show " +
                     short_key(run.row.key));
   if (run.row.state == RunState::running)
     throw Error(ErrorKind::usage, name + " is running and has no timelines yet; they are written at its end, if its recipe has "

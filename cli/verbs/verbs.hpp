@@ -34,6 +34,7 @@ void add_results(Commands& commands);
 void add_compare(Commands& commands);
 void add_explain(Commands& commands);
 void add_predict(Commands& commands);
+void add_simulate(Commands& commands);
 void add_trace(Commands& commands);
 void add_query(Commands& commands);
 

@@ -26,6 +26,8 @@ class Home {
   std::filesystem::path environments() const { return root_ / "environments"; }
   std::filesystem::path sources() const { return root_ / "sources"; }
   std::filesystem::path predictions() const { return root_ / "predictions"; }
+  // The recipes of `dtctl simulate` and the compute profiles that they name.
+  std::filesystem::path simulations() const { return root_ / "simulations"; }
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
   std::filesystem::path data() const { return root_ / "data"; }

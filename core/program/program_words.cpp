@@ -49,8 +49,9 @@ bool is_engine_key(std::string_view path)
 
 bool has_no_effect(std::string_view path, const ProgramSpec& program)
 {
-  const bool is_of_sync = path.starts_with("sync.") || path == "train.trace";
-  return !program.command.empty() && is_engine_key(path) && !(program.sync && is_of_sync);
+  if (program.command.empty() || !is_engine_key(path)) return false;
+  if (path == "train.trace") return !program.sync && program.observe == ProgramObservation::none;
+  return !(program.sync && path.starts_with("sync."));
 }
 
 std::string variable_of_key(std::string_view path)

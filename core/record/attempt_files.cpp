@@ -65,6 +65,10 @@ Rows make_rows()
        json(result_fields(), Presence::energy) + "; a node" + json(node_energy_fields()).substr(4) + "; a GPU" +
            json(gpu_energy_fields()).substr(4),
        "dtjob, after the result"},
+      {compute_profile, "compute_profile.json", "",
+       "json: of a program that was observed, the computation of a rank, from which `dtctl simulate` computes "
+       "(core/spec/compute_profile.hpp)",
+       "dtjob, before the result"},
       {preempted, "preempted.json", "", json(preemption_fields()) + ": the ranks were told to stop, and stopped",
        "rank 0; dtjob, if the ranks ended before they could write it"},
       {checkpoints, "checkpoints", "step-STEP.safetensors",

@@ -32,6 +32,7 @@ enum class AttemptFile {
   algorithms,
   load,
   energy,
+  compute_profile,
   preempted,
   checkpoints,
   trace,
@@ -49,7 +50,7 @@ enum class AttemptFile {
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 34;
+inline constexpr std::size_t attempt_file_count = 35;
 
 struct AttemptFileRow {
   AttemptFile file;

@@ -40,15 +40,17 @@ class ProfileReader {
     const Json file = parsed(text);
     const Json& json = profile_in(file);
     check_schema(json);
+    const bool is_of_program = has_parameters(json);
     ComputeProfile profile{.model = word(json, "model"),
-                           .image = image(json),
-                           .precision = precision(json),
+                           .image = is_of_program ? "" : image(json),
+                           .precision = is_of_program ? "" : precision(json),
                            .processor = word(json, "processor"),
                            .host = word(json, "host"),
-                           .classes = count(json, "classes"),
+                           .classes = is_of_program ? 0 : count(json, "classes"),
                            .batch = count(json, "batch"),
                            .threads = count(json, "threads"),
-                           .layers = layers(json),
+                           .layers = layers(json, is_of_program),
+                           .input_s = json.contains("input_s") ? at_least_0(json, "", "input_s") : 0,
                            .update_s = at_least_0(json, "", "update_s"),
                            .steps = count(json, "steps"),
                            .step_quantiles = quantiles(json),
@@ -61,9 +63,9 @@ class ProfileReader {
  private:
   [[noreturn]] void refuse(const std::string& what) const
   {
-    throw Error(ErrorKind::recipe,
-                fmt::format("{}: {} Measure a profile with `dtbench compute --model MODEL --batch SAMPLES --profile --json`.",
-                            origin_, what));
+    throw Error(ErrorKind::recipe, fmt::format("{}: {} Measure a profile with `dtbench compute --model MODEL --batch SAMPLES "
+                                               "--profile --json`.",
+                                               origin_, what));
   }
   [[noreturn]] void refuse(const std::string& name, const char* allowed, const Json& value) const
   {
@@ -125,10 +127,11 @@ class ProfileReader {
     return text;
   }
 
-  std::int64_t count(const Json& json, const char* name) const
+  std::int64_t count(const Json& json, const char* name, const std::string& place = "", std::int64_t least = 1) const
   {
-    const Json& value = member(json, "", name);
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1) refuse(name, "a whole number of at least 1", value);
+    const Json& value = member(json, place, name);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < least)
+      refuse(place + name, fmt::format("a whole number of at least {}", least).c_str(), value);
     return value.get<std::int64_t>();
   }
 
@@ -146,7 +149,14 @@ class ProfileReader {
     return values;
   }
 
-  std::vector<LayerTime> layers(const Json& json) const
+  static bool has_parameters(const Json& json)
+  {
+    if (!json.contains("layers") || !json["layers"].is_array() || json["layers"].empty()) return false;
+    const Json& first = json["layers"].front();
+    return first.is_object() && first.contains("parameters");
+  }
+
+  std::vector<LayerTime> layers(const Json& json, bool is_of_program) const
   {
     std::vector<LayerTime> times;
     std::set<std::string> names;
@@ -154,8 +164,11 @@ class ProfileReader {
       const auto name = word(layer, "name", fmt::format("layer {}: ", times.size() + 1));
       if (!names.insert(name).second) refuse(fmt::format("There are two layers {}.", name));
       const auto place = fmt::format("layer {}: ", name);
-      times.push_back({name, at_least_0(layer, place, "forward_s"), at_least_0(layer, place, "backward_s")});
+      times.push_back({name, at_least_0(layer, place, "forward_s"), at_least_0(layer, place, "backward_s"), {}});
+      if (is_of_program) times.back().parameters = count(layer, "parameters", place, 0);
     }
+    const auto has_any = [](const LayerTime& layer) { return layer.parameters > 0; };
+    if (is_of_program && std::ranges::none_of(times, has_any)) refuse("No layer has parameters.");
     return times;
   }
 
@@ -179,7 +192,9 @@ class ProfileReader {
 
 Json json_of(const LayerTime& layer)
 {
-  return {{"name", layer.name}, {"forward_s", layer.forward_s}, {"backward_s", layer.backward_s}};
+  Json json{{"name", layer.name}, {"forward_s", layer.forward_s}, {"backward_s", layer.backward_s}};
+  if (layer.parameters) json["parameters"] = *layer.parameters;
+  return json;
 }
 
 // The streams of random numbers that StepFactors takes from its seed.
@@ -205,6 +220,8 @@ double ComputeProfile::backward_s() const
   for (const auto& layer : layers) sum_s += layer.backward_s;
   return sum_s;
 }
+
+bool ComputeProfile::is_of_program() const { return image.empty(); }
 
 std::size_t step_quantile_count(std::size_t steps) { return 32 * std::clamp<std::size_t>(steps / 32, 1, 32) + 1; }
 
@@ -246,22 +263,23 @@ std::string to_json(const ComputeProfile& profile)
 {
   Json layers = Json::array();
   for (const auto& layer : profile.layers) layers.push_back(json_of(layer));
-  const Json json{{"schema", schema},
-                  {"kind", kind},
-                  {"model", profile.model},
-                  {"image", profile.image},
-                  {"classes", profile.classes},
-                  {"batch", profile.batch},
-                  {"precision", profile.precision},
-                  {"threads", profile.threads},
-                  {"processor", profile.processor},
-                  {"host", profile.host},
-                  {"layers", layers},
-                  {"update_s", profile.update_s},
-                  {"steps", profile.steps},
-                  {"step_quantiles", profile.step_quantiles},
-                  {"node_spread", profile.node_spread},
-                  {"processes", profile.processes}};
+  Json json{{"schema", schema}, {"kind", kind}, {"model", profile.model}};
+  if (!profile.is_of_program()) {
+    json["image"] = profile.image;
+    json["classes"] = profile.classes;
+    json["precision"] = profile.precision;
+  }
+  json["batch"] = profile.batch;
+  json["threads"] = profile.threads;
+  json["processor"] = profile.processor;
+  json["host"] = profile.host;
+  json["layers"] = layers;
+  if (profile.input_s > 0) json["input_s"] = profile.input_s;
+  json["update_s"] = profile.update_s;
+  json["steps"] = profile.steps;
+  json["step_quantiles"] = profile.step_quantiles;
+  json["node_spread"] = profile.node_spread;
+  json["processes"] = profile.processes;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

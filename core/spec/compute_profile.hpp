@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,20 @@ namespace dt {
 struct LayerTime {
   std::string name; // as `dtengine model` prints it
   double forward_s = 0, backward_s = 0;
+  std::optional<std::int64_t> parameters{}; // of 4 bytes each; nothing: the model's description tells them
 };
 
 // Times are medians over steps, and over processes if several were measured.
+//
+// The profile of a program of the user stands for a network that nobody has described: each of its layers has its parameters, and
+// it has neither image, nor classes, nor precision. Its layers are groups of gradients that become ready one after another, and
+// one more for the forward pass, of which no parts are known.
 struct ComputeProfile {
-  std::string model{}, image{}, precision{}; // image: "3x224x224"
+  std::string model{}, image{}, precision{}; // image: "3x224x224"; model of a program: its name
   std::string processor{}, host{};           // where it was measured; host: "node[1-4]" for several
   std::int64_t classes = 0, batch = 0, threads = 1;
   std::vector<LayerTime> layers{};      // in the order of the forward pass, with the layers that have no parameters
+  double input_s = 0;                   // for which a step waits for its batch
   double update_s = 0;                  // the optimizer's step over all parameters
   std::int64_t steps = 0;               // steps of each process on which the distribution rests
   std::vector<double> step_quantiles{}; // of a step's time divided by the median step time, ascending, at equally spaced
@@ -30,8 +37,9 @@ struct ComputeProfile {
   double node_spread = 0;     // standard deviation of ln(median step time) between processes; 0 if one process was measured
   std::int64_t processes = 1; // on which node_spread rests
 
-  double forward_s() const;  // sum over the layers
-  double backward_s() const; // likewise
+  double forward_s() const;   // sum over the layers
+  double backward_s() const;  // likewise
+  bool is_of_program() const; // the layers have their parameters
 };
 
 // The number of values that step_quantiles() returns if it is given the times of `steps` steps: 33 for fewer than 64 steps, and

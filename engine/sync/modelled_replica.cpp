@@ -113,7 +113,10 @@ BatchLoss ModelledReplica::compute(GradientListener* listener)
 
 void ModelledReplica::update(Range range, float gradient_factor)
 {
-  apply(range, weights(), gradients(), step().learning_rate * gradient_factor);
+  if (options_.update_s > 0)
+    spend(options_.update_s * static_cast<double>(range.size()) / static_cast<double>(weights().size()));
+  else
+    apply(range, weights(), gradients(), step().learning_rate * gradient_factor);
 }
 
 void ModelledReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)

@@ -33,6 +33,7 @@ class ModelledReplica : public Replica {
     double units_per_s = 0;          // above 0: computes as many units of work as take that time alone (work_units_per_s())
     float start = 0, slope = 0.001F; // start: initial value of all weights; slope: value of all gradients
     std::size_t update_vectors = 3;  // vectors as long as the weights that the update rule reads or writes
+    double update_s = 0;             // above 0: how long the update of all weights takes, in place of that traffic
   };
   explicit ModelledReplica(const Options& options);
 

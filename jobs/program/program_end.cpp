@@ -2,9 +2,11 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
 
 #include <algorithm>
@@ -159,6 +161,17 @@ void ProgramRecorder::write_load()
   if (!loads.empty()) write_file_atomic(load_path(attempt_), to_json(LoadRecord{now_unix_s(), node_loads(loads)}));
 }
 
+// Writes compute_profile.json, if the reports tell enough. Without it the result stands.
+void ProgramRecorder::write_profile(std::span<const RankReport> reports) const
+{
+  const auto begin = read_begin(attempt_);
+  std::string processor;
+  for (const auto* fact : {"cpu_model", "node_gpus"})
+    if (begin && begin->environment.contains(fact)) processor = begin->environment.at(fact);
+  if (const auto profile = profile_of_program(run_.spec, reports, processor))
+    write_file_atomic(attempt_.path_of(AttemptFile::compute_profile), to_json(*profile));
+}
+
 ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix_s, const std::string& trouble)
 {
   constexpr int unwritten = static_cast<int>(ExitCode::environment);
@@ -193,12 +206,20 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
   tell_divergence(result);
+  if (run_.spec.train.trace && !is_there(trace_path(attempt_, 0)))
+    say("train.trace: no timeline was recorded, because the program trains neither with dtctl_sync nor with a PyTorch that dtctl "
+        "observes");
   result.facts.insert(facts.begin(), facts.end());
   if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
   try {
     write_load();
   } catch (const std::exception& failure) {
     say(fmt::format("who else used the run's machines could not be recorded: {}", failure.what()));
+  }
+  try {
+    write_profile(reports);
+  } catch (const std::exception& failure) {
+    say(fmt::format("the compute profile for simulations could not be written: {}", failure.what()));
   }
   const auto refused = writer_->commit(result);
   return {refused.empty() ? 0 : 1, refused};

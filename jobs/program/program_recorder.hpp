@@ -97,6 +97,7 @@ class ProgramRecorder {
   void watch_progress();
   void watch_load();
   void write_load();
+  void write_profile(std::span<const RankReport> reports) const;
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
   std::string missing_evidence() const;

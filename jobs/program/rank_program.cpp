@@ -204,7 +204,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     set("DTCTL_INCLUDE", modules.string());
     if (is_observed(spec)) {
       put_first("PYTHONPATH", (modules / "observe").string());
-      set("DTCTL_OBSERVE", fmt::format("{} {}", spec.ranks(), attempt.number()));
+      set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), attempt.number(), spec.train.trace ? 1 : 0));
     }
   }
   if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());

@@ -22,6 +22,7 @@ void RankReport::take(const ReportLine& line)
     void operator()(const TrafficLine& traffic) const { report.traffic = traffic; }
     void operator()(const StalenessLine& staleness) const { report.staleness.push_back(staleness); }
     void operator()(const BucketRecord& bucket) const { report.buckets.push_back(bucket); }
+    void operator()(const GradientLine& gradient) const { report.gradients.push_back(gradient); }
     void operator()(const IsolatedLine& isolated) const { report.isolated_s = isolated.seconds; }
     void operator()(const ChoiceLine& choice) const { report.choices.push_back(choice); }
     void operator()(const WeightsLine& weights) const { report.weights_hash = weights.hash; }

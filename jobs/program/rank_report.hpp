@@ -28,6 +28,7 @@ struct RankReport {
   std::optional<TrafficLine> traffic;
   std::vector<StalenessLine> staleness;
   std::vector<BucketRecord> buckets;
+  std::vector<GradientLine> gradients; // in the order in which they become ready
   double isolated_s = not_measured;
   std::vector<ChoiceLine> choices;
   std::string weights_hash;

@@ -160,7 +160,7 @@ ReportLine choice_line(Words& words)
   return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
 }
 
-// Parses a line that the library dtctl_sync writes. Nothing for another tag.
+// Parses a line that the library dtctl_sync or the observer writes. Nothing for another tag.
 ReportLine line_of_sync(std::string_view tag, Words& words)
 {
   if (tag == "sync") return sync_line(words);
@@ -183,6 +183,13 @@ ReportLine line_of_sync(std::string_view tag, Words& words)
     line.ready_s = words.quantity();
     line.lead_s = words.quantity();
     return if_whole(words, line);
+  }
+  if (tag == "gradient") {
+    GradientLine line;
+    line.bytes = words.count();
+    line.lead_s = words.quantity();
+    line.name = printable(words.rest());
+    return line.name.empty() ? ReportLine() : if_whole(words, std::move(line));
   }
   if (tag == "isolated") {
     const IsolatedLine line{words.quantity()};

@@ -26,7 +26,9 @@
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
 // The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
-// well, and the line choice with the name "observed".
+// well, the line choice with the name "observed", and on rank 0, in the order in which they become ready:
+//
+//   gradient   = "gradient" SP bytes SP lead_s SP name LF               lead_s: until the end of the step's backward pass
 //
 // dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
@@ -102,6 +104,11 @@ struct IsolatedLine {
 struct ChoiceLine {
   std::string name, text;
 };
+struct GradientLine {
+  std::int64_t bytes = 0;
+  double lead_s = 0;
+  std::string name;
+};
 struct WeightsLine {
   std::string hash;
 };
@@ -110,7 +117,7 @@ struct WeightsLine {
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine =
     std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine,
-                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, WeightsLine>;
+                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, GradientLine, WeightsLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

@@ -21,6 +21,7 @@ void check_required(const RunSpec& spec, Problems& problems)
 {
   if (spec.name.empty()) problems.push_back({{"name"}, "`name` must not be empty"});
   if (spec.is_own_program()) return; // what the program needs is known to the program alone
+  if (spec.model.name.empty() && !spec.train.compute_profile.empty()) return; // the network of a program of the user
   if (spec.model.name.empty())
     problems.push_back({{"model.name", "model.layers"}, "`model.name` is missing: say which network to train"});
   if (spec.model.name == "custom" && spec.model.layers.empty())

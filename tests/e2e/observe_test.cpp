@@ -2,11 +2,13 @@
 // that only names the command to the record. What is asserted are counts, never times.
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/trace_record.hpp"
 #include "tests/e2e/own_program.hpp"
 #include "tests/e2e/python.hpp"
 
 #include <cmath>
-#include <cstdlib>
+#include <map>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -525,4 +527,35 @@ for i in range(20):
   CHECK(result.steps == 20);
   CHECK(result.measured_samples == 16 * 16);
   CHECK(result.final_loss == 0.05);
+}
+
+TEST_CASE("a traced script has a timeline: the phases of its steps, and in every eighth step when each gradient is ready")
+{
+  if (!has_torch()) return;
+  auto text = recipe();
+  text.replace(text.find("train: {"), 8, "train: {trace: true, ");
+  const Own own(prelude + plain_loop, text);
+  CHECK(result_of(own).steps == 20);
+  const auto record = dt::parse_trace(dt::read_file(dt::trace_path(own.attempt(), 0)));
+  REQUIRE(record);
+  std::map<std::int64_t, dt::TraceSpan> steps;
+  std::map<std::string, std::set<std::int64_t>> seen; // a phase -> the steps that have it
+  std::map<std::int64_t, std::int64_t> gradients;     // of a step -> bytes
+  const auto word = [&](int name) { return record->names.at(static_cast<std::size_t>(name)); };
+  for (const auto& span : record->spans)
+    if (word(span.name) == "step") steps[span.step] = span;
+  CHECK(steps.size() == 20);
+  for (const auto& span : record->spans) {
+    const auto& step = steps.at(span.step);
+    INFO(word(span.name) << " of step " << span.step);
+    CHECK(span.begin_ns >= step.begin_ns - 1000);
+    CHECK(span.begin_ns + span.length_ns <= step.begin_ns + step.length_ns + 1000);
+    seen[word(span.name)].insert(span.step);
+    if (word(span.track) == "gradients") gradients[span.step] += span.bytes;
+  }
+  for (const auto* phase : {"input", "forward", "backward", "optimizer"}) CHECK(seen[phase].size() == 20);
+  const std::int64_t bytes = 4 * (20 * 16 + 16 + 16 * 2 + 2);
+  CHECK(gradients == std::map<std::int64_t, std::int64_t>{{9, bytes}, {17, bytes}});
+  CHECK(own.dtctl.run({"trace", "last", "-o", "trace.json"}).ok());
+  CHECK(own.dtctl.run({"plot", "--kind", "timeline", "-o", "timeline.svg"}).ok());
 }

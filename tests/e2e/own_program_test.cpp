@@ -88,14 +88,17 @@ TEST_CASE("what only dtengine can do is refused for a program's runs, with a rea
     CHECK(result.exit_code == 2);
     return result.err;
   };
-  CHECK(refusal({"predict", "--ranks", "4"})
-            .find("the study runs a program of your own, so its larger sizes cannot be predicted") != std::string::npos);
-  CHECK(refusal({"trace", "last"}).find("runs a program of your own without dtctl_sync, and such programs record no timelines") !=
+  CHECK(
+      refusal({"predict", "--ranks", "4"})
+          .find("of its runs with 1 rank the times of the forward and the backward pass are not known, so larger sizes cannot be "
+                "predicted") != std::string::npos);
+  CHECK(refusal({"simulate", "last", "--platform", "ethernet-10g"}).find("has no succeeded run with a compute profile") !=
         std::string::npos);
+  CHECK(refusal({"trace", "last"}).find("was not traced") != std::string::npos);
   CHECK(refusal({"export-weights", "last", "--list"}).find("runs") != std::string::npos); // of two runs one must be named
   const std::string key = own.run().at("key");
   CHECK(refusal({"export-weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);
-  CHECK(refusal({"plot", "--kind", "timeline"}).find("The study runs a program of your own") != std::string::npos);
+  CHECK(refusal({"plot", "--kind", "timeline"}).find("No run of this study was traced") != std::string::npos);
   CHECK(refusal({"plot", "--kind", "loss", "--x", "samples"}).find("does not say how many samples a step has") !=
         std::string::npos);
   CHECK(own.dtctl.run({"plot", "--kind", "loss", "-o", "loss.svg"}).ok());
@@ -355,10 +358,9 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
         std::string::npos);
   CHECK(error_of(program("[python3, train.py]", "  metrics: {loss: '(a'}\n"))
             .find("6:19: `program.metrics.loss` is no regular expression: missing ): (a") != std::string::npos);
-  CHECK(
-      error_of(program("[python3, train.py]") + "train: {trace: true}\n")
-          .find("6:16: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program") !=
-      std::string::npos);
+  CHECK(error_of(program("[python3, train.py]") + "train: {modelled_rate: 5}\n")
+            .find("6:24: `train.modelled_rate` has no effect, because only dtengine reads it and `program.command` runs another "
+                  "program") != std::string::npos);
   CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_node: 1}\n")
             .find("6:28: `resources.gpus_per_node` asks for 1 on a node, but this machine has no GPU") != std::string::npos);
   CHECK(error_of(program("[python3, train.py]") + "resources: {gpus_per_rank: 2, ranks_per_node: 2}\n")

@@ -2,6 +2,7 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/record/trace_record.hpp"
+#include "tests/e2e/compute_profile.hpp"
 #include "tests/e2e/own_program.hpp"
 #include "tests/e2e/python.hpp"
 
@@ -71,6 +72,9 @@ TEST_CASE("a PyTorch script trains under the recipe's strategy, and the run has 
   REQUIRE(result->buckets.size() == 1);
   CHECK(result->buckets[0].bytes == 4 * (320 + 16 + 32 + 16)); // the last tensor's padding too
   REQUIRE(result->ranks.size() == 2);
+  const auto profile = dt::read_compute_profile(own.attempt().path_of(dt::AttemptFile::compute_profile).string());
+  CHECK(profile.batch == 16);
+  CHECK(dt::test::parameters_of(profile) == 320 + 16 + 32 + 2);
   CHECK(result->ranks[1].messages_sent > 0);
   const auto row =
       own.dtctl.json({"query", "SELECT sync_strategy, sync_progress, bytes_sent FROM results JOIN runs ON runs.id = run_id"})

@@ -107,9 +107,12 @@ Charts timeline_chart(const ChartSource& source)
   constexpr const char* none =
       "No run of this study was traced. Run its recipe again with: dtctl sweep RECIPE --set train.trace=true";
   const auto traced = widest_traced(source);
-  const auto runs_own = [](const store::RunRow& run) { return run.strategy.empty(); };
-  if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), runs_own))
-    return {{}, "The study runs a program of your own without dtctl_sync, and such programs record no timelines."};
+  const auto left_none = [](const store::RunRow& run) { return run.strategy.empty() && run.records_trace; };
+  if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), left_none))
+    return {
+        {},
+        "The study runs a program of your own that trains neither with dtctl_sync nor with a PyTorch that dtctl observes, and "
+        "such programs record no timelines."};
   const auto is_run_simulated = [&](const store::RunRow& run) { return is_simulated(source, run.series); };
   if (!traced && !source.runs.empty() && std::all_of(source.runs.begin(), source.runs.end(), is_run_simulated))
     return {{}, "The study was simulated, and simulated runs record no timelines."};

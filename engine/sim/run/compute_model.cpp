@@ -43,6 +43,20 @@ void use_rate(const RunSpec& spec, const model::Model& network, ComputeModel& mo
     model.layers.push_back({layer.parameters(), 0, (network.takes_images(layer) ? 1 : 2) * layer.flops()});
 }
 
+// What profiles of a described network and of a program have in common.
+void use_times(const RunSpec& spec, const ComputeProfile& profile, ComputeModel& model)
+{
+  // Threads beyond those of the profile are taken to help in proportion.
+  const double threads = static_cast<double>(spec.resources.threads_per_rank) / static_cast<double>(profile.threads);
+  const double samples = static_cast<double>(model.batch) / static_cast<double>(profile.batch);
+  model.input_s = samples * profile.input_s;
+  model.forward_s = samples / threads * profile.forward_s();
+  model.backward_s = samples / threads * profile.backward_s();
+  constexpr std::uint64_t seeds_between_repeats = 1'000'003;
+  model.factors.emplace(profile, static_cast<std::uint64_t>(spec.train.seed) +
+                                     seeds_between_repeats * static_cast<std::uint64_t>(spec.repeat));
+}
+
 void use_profile(const RunSpec& spec, const model::Model& network, ComputeModel& model)
 {
   const auto profile = read_compute_profile(spec.train.compute_profile);
@@ -57,22 +71,34 @@ void use_profile(const RunSpec& spec, const model::Model& network, ComputeModel&
                               spec.train.compute_profile, layer.name, spec.model.name));
     model.layers.push_back({layer.parameters(), 0, found->second});
   }
-  // Threads beyond those of the profile are taken to help in proportion.
-  const double threads = static_cast<double>(spec.resources.threads_per_rank) / static_cast<double>(profile.threads);
-  const double scale = static_cast<double>(model.batch) / static_cast<double>(profile.batch) / threads;
-  model.forward_s = scale * profile.forward_s();
-  model.backward_s = scale * profile.backward_s();
-  constexpr std::uint64_t seeds_between_repeats = 1'000'003;
-  model.factors.emplace(profile, static_cast<std::uint64_t>(spec.train.seed) +
-                                     seeds_between_repeats * static_cast<std::uint64_t>(spec.repeat));
+  use_times(spec, profile, model);
+}
+
+// Of a program of the user: the profile tells the network too, and how long the program's own optimizer takes.
+void use_program(const RunSpec& spec, ComputeModel& model)
+{
+  const auto profile = read_compute_profile(spec.train.compute_profile);
+  if (!profile.is_of_program())
+    throw Error(ErrorKind::recipe, fmt::format("train.compute_profile: {} is one of the network {}; set model.name",
+                                               spec.train.compute_profile, profile.model));
+  for (const auto& layer : profile.layers) model.layers.push_back({*layer.parameters, 0, layer.backward_s});
+  model.update_s = profile.update_s;
+  use_times(spec, profile, model);
 }
 
 } // namespace
 
 ComputeModel make_compute_model(const RunSpec& spec)
 {
-  ComputeModel model{
-      .layers = {}, .batch = spec.effective_batch_per_rank(), .update_vectors = update_vectors(spec.optimizer), .factors = {}};
+  ComputeModel model{.layers = {},
+                     .update_s = {},
+                     .batch = spec.effective_batch_per_rank(),
+                     .update_vectors = update_vectors(spec.optimizer),
+                     .factors = {}};
+  if (spec.model.name.empty()) {
+    use_program(spec, model);
+    return model;
+  }
   const auto network = model::build_model(options_of(spec));
   if (spec.train.compute_profile.empty())
     use_rate(spec, network, model);

@@ -131,8 +131,8 @@ class SimulatedJob {
   {
     const auto& spec = planned_.spec;
     fmt::print("dtsim, {}: {}, {} with allreduce {}, {} ranks on {} simulated nodes of {}\n", simulator_version(),
-               spec.model.name, spec.sync.strategy, spec.sync.allreduce, spec.ranks(), spec.resources.nodes,
-               spec.resources.platform);
+               spec.model.name.empty() ? "the program of " + spec.train.compute_profile : spec.model.name, spec.sync.strategy,
+               spec.sync.allreduce, spec.ranks(), spec.resources.nodes, spec.resources.platform);
     std::fflush(stdout);
   }
 

@@ -2,6 +2,7 @@
 
 #include "core/units.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pause.hpp"
 #include "engine/sim/run/compute_model.hpp"
 #include "engine/sync/modelled_replica.hpp"
 #include "engine/sync/strategy.hpp"
@@ -49,7 +50,8 @@ sync::ModelledReplica::Options options_of(const ComputeModel& model)
           .forward_s = model.forward_s,
           .backward_s = model.backward_s,
           .sleeps = true,
-          .update_vectors = model.update_vectors};
+          .update_vectors = model.update_vectors,
+          .update_s = model.update_s.value_or(0)};
 }
 
 SimulatedReplica::SimulatedReplica(const ComputeModel& model, const RankSeat& seat, train::StepTimer& timer)
@@ -104,10 +106,18 @@ class Training {
  private:
   double training_s() const { return comm::monotonic_s() - begin_s_; }
 
+  void wait_for_input()
+  {
+    if (model_.input_s <= 0) return;
+    comm::pause_s(model_.input_s);
+    timer_.add(Phase::input, model_.input_s);
+  }
+
   void make_step(std::int64_t step, train::Observer& observer)
   {
     replica_.begin(plan_.epoch_after(step - 1));
     timer_.begin_step();
+    wait_for_input();
     strategy_->step(replica_, timer_);
     const double step_s = timer_.end_step(), elapsed_s = training_s();
     measurement_.add_step(timer_.phases(), step_s, elapsed_s, strategy_->meets(replica_));

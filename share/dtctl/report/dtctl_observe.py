@@ -22,8 +22,12 @@ import threading
 import time
 import weakref
 
+from dtctl_gradients import GradientTimes
+from dtctl_timeline import Timeline
+
 OTHER, INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, EVALUATION = range(7)
 HANDING_OVER = 7  # from a batch to the first use of a module: copies to the device
+PHASE_NAMES = ("other", "input", "forward", "backward", "communication", "optimizer", "evaluation")
 REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order of dtctl_report.PHASES
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
 KEPT_STEPS = 1000  # of whose buckets means are made
@@ -108,6 +112,7 @@ class _Step:
         self.by_module = collections.Counter()
         self.summed_numbers = 0
         self.buckets, self.gradients = [], []
+        self.looked_at = []  # backward passes with the readiness of each gradient, in some steps
 
     def take(self, recent):
         self.losses = recent.losses or self.losses
@@ -137,8 +142,9 @@ def _guarded(method):
 class _Observer:
     def __init__(self, torch):
         self.torch = torch
-        ranks, attempt = (os.environ["DTCTL_OBSERVE"].split() + ["1", "1"])[:2]
+        ranks, attempt, is_traced = (os.environ["DTCTL_OBSERVE"].split() + ["1", "1", "0"])[:3]
         self.ranks, self.attempt = int(ranks), int(attempt)
+        self.timeline = Timeline() if is_traced == "1" else None
         self.pid, self.thread = os.getpid(), threading.main_thread().ident
         self.report = _own_report()
         self.is_off = False
@@ -173,6 +179,7 @@ class _Observer:
         self.hidden_s = collections.deque(maxlen=KEPT_STEPS)
         self.hooks = weakref.WeakKeyDictionary()  # DistributedDataParallel -> _Hook
         self.bucket_sizes = []  # bytes
+        self.gradient_times = GradientTimes(torch, lambda: self.now(OTHER), self._between)
         # A GPU: events are read when the GPU has passed them.
         self.device = None
         self.pool = []
@@ -389,6 +396,7 @@ class _Observer:
             batches.backwards += 1
         self._take_loss(tensors)
         self.in_backward, self.last_ready, self.recent.buckets, self.recent.gradients = True, None, [], []
+        self.gradient_times.begins_backward(self.marks[-1])
         self.had_backward_in_update = self.in_update
 
     @_guarded
@@ -402,6 +410,7 @@ class _Observer:
             self.phase = COMMUNICATION
             self.recent.has_communication = bool(self.recent.buckets) or any(m.require_backward_grad_sync for m in self.hooks)
         self.force_mark(self.base)
+        self.gradient_times.ends_backward(ready or self.marks[-1])
         if self.recent.updates_in_backward:
             self._end_update()
 
@@ -536,6 +545,7 @@ class _Observer:
         if self.part is not None:
             self.part.begin = max(0, self.part.begin - end)
         self.step = _Step()
+        step.looked_at = self.gradient_times.begins_step(self.optimizers, self.modules)
         self._later("step", marks, step)
         self._resolve()
 
@@ -625,6 +635,28 @@ class _Observer:
         figures = (clock_s, length, figure(self._samples_of(step, world)), loss, figure(step.learning_rate), " ".join(phases))
         self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
         self._take_buckets(step, marks)
+        if self.timeline:
+            self._draw(step, marks, clock_s)
+
+    def _draw(self, step, marks, clock_s):
+        """Adds the step to the timeline: its phases, and in some steps when each gradient was ready."""
+        first, lengths = marks[0], [self._between(begin, end) for begin, end in zip(marks, marks[1:])]
+        begin_s = at_s = clock_s - sum(lengths)
+        if not begin_s < clock_s:
+            return
+        self.timeline.add("step", "training", begin_s, clock_s, self.steps)
+        for mark, length_s in zip(marks, lengths):
+            phase = INPUT if mark.phase == HANDING_OVER else mark.phase
+            if phase != OTHER:
+                self.timeline.add(PHASE_NAMES[phase], "training", at_s, at_s + length_s, self.steps)
+            at_s += length_s
+        for begin, _, ready in step.looked_at:
+            before_s = begin_s + self._between(first, begin)
+            for parameter, mark in ready.items():
+                bytes_, name = self.gradient_times.sizes[parameter]
+                ready_s = begin_s + self._between(first, mark)
+                self.timeline.add(name, "gradients", before_s, ready_s, self.steps, bytes_)
+                before_s = ready_s
 
     def _samples_of(self, step, world):
         if self._is_partly_seen(world):
@@ -763,6 +795,10 @@ class _Observer:
         if self.unseen:
             self._fact("communication that could not be observed", self.unseen)
         self._report_communication()
+        if self.timeline:
+            self.timeline.write()
+        for bytes_, lead_s, name in self.gradient_times.lines():
+            self.write(self.report._write, "gradient", bytes_, repr(lead_s), name)
         self.release()
         self.report.result(parameters=self.trained_numbers if not self.unseen else None)
 

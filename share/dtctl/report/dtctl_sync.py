@@ -34,9 +34,10 @@ import typing
 import torch
 
 try:
+    import dtctl_gradients as _gradients
     import dtctl_report as _report
 except ImportError:  # outside of dtctl
-    _report = None
+    _gradients = _report = None
 
 WEIGHTS, GRADIENTS = 0, 1
 COPY_BYTES = 4 << 20  # of gradients that one copy from a GPU takes along
@@ -323,14 +324,20 @@ class _CopiesToHost:
 class _HostTimes:
     """Phases of a step by the host's clock."""
 
+    now = staticmethod(time.perf_counter)
+
+    @staticmethod
+    def seconds(begin, end):
+        return end - begin
+
     def __init__(self):
         self.marks = {}
 
     def mark(self, name):
-        self.marks[name] = time.perf_counter()
+        self.marks[name] = self.now()
 
     def between(self, begin, end):
-        return self.marks[end] - self.marks[begin]
+        return self.seconds(self.marks[begin], self.marks[end])
 
     def on_host(self, name):
         """In seconds of time.perf_counter()."""
@@ -348,15 +355,24 @@ class _DeviceTimes:
 
     _anchor = None  # an event, and when it happened by the host's clock
 
+    @staticmethod
+    def now():
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    @staticmethod
+    def seconds(begin, end):
+        return begin.elapsed_time(end) / 1e3
+
     def __init__(self):
         self.marks = {}
 
     def mark(self, name):
-        self.marks[name] = torch.cuda.Event(enable_timing=True)
-        self.marks[name].record()
+        self.marks[name] = self.now()
 
     def between(self, begin, end):
-        return self.marks[begin].elapsed_time(self.marks[end]) / 1e3
+        return self.seconds(self.marks[begin], self.marks[end])
 
     def on_host(self, name):
         """In seconds of time.perf_counter(). Makes the host wait for the GPU once in ten seconds."""
@@ -457,6 +473,8 @@ class Training:
         self._wait = _Wait(self.rank, int(self.setting("train.stall_after")))
         self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
+        # For the run's compute profile; None: nobody takes one.
+        self._gradient_times = _gradients and _gradients.GradientTimes(torch, self._times.now, self._times.seconds)
         self._start()
         atexit.register(_end, self)
 
@@ -605,6 +623,12 @@ class Training:
         mean_loss[0] = self._loss_figure()
         samples[0] = self._samples or 1
         self._times.mark("backward")
+        if self._gradient_times:
+            self._gradient_times.ends_backward(self._times.marks["backward"])
+
+    def _begins_backward(self):
+        if self._gradient_times:
+            self._gradient_times.begins_backward(self._times.now())
 
     def _has_gradient(self, index):
         if not (self._announces and self._collects):
@@ -652,6 +676,8 @@ class Training:
                 loss = each() / len(closures) if len(closures) > 1 else each()
                 if number == 1:
                     self._times.mark("forward")
+                if self._collects:
+                    self._begins_backward()
                 (scaler.scale(loss) if scaler else loss).backward()
                 losses.append(loss.detach())
             self._loss = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
@@ -713,6 +739,8 @@ class Training:
         self._times = type(self._times)()
         self._input_s, self._samples = 0.0, None
         self._write_reports(most=2)
+        if self._gradient_times:
+            self._gradient_times.begins_step([self.optimizer], [self.model])
 
     def _write_reports(self, most=0):
         while self._pending and (len(self._pending) > most or self._pending[0].times.is_known()):
@@ -921,6 +949,8 @@ class Training:
         _call("finish", self._handle)
         self._wait.end()
         if _report is not None:
+            for bytes_, lead_s, name in self._gradient_times.lines():
+                _report._write("gradient", bytes_, repr(lead_s), name)
             _report.result(parameters=sum(p.numel() for p in self._packed.parameters))
 
     def close(self):
@@ -1002,6 +1032,7 @@ class _OrdinaryLoop(Training):
         if "begin" not in self._times.marks:
             self._times.mark("begin")
         self._times.mark("forward")
+        self._begins_backward()
         self._loss = loss.detach() if loss is not None and loss.numel() == 1 else None
         if self._scaler is not None and self._loss is not None:
             self._loss = self._loss / self._scaler.scale(torch.ones_like(self._loss))

@@ -109,6 +109,34 @@ TEST_CASE("a compute profile is read back from its JSON to the same bits")
   CHECK(again.backward_s() == 1.0 / 3 + 2e-9);
 }
 
+TEST_CASE("the profile of a program has the parameters of its layers, and neither image nor classes")
+{
+  auto profile = sample_profile();
+  profile.model = "train.py";
+  profile.image = profile.precision = "";
+  profile.classes = 0;
+  profile.input_s = 0.25;
+  profile.layers = {{"start", 0.1, 0, 0}, {"fc", 0, 0.2, 840}};
+  const auto again = parse_compute_profile(to_json(profile), "p.json");
+  CHECK(to_json(again) == to_json(profile));
+  CHECK(again.is_of_program());
+  CHECK_FALSE(sample_profile().is_of_program());
+  CHECK(again.input_s == 0.25);
+  CHECK(again.layers.at(1).parameters == 840);
+
+  auto json = Json::parse(to_json(profile));
+  const auto said = [&] {
+    const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
+    return message.substr(0, message.find(" Measure"));
+  };
+  json["layers"][1]["parameters"] = -1;
+  CHECK(said() == "p.json: layer fc: parameters must be a whole number of at least 0, not -1.");
+  json["layers"][1]["parameters"] = 0;
+  CHECK(said() == "p.json: No layer has parameters.");
+  json["layers"][1].erase("parameters");
+  CHECK(said() == "p.json: layer fc: parameters is missing.");
+}
+
 TEST_CASE("a compute profile is also read where it is the member compute_profile of an object")
 {
   const Json file{{"model", "another"}, {"compute_profile", sample_json()}};

@@ -91,10 +91,12 @@ TEST_CASE("a program needs no model, data, batch or length, and dtengine's keys 
 {
   CHECK(errors_of(own("[train]")).empty());
   CHECK(
-      errors_of(own("[train]", "engine: reference\ntrain: { trace: true }\n")) ==
+      errors_of(own("[train]", "engine: reference\ntrain: { modelled_rate: 5 }\n")) ==
       "r.yaml:3:9: `engine` has no effect, because only dtengine reads it and `program.command` runs another program; remove it\n"
-      "r.yaml:4:17: `train.trace` has no effect, because only dtengine reads it and `program.command` runs another program; "
+      "r.yaml:4:25: `train.modelled_rate` has no effect, because only dtengine reads it and `program.command` runs another "
+      "program; "
       "remove it");
+  CHECK(errors_of(own("[train]", "train: { trace: true }\n")).empty()); // of a PyTorch program that is observed
   CHECK(errors_of(own("train it")) == "r.yaml:2:21: `program.command` must be a list; write [train, it]");
 }
 
