@@ -54,6 +54,7 @@ struct ProgramSpec {
   std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
   ProgramIdentity identity = ProgramIdentity::environment;
   ProgramObservation observe = ProgramObservation::automatic; // whether its steps are seen from outside
+  ProgramLaunch launch = ProgramLaunch::per_rank;
   bool sync = false; // it trains with dtctl_sync (engine/bindings): the block `sync` holds for it
 };
 
@@ -258,6 +259,12 @@ struct RunSpec {
   std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  // Whether the command is a launcher that starts the ranks of its node (program.launch: per-node).
+  bool has_own_launcher() const { return is_own_program() && program.launch == ProgramLaunch::per_node; }
+  // The processes that mpirun or srun starts: the ranks, or with has_own_launcher() one for all ranks of a node.
+  std::int64_t ranks_per_process() const { return has_own_launcher() ? resources.ranks_per_node : 1; }
+  std::int64_t processes_per_node() const { return resources.ranks_per_node / ranks_per_process(); }
+  std::int64_t processes() const { return resources.nodes * processes_per_node(); }
   // Ranks that serve parameters, and ranks that train.
   std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
   std::int64_t workers() const { return ranks() - servers(); }

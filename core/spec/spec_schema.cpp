@@ -128,6 +128,8 @@ std::vector<Key> program_keys()
        "are new ones, unless this is `files`."},
       {"program.observe", choice, "", 0, 0, no, yes, choice_names<ProgramObservation>(), DT_FIELD(program.observe),
        "Whether dtctl observes an unchanged PyTorch program: steps, samples, loss, phases and communication."},
+      {"program.launch", choice, "", 0, 0, no, yes, choice_names<ProgramLaunch>(), DT_FIELD(program.launch),
+       "What the command starts: every rank, or on each node a launcher that starts resources.ranks_per_node ranks itself."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),
        "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a "
        "key of "

@@ -39,6 +39,7 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
                                            {"kernel", kernel()}};
   if (!run.spec.resources.modules.empty()) facts["modules"] = join(run.spec.resources.modules, " ");
   if (!run.spec.resources.wrapper.empty()) facts["wrapper"] = shell_join(run.spec.resources.wrapper);
+  if (run.spec.has_own_launcher()) facts[std::string(own_launcher)] = name_of(run.spec.program.launch);
   if (const char* git = std::getenv("DTCTL_GIT_STATE")) facts["git_state"] = git;
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;

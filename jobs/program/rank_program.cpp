@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -88,16 +89,27 @@ std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const Ho
   return facts;
 }
 
-fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position, const std::map<std::string, std::string>& facts)
+// The first of the ranks that this process becomes or starts.
+int first_rank(const RunSpec& spec, const RankPosition& position)
+{
+  return position.rank * static_cast<int>(spec.ranks_per_process());
+}
+
+// Begins the reports of the ranks that this process becomes or starts; the facts stand in the first one, whose path it returns.
+fs::path begin_reports(const AttemptFolder& attempt, const RunSpec& spec, const RankPosition& position,
+                       const std::map<std::string, std::string>& facts)
 {
   std::string text;
   for (const auto& [name, value] : facts) text += to_line(FactLine{name, value});
-  const auto path = report_file(attempt, static_cast<std::size_t>(position.rank));
-  const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
-  write_all(file.get(), text + to_line(line), path);
-  return path;
+  const int first = first_rank(spec, position), end = first + static_cast<int>(spec.ranks_per_process());
+  for (int rank = first; rank < end; ++rank) {
+    const auto path = report_file(attempt, static_cast<std::size_t>(rank));
+    const RankLine line{rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!file.is_open()) throw system_error("open " + path.string(), errno);
+    write_all(file.get(), std::exchange(text, {}) + to_line(line), path);
+  }
+  return report_file(attempt, static_cast<std::size_t>(first));
 }
 
 void append_to(const fs::path& path, const std::string& text)
@@ -121,12 +133,31 @@ void require_same_environment(const PlannedRun& run, const std::map<std::string,
   throw Error(ErrorKind::run, why);
 }
 
+// For a launcher that starts the ranks of its node: torchrun takes the options that are not in its command from PET_….
+void set_launcher_variables(const RunSpec& spec, const RankPosition& position, const MeetingPoint& point)
+{
+  const auto node = std::to_string(position.rank), nodes = std::to_string(spec.resources.nodes);
+  const auto ranks = std::to_string(spec.resources.ranks_per_node);
+  set("DTCTL_NODE_RANK", node);
+  set("DTCTL_NODES", nodes);
+  set("DTCTL_RANKS_PER_NODE", ranks);
+  set("PET_NODE_RANK", node);
+  set("PET_NNODES", nodes);
+  set("PET_NPROC_PER_NODE", ranks);
+  set("PET_MASTER_ADDR", point.host);
+  set("PET_MASTER_PORT", std::to_string(point.port));
+  set("DTCTL_LAUNCHER", std::to_string(::getpid()));
+  for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"})
+    ::unsetenv(name); // it sets them for its ranks
+}
+
 void set_torchrun_variables(const AttemptFolder& attempt, const RunSpec& spec, const RankPosition& position)
 {
   const auto host = spec.resources.nodes == 1 ? std::string("127.0.0.1") : host_name();
   const auto point = position.rank == 0 ? choose_meeting_point(attempt, host) : wait_for_meeting_point(attempt);
   set("MASTER_ADDR", point.host);
   set("MASTER_PORT", std::to_string(point.port));
+  if (spec.has_own_launcher()) return set_launcher_variables(spec, position, point);
   set("RANK", std::to_string(position.rank));
   set("LOCAL_RANK", std::to_string(position.local_rank));
   set("WORLD_SIZE", std::to_string(spec.ranks()));
@@ -194,10 +225,11 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   set_torchrun_variables(
       attempt, spec,
       position); // only now: asking for the environment takes seconds, and meanwhile another process could take the port
-  const auto report = begin_report(attempt, position, facts);
+  const auto report = begin_reports(attempt, spec, position, facts);
   require_same_environment(run, facts, report);
-  set("DTCTL_REPORT", report.string());
-  if (position.local_rank == 0) start_load_watch(attempt, spec, position.rank);
+  // A launcher may start the only rank of a run without the variable RANK.
+  set("DTCTL_REPORT", spec.has_own_launcher() && spec.ranks() > 1 ? report_of_each_rank(attempt) : report.string());
+  if (position.local_rank == 0) start_load_watch(attempt, spec, first_rank(spec, position));
   set_default("PYTHONUNBUFFERED", "1"); // else what it prints is seen late, or is lost when it is killed
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());

@@ -27,6 +27,7 @@ void check_command(const RunSpec& spec, Problems& problems)
   require_command("program.metrics", !program.metrics.empty());
   require_command("program.environment", !program.environment.empty());
   require_command("program.identity", program.identity != ProgramIdentity::environment);
+  require_command("program.launch", program.launch != ProgramLaunch::per_rank);
   require_command("program.observe", program.observe != ProgramObservation::automatic);
 }
 
@@ -44,6 +45,15 @@ void check_observation(const RunSpec& spec, Problems& problems)
         {{"program.observe"},
          "`program.observe: pytorch` does not go with the block `sync`, because dtctl_sync reports the steps; remove "
          "one"});
+}
+
+// The strategies of dtctl_sync exchange through MPI, so mpirun or srun must start each rank.
+void check_launch(const RunSpec& spec, Problems& problems)
+{
+  if (!spec.has_own_launcher() || !spec.program.sync) return;
+  problems.push_back({{"program.launch"},
+                      "the block `sync` needs ranks of MPI, which dtctl starts itself; remove `program.launch: per-node` and the "
+                      "launcher in `program.command`, or remove the block `sync`"});
 }
 
 // Two parameters must not share an environment variable.
@@ -97,6 +107,7 @@ void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
   check_command(spec, problems);
   check_observation(spec, problems);
+  check_launch(spec, problems);
   check_parameters(spec, problems);
   check_wrapper(spec, problems);
   check_gpus(spec, problems);

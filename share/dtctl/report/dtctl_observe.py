@@ -138,7 +138,8 @@ class _Observer:
     def __init__(self, torch):
         self.torch = torch
         ranks, attempt = (os.environ["DTCTL_OBSERVE"].split() + ["1", "1"])[:2]
-        self.ranks, self.attempt = int(ranks), int(attempt)
+        self.ranks = int(ranks)
+        self.attempt = int(attempt) + int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))  # that of this process
         self.pid, self.thread = os.getpid(), threading.main_thread().ident
         self.report = _own_report()
         self.is_off = False
@@ -231,7 +232,7 @@ class _Observer:
             self.is_claimed = True
             if script is not None:
                 self.held = []
-            if not _claim():
+            if not _claim(self.report):
                 self.tell("sees that another process of this rank trains too, and reports the steps of that one")
                 self.be_silent()
         return self.is_off
@@ -735,7 +736,7 @@ class _Observer:
             if self.is_off and not self.trouble:
                 return
             if not self.steps:
-                if _is_first_of_rank() and not self.report._has_failed:
+                if _is_first_of_rank(self.report) and not self.report._has_failed:
                     self.tell("saw no step: in this process no optimizer has stepped after a backward pass")
             elif not self.report._has_failed:
                 self._finish_report()
@@ -767,12 +768,12 @@ class _Observer:
         self.report.result(parameters=self.trained_numbers if not self.unseen else None)
 
 
-def _claim():
+def _claim(report):
     """Whether this process is the one of its rank that reports. A launcher may start several."""
     try:
         import fcntl
 
-        claim = os.open(os.environ["DTCTL_REPORT"], os.O_WRONLY | os.O_APPEND)
+        claim = os.open(report.report_path(), os.O_WRONLY | os.O_APPEND)
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the process ends
     except BlockingIOError:
         return False
@@ -781,11 +782,13 @@ def _claim():
     return True
 
 
-def _is_first_of_rank():
-    """Whether dtctl has started this process itself, and no process that this one has started was observed."""
-    lines = pathlib.Path(os.environ["DTCTL_REPORT"]).read_text(errors="replace").splitlines()
+def _is_first_of_rank(report):
+    """Whether dtctl or the program's launcher has started this process itself, and no process that this one has started was
+    observed."""
+    lines = pathlib.Path(report.report_path()).read_text(errors="replace").splitlines()
     begun = {line.split(" ", 1)[0] for line in lines}
-    return "step" not in begun and any(line.split()[2:3] == [str(os.getpid())] for line in lines if line.startswith("rank "))
+    own = str(os.getppid() if os.environ.get("DTCTL_LAUNCHER") else os.getpid())
+    return "step" not in begun and any(line.split()[2:3] == [own] for line in lines if line.startswith("rank "))
 
 
 def _bucket_sizes(modules):

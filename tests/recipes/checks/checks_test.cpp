@@ -239,3 +239,17 @@ TEST_CASE("steps of a program have one source: what is observed, what is printed
   CHECK(problems_after([](RunSpec& s) { s.program.observe = ProgramObservation::none; }) ==
         "`program.observe` has an effect only together with `program.command`; give it, or remove the key");
 }
+
+TEST_CASE("a launcher of the program goes with a program only, and not with strategies that exchange through MPI")
+{
+  const auto launched = [](RunSpec& s) {
+    s.program.command = {"torchrun", "train.py"};
+    s.program.launch = ProgramLaunch::per_node;
+  };
+  CHECK(problems_after(launched).empty());
+  CHECK(problems_after([&](RunSpec& s) {
+          launched(s), s.program.sync = true;
+        }).starts_with("the block `sync` needs ranks of MPI, which dtctl starts itself; remove `program.launch: per-node`"));
+  CHECK(problems_after([](RunSpec& s) { s.program.launch = ProgramLaunch::per_node; }) ==
+        "`program.launch` has an effect only together with `program.command`; give it, or remove the key");
+}
