@@ -168,6 +168,13 @@ bool is_elastic(const std::string& strategy);
 // Whether exchanges of weights run while gradients are computed: sync-easgd with overlap 3, and diloco with a delay.
 bool exchanges_beside_computation(const SyncSpec& sync);
 
+// The container in which the ranks of a program of the user run.
+struct ContainerSpec {
+  std::string image; // file, folder, or name in a registry; empty: no container
+  ContainerRuntime runtime = ContainerRuntime::apptainer;
+  std::vector<std::string> mounts; // "SOURCE:TARGET" or "SOURCE:TARGET:ro", beside those that dtctl needs
+};
+
 struct ResourcesSpec {
   std::int64_t nodes = 1;
   std::int64_t ranks_per_node = 1;
@@ -180,6 +187,7 @@ struct ResourcesSpec {
   std::int64_t gpus_per_node = 0;   // GPUs that the job asks for on each node
   std::int64_t gpus_per_rank = 0;   // GPUs that each rank sees; 0: every rank sees all of its node's
   std::vector<std::string> wrapper; // command put in front of the program of every rank, e.g. a container's
+  ContainerSpec container;          // of an own program, behind the wrapper
   bool oversubscribe = false;       // allow more ranks x threads than cores
   std::string scheduler = "local";
   std::string launcher = "mpirun";
@@ -259,6 +267,9 @@ struct RunSpec {
   std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  // Whether something is put in front of the command that decides which program it starts: a wrapper or a container.
+  bool is_wrapped() const { return !resources.wrapper.empty() || has_container(); }
+  bool has_container() const { return !resources.container.image.empty(); }
   // Whether the command is a launcher that starts the ranks of its node (program.launch: per-node).
   bool has_own_launcher() const { return is_own_program() && program.launch == ProgramLaunch::per_node; }
   // The processes that mpirun or srun starts: the ranks, or with has_own_launcher() one for all ranks of a node.

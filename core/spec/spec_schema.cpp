@@ -352,6 +352,14 @@ std::vector<Key> resources_keys()
        "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
       {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),
        "Command that is put in front of the program of every rank: a container, numactl, perf."},
+      {"resources.container.image", text, "", 0, 0, no, yes, none, DT_FIELD(resources.container.image),
+       "Container image in which a program of your own runs: a file or a folder, or what the runtime pulls, e.g. "
+       "`docker://nvcr.io/nvidia/pytorch:24.10-py3`. Empty: no container."},
+      {"resources.container.runtime", choice, "", 0, 0, no, yes, choice_names<ContainerRuntime>(),
+       DT_FIELD(resources.container.runtime), "Program that starts the container on every rank."},
+      {"resources.container.mounts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.container.mounts),
+       "Files and folders of the node that the container sees, as `SOURCE:TARGET` or `SOURCE:TARGET:ro`. The home of dtctl and "
+       "the data set are there anyway, at the same paths."},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
        "Whether more threads than cores are allowed. Timings are then not meaningful."},
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),

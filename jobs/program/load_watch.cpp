@@ -155,7 +155,11 @@ std::vector<RankLoad> LoadWatch::loads() const
   return loads;
 }
 
-bool is_watched(const RunSpec& spec, std::size_t rank) { return rank % static_cast<std::size_t>(spec.ranks_per_process()) == 0; }
+bool is_watched(const RunSpec& spec, std::size_t rank)
+{
+  const bool is_elsewhere = spec.has_container() && spec.resources.container.runtime == ContainerRuntime::podman;
+  return !is_elsewhere && rank % static_cast<std::size_t>(spec.ranks_per_process()) == 0;
+}
 
 std::int64_t watched_threads(const RunSpec& spec) { return spec.resources.threads_per_rank * spec.ranks_per_process(); }
 

@@ -43,7 +43,8 @@ class LoadWatch {
 };
 
 // The ranks whose processes are watched: all, or the first of each node where one launcher starts those of its node
-// (program.launch). The launcher's processor time contains that of its ranks.
+// (program.launch). The launcher's processor time contains that of its ranks. None in a container of podman, whose processes are
+// no children of the process that starts it.
 bool is_watched(const RunSpec& spec, std::size_t rank);
 // The threads that each of them keeps busy.
 std::int64_t watched_threads(const RunSpec& spec);

@@ -14,6 +14,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
+#include "jobs/launch/container.hpp"
 #include "jobs/launch/rank_start.hpp"
 #include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"
@@ -69,17 +70,30 @@ bool stays_here(const RunSpec& spec)
   return scheduler_row(spec.resources.scheduler).uses_this_machine && spec.resources.hosts.empty();
 }
 
-// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
-std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const Home& home)
+// What this process becomes: wrapper, container and command.
+std::vector<std::string> words_of_program(const RunSpec& spec, const AttemptFolder& attempt)
 {
-  auto words = run.spec.resources.wrapper;
-  words.insert(words.end(), run.spec.program.command.begin(), run.spec.program.command.end());
+  const auto home = home_of(attempt);
+  const bool has_data = !spec.data.name.empty() || !spec.data.path.empty();
+  const ContainerPlaces places{home.root().string(), has_data ? fs::absolute(home.data_place(spec.data)).string() : "",
+                               attempt.path_of(AttemptFile::work).string()};
+  auto words = spec.resources.wrapper;
+  for (const auto& more : {container_words(spec, places), spec.program.command})
+    words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
+std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const AttemptFolder& attempt)
+{
+  const auto home = home_of(attempt);
+  const auto words = words_of_program(run.spec, attempt);
   auto found = describe_program(words, home.environments());
-  const auto& wrapper = run.spec.resources.wrapper;
-  if (!wrapper.empty() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
-    found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(wrapper.front())));
+  if (run.spec.is_wrapped() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
+    found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(words.front())));
   auto facts = found.facts;
   facts.merge(gpu_facts());
+  if (!is_made_by_srun(run.spec)) facts.merge(container_facts(run.spec));
   if (!run.environment_id.empty() && !found.id.empty() && found.id != run.environment_id) {
     const auto changes = environment_changes(home.environments(), run.environment_id, found.id);
     facts[std::string(other_environment)] =
@@ -172,6 +186,7 @@ bool is_observed(const RunSpec& spec)
   if (program.observe != ProgramObservation::automatic) return program.observe == ProgramObservation::pytorch;
   if (!program.metrics.empty() || program.sync) return false;
   auto words = spec.resources.wrapper;
+  if (spec.has_container()) words.emplace_back("apptainer"); // the interpreter is one of the container
   words.insert(words.end(), program.command.begin(), program.command.end());
   return !find_interpreter(words).words.empty();
 }
@@ -221,7 +236,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   const auto work = attempt.path_of(AttemptFile::work);
   if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
   ::signal(SIGUSR1, SIG_IGN);
-  const auto facts = position.local_rank == 0 ? facts_of_node(run, home_of(attempt)) : std::map<std::string, std::string>();
+  const auto facts = position.local_rank == 0 ? facts_of_node(run, attempt) : std::map<std::string, std::string>();
   set_torchrun_variables(
       attempt, spec,
       position); // only now: asking for the environment takes seconds, and meanwhile another process could take the port
@@ -244,9 +259,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     redirect(STDOUT_FILENO, attempt.path_of(AttemptFile::output) / "stdout");
     redirect(STDERR_FILENO, attempt.path_of(AttemptFile::output) / "stderr");
   }
-  auto words = spec.resources.wrapper;
-  words.insert(words.end(), spec.program.command.begin(), spec.program.command.end());
-  return words;
+  return words_of_program(spec, attempt);
 }
 
 } // namespace dt::jobs
