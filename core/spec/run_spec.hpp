@@ -194,6 +194,8 @@ struct ResourcesSpec {
   std::vector<std::string> launcher_args; // inserted before the program's name
   std::string platform;                   // machine on which the run is simulated; empty: the run is executed
   std::vector<std::string> hosts;       // without a cluster's scheduler: hosts on which mpirun starts ranks; empty: this machine
+  std::string nodelist;                 // node on which the run must take place; empty: any
+  std::vector<std::string> exclude;     // nodes on which no run takes place
   std::int64_t nodes_per_supernode = 0; // consecutive nodes behind one switch; 0: unknown
   std::string partition, account, qos, constraint;
   std::vector<std::string> setup_before;  // shell lines that run before the modules are loaded

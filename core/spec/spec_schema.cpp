@@ -373,6 +373,12 @@ std::vector<Key> resources_keys()
        "file with a `platform:` block, or `custom` if the recipe or the profile has the block. Empty: the run is executed."},
       {"resources.hosts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.hosts),
        "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only."},
+      {"resources.nodelist", text, "", 0, 0, no, yes, none, DT_FIELD(resources.nodelist),
+       "Node on which the run must take place: a node of the partition (slurm), or one of resources.hosts. `dtctl submit "
+       "--distribute` gives each run one. Empty: any."},
+      {"resources.exclude", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.exclude),
+       "Nodes that no run uses, for example slow ones: nodes of the partition (slurm), or some of resources.hosts. Runs with and "
+       "without them are different runs."},
       {"resources.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(resources.nodes_per_supernode),
        "Number of consecutive nodes on one switch. Links between switches are slower. 0: unknown."},
       {"resources.partition", text, "", 0, 0, no, yes, none, DT_FIELD(resources.partition),

@@ -65,6 +65,9 @@ struct RankPosition {
 // As the launcher that started this process tells it in the environment; nothing if none of the known launchers did.
 std::optional<RankPosition> position_of_rank();
 
+// resources.hosts without resources.exclude; with resources.nodelist that one of them.
+std::vector<std::string> usable_hosts(const ResourcesSpec& resources);
+
 // Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);
 

@@ -15,10 +15,10 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 // "host0:2,host1:2": the spec's nodes, each with slots for its processes. On a cluster mpirun gets the hosts from the scheduler.
 std::string places(const RunSpec& spec)
 {
-  const auto& resources = spec.resources;
+  const auto hosts = usable_hosts(spec.resources);
   std::vector<std::string> places;
-  for (std::size_t i = 0; i < resources.hosts.size() && i < static_cast<std::size_t>(resources.nodes); ++i)
-    places.push_back(resources.hosts[i] + ":" + std::to_string(spec.processes_per_node()));
+  for (std::size_t i = 0; i < hosts.size() && i < static_cast<std::size_t>(spec.resources.nodes); ++i)
+    places.push_back(hosts[i] + ":" + std::to_string(spec.processes_per_node()));
   return join(places, ",");
 }
 

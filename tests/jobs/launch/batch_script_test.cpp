@@ -190,6 +190,11 @@ TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a 
   run.spec.resources.hosts = {"host0", "host1", "host2"};
   CHECK_THAT(script_of(run),
              Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 /usr/bin/dtjob bind "));
+  run.spec.resources.exclude = {"host1"};
+  CHECK_THAT(script_of(run), Catch::Contains(" --host host0:2,host2:2 "));
+  run.spec.resources.nodes = 1;
+  run.spec.resources.nodelist = "host2";
+  CHECK_THAT(script_of(run), Catch::Contains(" --host host2:2 "));
   run.spec.resources.scheduler = "slurm";
   CHECK_THAT(script_of(run), !Catch::Contains("--host"));
 }

@@ -279,3 +279,18 @@ TEST_CASE("a container holds a program of the user, and its runtime, image and m
   CHECK(problems_after([](RunSpec& s) { s.resources.container.mounts = {"/a:/b"}; }) ==
         "`resources.container.mounts` has an effect only together with `resources.container.image`; give it, or remove the key");
 }
+
+TEST_CASE("the node of a run is one that the run may use")
+{
+  const auto placed = [](RunSpec& s) {
+    s.resources.hosts = {"node0", "node1"};
+    s.resources.nodelist = "node1";
+  };
+  CHECK(problems_after(placed).empty());
+  CHECK(problems_after([&](RunSpec& s) { placed(s), s.resources.nodelist = "node7"; }) ==
+        "`resources.nodelist` is `node7`, which is not in `resources.hosts`; name one of them, or choose a cluster's scheduler");
+  CHECK(problems_after([&](RunSpec& s) { placed(s), s.resources.exclude = {"node1"}; }) ==
+        "`resources.exclude` has `node1`, on which the run must take place (`resources.nodelist`)");
+  CHECK_THAT(problems_after([&](RunSpec& s) { placed(s), s.resources.nodes = 2; }),
+             Catch::Contains("`resources.nodelist` is one node, but the run has 2 (`resources.nodes`)"));
+}
