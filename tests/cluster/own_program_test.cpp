@@ -1,5 +1,6 @@
 // Programs of the user on Slurm: two nodes, GPUs, and jobs that are started again.
 #include "tests/cluster/playground.hpp"
+#include "tests/e2e/python.hpp"
 
 #include "core/file.hpp"
 #include "core/host_list.hpp"
@@ -220,4 +221,21 @@ TEST_CASE("on Slurm a launcher is started once on each node and starts the ranks
     CHECK(compact_hosts(begin->rank_hosts) == "node[0-1]");
     CHECK(begin->rank_hosts[1] == begin->rank_hosts[0]);
   }
+}
+
+TEST_CASE("torchrun on two nodes meets at the port that dtctl has chosen")
+{
+  if (!has_torch("torch.distributed.run")) return;
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", "import torch.distributed as dist\ndist.init_process_group('gloo')\n" + trainer());
+  user.sweep("version: 1\nname: own\nprogram:\n  command: [" + python() +
+             ", -m, torch.distributed.run, --redirects, '9:1', --tee, '9:1', train.py]\n  files: [train.py]\n  launch: per-node\n"
+             "resources: {nodes: 2, ranks_per_node: 2}\n");
+  CHECK(user.wait(120) == 0);
+  INFO(user.runs().dump());
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  for (int rank = 0; rank < 4; ++rank)
+    CHECK(kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+  CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
 }
