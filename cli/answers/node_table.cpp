@@ -45,7 +45,7 @@ Table node_table(const std::vector<store::NodeSpeed>& speeds)
       {{"runs", "runs", Align::right},
        [](const store::NodeSpeed& node) { return count_cell(static_cast<std::int64_t>(node.runs)); }},
       {{"throughput", "samples/s", Align::right}, [](const store::NodeSpeed& node) { return real_cell(node.throughput); }},
-      {{"deviation", "from median", Align::right}, deviation_cell},
+      {{"deviation", "from the others", Align::right}, deviation_cell},
       {{"is_slow", ""}, [](const store::NodeSpeed& node) { return data_cell(node.is_slow); }},
   };
   return table_of("nodes", columns, speeds, std::identity(), "no runs");
@@ -69,7 +69,7 @@ void print_nodes(Context& context, const std::vector<store::RunRow>& runs)
     slow.push_back(node.node);
     context.out.field(
         "", "slow node",
-        text_cell(fmt::format("{} is {:.0f} % slower than the median of the nodes", node.node, -100 * node.deviation),
+        text_cell(fmt::format("{} is {:.0f} % slower than the median of the others", node.node, -100 * node.deviation),
                   Style::bad));
   }
   if (!silent.empty()) context.out.field("", "no result", text_cell(join(silent, ", "), Style::warning));

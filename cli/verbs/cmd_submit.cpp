@@ -335,7 +335,8 @@ RecipeOptions on_every_node(Context& context, const RecipeOptions& recipe)
   auto options = recipe;
   options.set.push_back("name=" + plan.name + "-nodes");
   options.over.push_back("resources.nodelist=" + join(nodes, ","));
-  context.messages.info("the run is started on each of {}: {}", counted(nodes.size(), "node"), compact_hosts(nodes));
+  context.messages.info("the run is started on each of {}: {}; dtctl results {}-nodes compares them",
+                        counted(nodes.size(), "node"), compact_hosts(nodes), plan.name);
   return options;
 }
 

@@ -25,17 +25,20 @@ std::vector<NodeSpeed> node_speeds(std::span<const RunOnNode> runs)
     logarithms[run.node] += std::log(run.throughput);
     ++node.runs;
   }
-  std::vector<double> known;
-  for (auto& [name, node] : nodes)
-    if (node.runs > 0) known.push_back(node.throughput = std::exp(logarithms[name] / static_cast<double>(node.runs)));
   std::vector<NodeSpeed> speeds;
-  for (const auto& [name, node] : nodes) speeds.push_back(node);
+  for (auto& [name, node] : nodes) {
+    if (node.runs > 0) node.throughput = std::exp(logarithms[name] / static_cast<double>(node.runs));
+    speeds.push_back(node);
+  }
   std::ranges::sort(speeds, {}, [](const NodeSpeed& node) { return natural_key(node.node); });
-  if (known.empty()) return speeds;
-  const auto tolerance = tolerance_of(known, least_slowness);
   for (auto& node : speeds) {
+    std::vector<double> others;
+    for (const auto& other : speeds)
+      if (other.runs > 0 && &other != &node) others.push_back(other.throughput);
+    if (others.empty()) continue;
+    const auto tolerance = tolerance_of(others, least_slowness);
     node.deviation = node.throughput / tolerance.median - 1;
-    node.is_slow = known.size() >= least_alike && node.throughput < tolerance.median - tolerance.limit;
+    node.is_slow = others.size() + 1 >= least_alike && node.throughput < tolerance.median - tolerance.limit;
   }
   return speeds;
 }

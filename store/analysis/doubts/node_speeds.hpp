@@ -20,13 +20,13 @@ struct NodeSpeed {
   std::string node;
   std::size_t runs = 0;             // that have a throughput
   double throughput = not_measured; // samples/s, geometric mean of its runs
-  double deviation = not_measured;  // from the median of all nodes, as a share of it: -0.2 is 20 % slower
+  double deviation = not_measured;  // from the median of the other nodes, as a share of it: -0.2 is 20 % slower
   bool is_slow = false;
 };
 
-// One entry for each node, in the natural order of the names. A node is slow if it is below the median by more than 5 % and by
-// more than three robust standard deviations of the nodes (tolerance_of in contamination.hpp). Of fewer than `least_alike` nodes
-// with a throughput none is.
+// One entry for each node, in the natural order of the names. A node is slow if it is below the median of the others by more than
+// 5 % and by more than three robust standard deviations of the others (tolerance_of in contamination.hpp). Of fewer than
+// `least_alike` nodes with a throughput none is.
 std::vector<NodeSpeed> node_speeds(std::span<const RunOnNode> runs);
 
 } // namespace dt::store

@@ -19,7 +19,9 @@ TEST_CASE("a node is slow if it is below the median by more than nodes scatter a
   for (const auto& node : nodes) CHECK(node.is_slow == (node.node == "node3"));
 
   CHECK_FALSE(node_speeds(std::vector<RunOnNode>{{"a", 100}, {"b", 100}, {"c", 96}, {"d", 100}})[2].is_slow); // 4 %
-  CHECK_FALSE(node_speeds(std::vector<RunOnNode>{{"a", 100}, {"b", 120}, {"c", 80}, {"d", 110}})[2].is_slow); // all scatter
+  CHECK_FALSE(
+      node_speeds(std::vector<RunOnNode>{{"a", 100}, {"b", 120}, {"c", 80}, {"d", 110}})[2].is_slow); // the others scatter
+  CHECK(node_speeds(std::vector<RunOnNode>{{"a", 100}, {"b", 80}, {"c", 30}})[2].is_slow); // its own slowness is no scatter
   CHECK_FALSE(node_speeds(std::vector<RunOnNode>{{"a", 100}, {"b", 50}})[1].is_slow); // of two, nobody knows which is as usual
 }
 
