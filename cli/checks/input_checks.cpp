@@ -110,7 +110,7 @@ void check_command(const RunSpec& run, const std::vector<ProgramFile>& files, co
   Names names;
   for (const auto& file : files) names.insert(file.name);
   auto objection = objection_in_copy(command.front(), files);
-  if (objection.empty() && run.resources.wrapper.empty() && runs_here(run)) objection = objection_to(command.front(), run);
+  if (objection.empty() && !run.is_wrapped() && runs_here(run)) objection = objection_to(command.front(), run);
   if (!objection.empty()) findings.push_back({{"program.command"}, "`program.command`: " + printable(objection), 0});
   for (std::size_t i = 1; i < command.size(); ++i)
     if (names_missing_file(command, i, names, folder))
@@ -136,7 +136,7 @@ std::vector<ProgramFinding> find_program_findings(const RunSpec& run, const fs::
   return findings;
 }
 
-// Returns the mistakes in resources.wrapper and in the numbers of GPUs, of runs of dtengine too.
+// Returns the mistakes in resources.wrapper, in resources.container and in the numbers of GPUs, of runs of dtengine too.
 std::vector<ProgramFinding> find_start_findings(const RunSpec& run)
 {
   Findings findings;
@@ -144,6 +144,11 @@ std::vector<ProgramFinding> find_start_findings(const RunSpec& run)
   if (!resources.wrapper.empty() && runs_here(run))
     if (const auto objection = objection_to(resources.wrapper.front(), run); !objection.empty())
       findings.push_back({{"resources.wrapper"}, "`resources.wrapper`: " + printable(objection), 0});
+  const auto runtime = std::string(name_of(resources.container.runtime));
+  if (run.has_container() && resources.container.runtime != ContainerRuntime::pyxis && runs_here(run))
+    if (const auto objection = objection_to(runtime, run); !objection.empty())
+      findings.push_back({{"resources.container.runtime", "resources.container.image"},
+                          "`resources.container.runtime`: " + printable(objection)});
   const bool needs_gpus_here = resources.gpus_per_node > 0 && scheduler_row(resources.scheduler).uses_this_machine;
   // If the recipe gives only gpus_per_rank, gpus_per_node was computed from it: the finding names the key that the user wrote.
   const bool is_by_rank =

@@ -35,7 +35,7 @@ const std::string& Identities::program(const RunSpec& run)
 {
   auto inputs = run.program.files;
   inputs.push_back(run.program.command.front());
-  inputs.emplace_back(run.resources.wrapper.empty() ? "" : "wrapper");
+  inputs.emplace_back(run.is_wrapped() ? "wrapper" : "");
   inputs.emplace_back(name_of(run.program.identity));
   const auto [entry, is_new] = program_ids_.try_emplace(std::move(inputs));
   if (is_new) entry->second = program_id(run);

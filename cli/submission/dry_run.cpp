@@ -229,7 +229,8 @@ class Scripts {
     auto shown = run;
     shown.spec = without_secrets(run.spec);
     return jobs::batch_script({shown, attempt, run.spec.is_simulated() ? simulator_ : engine_,
-                               fs::absolute(home_.data_place(run.spec.data)).string(), agent_program().string()},
+                               fs::absolute(home_.data_place(run.spec.data)).string(), agent_program().string(),
+                               fs::absolute(home_.root()).string()},
                               *launcher);
   }
 

@@ -1,6 +1,7 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
 #include "cli/answers/common_causes.hpp"
 #include "cli/answers/doubt_output.hpp"
+#include "cli/answers/node_table.hpp"
 #include "cli/answers/pareto_output.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/answers/raced_study.hpp"
@@ -146,7 +147,10 @@ ExitCode results(Context& context, const ResultsOptions& options)
   auto figures = store::figures_of(rows);
   const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
   const auto labels = labels_of(selection);
-  if (options.why)
+  const bool by_node = !by_run && !options.why && options.best_by.empty() && is_distribution(rows);
+  if (by_node)
+    print_nodes(context, rows);
+  else if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
     print_best(context, best_points_of(compared_points(selection, figures), options.best_by, labels));
@@ -158,14 +162,14 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_doubts(context, doubts);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
-  if (!by_run) {
+  if (!by_run && !by_node) {
     const auto facts = deciding_facts(doubts);
     auto verdict = verdict_of(selection.study->kind, compared_points(selection, std::move(figures)), points, facts);
     let_race_decide(verdict, record_of(results.home(), *selection.study), rows, labels, facts);
     print_verdict(context, verdict);
   }
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
-  if (const auto notes = notes_on(points); !notes.empty() && has_notes) context.messages.info("{}", notes);
+  if (const auto notes = notes_on(points); !notes.empty() && has_notes && !by_node) context.messages.info("{}", notes);
   return ExitCode::ok;
 }
 

@@ -11,9 +11,11 @@
 #include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
+#include "core/host_list.hpp"
 #include "core/natural_key.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
+#include "jobs/registry/schedulers.hpp"
 #include "store/analysis/verdict/race_verdict.hpp"
 #include "store/query/doubts.hpp"
 
@@ -301,7 +303,7 @@ ExitCode sweep_until_decided(Context& context, const RecipeOptions& recipe, cons
 struct SubmitCommand {
   RecipeOptions recipe;
   SubmissionOptions submission;
-  bool until_decided = false;
+  bool until_decided = false, distribute = false;
 };
 
 ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
@@ -312,8 +314,36 @@ ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOp
   return submit(context, resolve(context.home(), std::move(plan), missing), options);
 }
 
+// The options for the same run on every node that its scheduler or resources.hosts has, each alone. Throws a usage error if the
+// recipe asks for several runs or nodes, or if there are no nodes to choose from.
+RecipeOptions on_every_node(Context& context, const RecipeOptions& recipe)
+{
+  const auto plan = load_plan(context, recipe);
+  const auto& run = plan.runs.front();
+  const auto is_same = [&](const RunSpec& other) { return other.label == run.label && other.resources.nodes == 1; };
+  if (!std::ranges::all_of(plan.runs, is_same))
+    throw Error(ErrorKind::usage,
+                fmt::format("--distribute starts the same run on each node alone, but {} asks for {}{}; give it a "
+                            "recipe of one run with resources.nodes: 1 (repeats are allowed)",
+                            plan.name, describe(plan),
+                            run.resources.nodes == 1 ? "" : fmt::format(" on {} nodes", run.resources.nodes)));
+  const auto nodes = jobs::scheduler_kind(run.resources.scheduler).nodes(run.resources);
+  if (nodes.empty())
+    throw Error(ErrorKind::usage, fmt::format("--distribute found no node for {}; name hosts in resources.hosts, or a cluster's "
+                                              "scheduler and a resources.partition with nodes that are up (sinfo)",
+                                              plan.name));
+  auto options = recipe;
+  options.set.push_back("name=" + plan.name + "-nodes");
+  options.over.push_back("resources.nodelist=" + join(nodes, ","));
+  context.messages.info("the run is started on each of {}: {}; dtctl results {}-nodes compares them",
+                        counted(nodes.size(), "node"), compact_hosts(nodes), plan.name);
+  return options;
+}
+
 ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
+  if (command.distribute)
+    return submit_checked(context, load_plan(context, on_every_node(context, command.recipe)), command.submission);
   auto plan = load_plan(context, command.recipe);
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
@@ -342,6 +372,10 @@ void add_submit(Commands& commands)
                    [command](Context& context) { return submit_one(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_submission_options(verb, command->submission);
+  verb.add_flag(
+      "--distribute", command->distribute,
+      "start the run on every node of the partition (or on every one of resources.hosts) alone, to find slow nodes: see "
+      "dtctl results");
   commands.pass_rest(verb, command->submission.scheduler_args);
 }
 

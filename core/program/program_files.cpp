@@ -161,7 +161,7 @@ bool is_command_known(const RunSpec& run)
 {
   const fs::path first = run.program.command.empty() ? "" : run.program.command.front();
   std::error_code unknown;
-  return run.program.identity == ProgramIdentity::environment && first.is_absolute() && run.resources.wrapper.empty() &&
+  return run.program.identity == ProgramIdentity::environment && first.is_absolute() && !run.is_wrapped() &&
          fs::is_regular_file(first, unknown);
 }
 

@@ -34,6 +34,20 @@ constexpr std::array program_observations{
                 "by itself is not observed"}},
     Choice{ProgramObservation::none, Name{"none", "nothing; the program reports by itself"}},
 };
+constexpr std::array program_launches{
+    Choice{ProgramLaunch::per_rank, Name{"per-rank", "every rank: dtctl starts the command once for each"}},
+    Choice{ProgramLaunch::per_node,
+           Name{"per-node",
+                "a launcher such as torchrun or accelerate: dtctl starts the command once on each node, and the command "
+                "starts the ranks of its node"}},
+};
+constexpr std::array container_runtimes{
+    Choice{ContainerRuntime::apptainer, Name{"apptainer", "Apptainer: `apptainer exec`"}},
+    Choice{ContainerRuntime::podman, Name{"podman", "Podman: `podman run`, with the network and the shared memory of the node"}},
+    Choice{ContainerRuntime::pyxis,
+           Name{"pyxis", "NVIDIA's plugin of Slurm: options of srun, so `resources.launcher` must be srun; dtjob runs in the "
+                         "container, too"}},
+};
 constexpr std::array precisions{
     Choice{Precision::fp32, Name{"fp32", "float32 throughout"}},
     Choice{Precision::bf16,
@@ -144,6 +158,8 @@ template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crop
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>() { return program_identities; }
 template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>() { return program_observations; }
+template<> std::span<const Choice<ProgramLaunch>> choices<ProgramLaunch>() { return program_launches; }
+template<> std::span<const Choice<ContainerRuntime>> choices<ContainerRuntime>() { return container_runtimes; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>() { return algorithm_choices; }
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>() { return elastic; }

@@ -37,6 +37,12 @@ enum class ProgramIdentity { environment, files };
 // Whether dtctl observes the training steps of an own program. automatic: if it is a Python program that reports none itself.
 enum class ProgramObservation { automatic, pytorch, none };
 
+// Which processes of a program dtctl starts: all ranks, or on each node one launcher that starts the ranks.
+enum class ProgramLaunch { per_rank, per_node };
+
+// What starts the container of a program.
+enum class ContainerRuntime { apptainer, podman, pyxis };
+
 // Number format in which the layers compute.
 enum class Precision { fp32, bf16 };
 
@@ -88,6 +94,8 @@ template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>();
 template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>();
+template<> std::span<const Choice<ProgramLaunch>> choices<ProgramLaunch>();
+template<> std::span<const Choice<ContainerRuntime>> choices<ContainerRuntime>();
 template<> std::span<const Choice<Precision>> choices<Precision>();
 template<> std::span<const Choice<AlgorithmChoice>> choices<AlgorithmChoice>();
 template<> std::span<const Choice<ElasticForm>> choices<ElasticForm>();

@@ -54,6 +54,7 @@ struct ProgramSpec {
   std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
   ProgramIdentity identity = ProgramIdentity::environment;
   ProgramObservation observe = ProgramObservation::automatic; // whether its steps are seen from outside
+  ProgramLaunch launch = ProgramLaunch::per_rank;
   bool sync = false; // it trains with dtctl_sync (engine/bindings): the block `sync` holds for it
 };
 
@@ -167,6 +168,13 @@ bool is_elastic(const std::string& strategy);
 // Whether exchanges of weights run while gradients are computed: sync-easgd with overlap 3, and diloco with a delay.
 bool exchanges_beside_computation(const SyncSpec& sync);
 
+// The container in which the ranks of a program of the user run.
+struct ContainerSpec {
+  std::string image; // file, folder, or name in a registry; empty: no container
+  ContainerRuntime runtime = ContainerRuntime::apptainer;
+  std::vector<std::string> mounts; // "SOURCE:TARGET" or "SOURCE:TARGET:ro", beside those that dtctl needs
+};
+
 struct ResourcesSpec {
   std::int64_t nodes = 1;
   std::int64_t ranks_per_node = 1;
@@ -179,12 +187,15 @@ struct ResourcesSpec {
   std::int64_t gpus_per_node = 0;   // GPUs that the job asks for on each node
   std::int64_t gpus_per_rank = 0;   // GPUs that each rank sees; 0: every rank sees all of its node's
   std::vector<std::string> wrapper; // command put in front of the program of every rank, e.g. a container's
+  ContainerSpec container;          // of an own program, behind the wrapper
   bool oversubscribe = false;       // allow more ranks x threads than cores
   std::string scheduler = "local";
   std::string launcher = "mpirun";
   std::vector<std::string> launcher_args; // inserted before the program's name
   std::string platform;                   // machine on which the run is simulated; empty: the run is executed
   std::vector<std::string> hosts;       // without a cluster's scheduler: hosts on which mpirun starts ranks; empty: this machine
+  std::string nodelist;                 // node on which the run must take place; empty: any
+  std::vector<std::string> exclude;     // nodes on which no run takes place
   std::int64_t nodes_per_supernode = 0; // consecutive nodes behind one switch; 0: unknown
   std::string partition, account, qos, constraint;
   std::vector<std::string> setup_before;  // shell lines that run before the modules are loaded
@@ -258,6 +269,15 @@ struct RunSpec {
   std::int64_t job_side_threads() const { return is_simulated() ? 0 : side_threads(); }
 
   std::int64_t ranks() const { return resources.nodes * resources.ranks_per_node; }
+  // Whether something is put in front of the command that decides which program it starts: a wrapper or a container.
+  bool is_wrapped() const { return !resources.wrapper.empty() || has_container(); }
+  bool has_container() const { return !resources.container.image.empty(); }
+  // Whether the command is a launcher that starts the ranks of its node (program.launch: per-node).
+  bool has_own_launcher() const { return is_own_program() && program.launch == ProgramLaunch::per_node; }
+  // The processes that mpirun or srun starts: the ranks, or with has_own_launcher() one for all ranks of a node.
+  std::int64_t ranks_per_process() const { return has_own_launcher() ? resources.ranks_per_node : 1; }
+  std::int64_t processes_per_node() const { return resources.ranks_per_node / ranks_per_process(); }
+  std::int64_t processes() const { return resources.nodes * processes_per_node(); }
   // Ranks that serve parameters, and ranks that train.
   std::int64_t servers() const { return has_servers(sync.strategy) ? sync.servers : 0; }
   std::int64_t workers() const { return ranks() - servers(); }

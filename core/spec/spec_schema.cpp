@@ -128,6 +128,8 @@ std::vector<Key> program_keys()
        "are new ones, unless this is `files`."},
       {"program.observe", choice, "", 0, 0, no, yes, choice_names<ProgramObservation>(), DT_FIELD(program.observe),
        "Whether dtctl observes an unchanged PyTorch program: steps, samples, loss, phases and communication."},
+      {"program.launch", choice, "", 0, 0, no, yes, choice_names<ProgramLaunch>(), DT_FIELD(program.launch),
+       "What the command starts: every rank, or on each node a launcher that starts resources.ranks_per_node ranks itself."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),
        "The program trains with the module dtctl_sync, so the block `sync` holds for it. Set by itself where the recipe gives a "
        "key of "
@@ -350,6 +352,14 @@ std::vector<Key> resources_keys()
        "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
       {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),
        "Command that is put in front of the program of every rank: a container, numactl, perf."},
+      {"resources.container.image", text, "", 0, 0, no, yes, none, DT_FIELD(resources.container.image),
+       "Container image in which a program of your own runs: a file or a folder, or what the runtime pulls, e.g. "
+       "`docker://nvcr.io/nvidia/pytorch:24.10-py3`. Empty: no container."},
+      {"resources.container.runtime", choice, "", 0, 0, no, yes, choice_names<ContainerRuntime>(),
+       DT_FIELD(resources.container.runtime), "Program that starts the container on every rank."},
+      {"resources.container.mounts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.container.mounts),
+       "Files and folders of the node that the container sees, as `SOURCE:TARGET` or `SOURCE:TARGET:ro`. The home of dtctl and "
+       "the data set are there anyway, at the same paths."},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
        "Whether more threads than cores are allowed. Timings are then not meaningful."},
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),
@@ -363,6 +373,12 @@ std::vector<Key> resources_keys()
        "file with a `platform:` block, or `custom` if the recipe or the profile has the block. Empty: the run is executed."},
       {"resources.hosts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.hosts),
        "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only."},
+      {"resources.nodelist", text, "", 0, 0, no, yes, none, DT_FIELD(resources.nodelist),
+       "Node on which the run must take place: a node of the partition (slurm), or one of resources.hosts. `dtctl submit "
+       "--distribute` gives each run one. Empty: any."},
+      {"resources.exclude", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.exclude),
+       "Nodes that no run uses, for example slow ones: nodes of the partition (slurm), or some of resources.hosts. Runs with and "
+       "without them are different runs."},
       {"resources.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(resources.nodes_per_supernode),
        "Number of consecutive nodes on one switch. Links between switches are slower. 0: unknown."},
       {"resources.partition", text, "", 0, 0, no, yes, none, DT_FIELD(resources.partition),

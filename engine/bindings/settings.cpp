@@ -100,6 +100,10 @@ void require_strategy(std::string_view words)
 Settings read_settings(std::string_view words)
 {
   Settings settings;
+  if (std::getenv("DTCTL_LAUNCHER") != nullptr)
+    throw Error(ErrorKind::recipe,
+                "dtctl_sync needs ranks of MPI, which dtctl starts itself: remove `program.launch: per-node` and "
+                "the launcher in `program.command`, and give the recipe a block `sync`.");
   if (const char* path = std::getenv("DTCTL_SPEC"); path != nullptr && *path != '\0') {
     const auto run = parse_planned_run(read_file(path), path);
     settings.spec = run.spec;

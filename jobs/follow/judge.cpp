@@ -10,7 +10,9 @@
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/launch/rank_failure.hpp"
+#include "jobs/program/rank_program.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -55,9 +57,14 @@ std::string rank_end(const RankFailure& failure, const Evidence& e)
   return fmt::format("{} ended with exit code {}", who, failure.code);
 }
 
+// Whether the program is a launcher that has started the ranks (program.launch).
+bool has_own_launcher(const Evidence& e) { return e.begin && e.begin->environment.contains(std::string(own_launcher)); }
+
 // The launcher's report about the rank that failed first. The exit code of a run with one rank is that rank's.
 std::optional<RankFailure> failure_of_rank(const Evidence& e)
 {
+  if (auto failure = failure_by_torchrun(e.standard_error)) return failure;
+  if (has_own_launcher(e)) return std::nullopt; // the processes of mpirun and srun are not the ranks
   auto failure = rank_failure(e.standard_error);
   if (!failure) failure = rank_failure(e.standard_output); // hydra reports there
   const bool is_only_code = failure && failure->signal == 0 && !failure->is_abort && !failure->out_of_memory;
@@ -123,12 +130,34 @@ bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
   return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
 }
 
+// Whether an error says only that another rank has gone: of Gloo, NCCL and PyTorch's store.
+bool tells_lost_peer(std::string_view cause)
+{
+  constexpr std::array<std::string_view, 5> words{"Connection reset by peer", "Connection closed by peer", "Broken pipe",
+                                                  "remote process exited", "Socket closed"};
+  return std::ranges::any_of(words, [&](std::string_view word) { return cause.find(word) != std::string_view::npos; });
+}
+
+// The rank that has ended without an exception, where the error of another rank is only that it has lost this one. Empty if it is
+// not so. What is printed before the first traceback may be the rank's last words.
+std::string lost_rank(const Evidence& e)
+{
+  if (!e.error || !tells_lost_peer(e.error->cause)) return {};
+  const auto failure = failure_by_torchrun(e.standard_error);
+  if (!failure || failure->first_rank() == e.error->rank) return {};
+  const auto before = e.standard_error.substr(0, e.standard_error.find("Traceback (most recent call last)"));
+  const auto words = last_words(before, e.submission ? e.submission->token : "");
+  const auto& last = words.error.empty() ? words.rest : words.error;
+  return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
+}
+
 // Explains why an attempt without a result failed; the most specific evidence comes first.
 std::string failure_cause(const Evidence& e, std::optional<int> code)
 {
   constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
   if (e.stop_reason.starts_with(not_run)) return e.stop_reason;
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
+  if (const auto lost = lost_rank(e); !lost.empty()) return lost;
   if (e.error) return rank_error(*e.error);
   const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
   if (is_end_of_full_disk(code, words))

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "jobs/launch/container.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -99,9 +100,12 @@ std::string launch(const ScriptInput& input, const Launcher& launcher)
     // A program of the user may need transports of its own, for the memory of GPUs for example.
     if (!spec.is_own_program()) words.emplace_back("--no-network-cards");
   }
+  auto launched = spec;
+  for (const auto& word : pyxis_options(spec, {input.home, input.data_folder, {}}, input.agent))
+    launched.resources.launcher_args.push_back(word);
   // A simulation is one process, which needs no launcher of ranks and reads no data.
   const auto command = spec.is_simulated() ? std::vector<std::string>{input.program, "run", "--attempt", attempt}
-                                           : launcher.command(spec, input.agent, words_of_rank(input));
+                                           : launcher.command(launched, input.agent, words_of_rank(input));
   words.insert(words.end(), command.begin(), command.end());
   std::string text = "step='cannot start dtjob'\nexec";
   for (const auto& word : words) text += " " + (word == attempt ? "\"$1\"" : quoted(word, "the launch command"));

@@ -18,6 +18,7 @@ struct ScriptInput {
   std::string program;     // path of dtengine; of dtsim for a simulated run
   std::string data_folder; // folder of the data set on the machine that runs the job
   std::string agent;       // path of dtjob
+  std::string home{};      // of dtctl, for a container
 };
 
 // Returns a bash script that sets the environment, loads modules, runs the set-up lines and then becomes the launcher of the

@@ -4,6 +4,7 @@
 #include "core/lookup.hpp"
 #include "core/spec/names.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -26,6 +27,16 @@ std::optional<RankPosition> position_of_rank()
   if (!local_rank) return std::nullopt;
   const auto rank = number_in({MpirunLauncher::rank_variable, SrunLauncher::rank_variable});
   return RankPosition{rank.value_or(*local_rank), *local_rank};
+}
+
+std::vector<std::string> usable_hosts(const ResourcesSpec& resources)
+{
+  auto hosts = resources.hosts;
+  std::erase_if(hosts, [&](const std::string& host) {
+    const bool is_excluded = std::ranges::find(resources.exclude, host) != resources.exclude.end();
+    return is_excluded || (!resources.nodelist.empty() && host != resources.nodelist);
+  });
+  return hosts;
 }
 
 std::unique_ptr<Launcher> make_launcher(const std::string& name)

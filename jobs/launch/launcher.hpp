@@ -16,8 +16,9 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
   virtual std::string name() const = 0;
-  // The command that starts `program` on every rank of the spec. Binding and rank counts are stated explicitly. `agent` is the
-  // path of dtjob, which binds each rank (rank_start.hpp).
+  // The command that starts `program` as every rank of the spec, or once on each node if it starts the ranks itself
+  // (program.launch). Binding and the number of processes are stated explicitly. `agent` is the path of dtjob, which binds each
+  // process (rank_start.hpp).
   virtual std::vector<std::string> command(const RunSpec& spec, const std::string& agent,
                                            const std::vector<std::string>& program) const = 0;
   // Whether `dtjob launch` blocks SIGTERM for the launcher, because the scheduler sends it to every process of the job: the ranks
@@ -56,13 +57,16 @@ class SrunLauncher final : public Launcher {
   std::map<std::string, std::string> environment(const RunSpec& spec) const override;
 };
 
-// The position of a rank.
+// The position of a rank; with program.launch: per-node, that of the program's launcher among those of all nodes.
 struct RankPosition {
   int rank = 0, local_rank = 0;
 };
 
 // As the launcher that started this process tells it in the environment; nothing if none of the known launchers did.
 std::optional<RankPosition> position_of_rank();
+
+// resources.hosts without resources.exclude; with resources.nodelist that one of them.
+std::vector<std::string> usable_hosts(const ResourcesSpec& resources);
 
 // Returns the launcher with this name (one of launcher_names()). Throws a recipe error for other names.
 std::unique_ptr<Launcher> make_launcher(const std::string& name);

@@ -12,12 +12,13 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
-// "host0:2,host1:2": the spec's nodes, each with slots for its ranks. On a cluster mpirun gets the hosts from the scheduler.
-std::string places(const ResourcesSpec& resources)
+// "host0:2,host1:2": the spec's nodes, each with slots for its processes. On a cluster mpirun gets the hosts from the scheduler.
+std::string places(const RunSpec& spec)
 {
+  const auto hosts = usable_hosts(spec.resources);
   std::vector<std::string> places;
-  for (std::size_t i = 0; i < resources.hosts.size() && i < static_cast<std::size_t>(resources.nodes); ++i)
-    places.push_back(resources.hosts[i] + ":" + std::to_string(resources.ranks_per_node));
+  for (std::size_t i = 0; i < hosts.size() && i < static_cast<std::size_t>(spec.resources.nodes); ++i)
+    places.push_back(hosts[i] + ":" + std::to_string(spec.processes_per_node()));
   return join(places, ",");
 }
 
@@ -27,11 +28,15 @@ std::vector<std::string> MpirunLauncher::command(const RunSpec& spec, const std:
                                                  const std::vector<std::string>& program) const
 {
   const auto& resources = spec.resources;
-  std::vector<std::string> words{
-      "mpirun",    "-np", std::to_string(spec.ranks()), "--map-by", "ppr:" + std::to_string(resources.ranks_per_node) + ":node",
-      "--bind-to", "none"};
+  std::vector<std::string> words{"mpirun",
+                                 "-np",
+                                 std::to_string(spec.processes()),
+                                 "--map-by",
+                                 "ppr:" + std::to_string(spec.processes_per_node()) + ":node",
+                                 "--bind-to",
+                                 "none"};
   if (scheduler_row(resources.scheduler).starts_ranks_on_hosts && !resources.hosts.empty())
-    append(words, {"--host", places(resources)});
+    append(words, {"--host", places(spec)});
   if (resources.oversubscribe) append(words, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   append(words, resources.launcher_args);
   append(words, bound(spec, agent, program));

@@ -6,6 +6,8 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include <re2/re2.h>
 
@@ -112,6 +114,23 @@ std::optional<RankFailure> read_hydra(std::string_view text)
   return first;
 }
 
+// ---- torchrun -------------------------------------------------------------------------------------------------------------
+// It looks at its processes ten times a second, and reports the time of a failure in whole seconds.
+
+std::vector<RankFailure> torchrun_entries(std::string_view text)
+{
+  static const RE2 entry(R"(\[\d+\]:\n\s+time *: [^\n]*\n\s+host *: [^\n]*\n\s+rank *: (\d+) \(local_rank: \d+\)\n)"
+                         R"(\s+exitcode *: (-?\d{1,4}) )");
+  std::vector<RankFailure> entries;
+  auto rest = piece(text);
+  RankFailure failure;
+  while (RE2::FindAndConsume(&rest, entry, &failure.ranks, &failure.code)) {
+    failure.signal = failure.code < 0 ? -std::exchange(failure.code, 0) : 0; // as Python tells the end by a signal
+    entries.push_back(failure);
+  }
+  return entries;
+}
+
 } // namespace
 
 std::optional<int> RankFailure::first_rank() const { return leading_number<int>(ranks); }
@@ -121,6 +140,20 @@ std::optional<RankFailure> rank_failure(std::string_view text)
   for (const auto read : {read_open_mpi, read_srun, read_hydra})
     if (auto failure = read(text)) return failure;
   return std::nullopt;
+}
+
+std::optional<RankFailure> failure_by_torchrun(std::string_view text)
+{
+  constexpr std::string_view mark = "Root Cause (first observed failure):";
+  const auto at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto root = torchrun_entries(text.substr(at));
+  if (root.empty()) return std::nullopt;
+  constexpr int uncaught_exception = 1;
+  if (root.front().code != uncaught_exception) return root.front();
+  for (const auto& other : torchrun_entries(text.substr(0, at)))
+    if (other.code != uncaught_exception && other.signal != SIGTERM && other.signal != SIGABRT) return other;
+  return root.front();
 }
 
 bool is_task_report(std::string_view line) { return RE2::FullMatch(piece(line), task_report()); }

@@ -26,6 +26,11 @@ struct RankFailure {
 // no failures. Returns nothing if no launcher names a rank or its end. Open MPI 4.1 loses this report in some of its runs.
 std::optional<RankFailure> rank_failure(std::string_view text);
 
+// The same from torchrun's report, which starts the ranks of its node where program.launch is per-node. What mpirun or srun
+// reports is about torchrun then. Where torchrun saw several ranks end at once, a rank that did not end by an exception comes
+// before one that did, which may only have lost the other. Its name of the host is left out, because it may be localhost.
+std::optional<RankFailure> failure_by_torchrun(std::string_view text);
+
 // Whether the line is srun's report of how tasks ended: "srun: error: node1: task 1: Exited with exit code 3".
 bool is_task_report(std::string_view line);
 

@@ -6,9 +6,11 @@ namespace dt::jobs {
 
 std::vector<std::string> bound(const RunSpec& spec, const std::string& agent, const std::vector<std::string>& program)
 {
-  std::vector<std::string> words{agent, "bind", "--cores", std::to_string(spec.cores_per_rank())};
+  const auto ranks = spec.ranks_per_process();
+  std::vector<std::string> words{agent, "bind", "--cores", std::to_string(ranks * spec.cores_per_rank())};
   if (spec.resources.oversubscribe) words.emplace_back("--share");
-  if (spec.resources.gpus_per_rank > 0) words.insert(words.end(), {"--gpus", std::to_string(spec.resources.gpus_per_rank)});
+  if (spec.resources.gpus_per_rank > 0)
+    words.insert(words.end(), {"--gpus", std::to_string(ranks * spec.resources.gpus_per_rank)});
   words.insert(words.end(), program.begin(), program.end());
   return words;
 }

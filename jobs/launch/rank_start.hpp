@@ -3,7 +3,8 @@
 // dtctl binds ranks itself, because launchers follow different rules: Open MPI 4.1 counts cores from 0 and ignores the mask it
 // was started in, and srun binds only if the site has configured it. Each rank is started by `dtjob bind`, which selects T cores
 // from the job's mask on the node: local rank r gets the cores with the positions r T … r T + T - 1. T is the number of compute
-// threads plus the progress thread, if there is one.
+// threads plus the progress thread, if there is one. A program that starts the ranks of its node itself (program.launch) gets the
+// cores and GPUs of all of them.
 #pragma once
 
 #include "core/spec/run_spec.hpp"

@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"
+#include "jobs/launch/launcher.hpp"
 #include "jobs/local/kind.hpp"
 #include "jobs/local/supervisor.hpp"
 #include "jobs/machine/cores.hpp"
@@ -23,6 +24,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -41,9 +43,11 @@ std::string objection_to_nodes(const ResourcesSpec& resources)
     return fmt::format("It asks for {} nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
                        "resources.ranks_per_node, or name the hosts to run on in resources.hosts.",
                        resources.nodes);
-  if (!hosts.empty() && resources.nodes > static_cast<std::int64_t>(hosts.size()))
-    return fmt::format("It asks for {} nodes, but resources.hosts names only {}; lower resources.nodes, or name more hosts.",
-                       resources.nodes, hosts.size());
+  const auto usable = static_cast<std::int64_t>(usable_hosts(resources).size());
+  if (!hosts.empty() && resources.nodes > usable)
+    return fmt::format("It asks for {}, but resources.hosts names only {}{}; lower resources.nodes, or name more hosts.",
+                       counted(resources.nodes, "node"), usable,
+                       std::cmp_equal(usable, hosts.size()) ? "" : " that resources.exclude and resources.nodelist allow");
   if (!hosts.empty() && resources.launcher != "mpirun")
     return fmt::format("resources.hosts names hosts, and {} cannot start ranks on them; set resources.launcher to mpirun.",
                        resources.launcher);
@@ -275,6 +279,8 @@ std::string objection(const ResourcesSpec& resources, std::int64_t side_threads,
 }
 
 std::unique_ptr<Scheduler> LocalKind::open(const Home& home) const { return std::make_unique<LocalScheduler>(home); }
+
+std::vector<std::string> LocalKind::nodes(const ResourcesSpec& resources) const { return usable_hosts(resources); }
 
 std::vector<std::string> LocalKind::refusals(std::span<const JobRequest> requests) const
 {

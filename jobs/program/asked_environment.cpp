@@ -70,6 +70,7 @@ std::vector<std::string> environment_inputs(const RunSpec& run)
     inputs.emplace_back("\n"); // between the lists
     inputs.insert(inputs.end(), list->begin(), list->end());
   }
+  inputs.push_back(run.resources.container.image);
   for (const auto& [name, value] : run.resources.env) inputs.push_back(name + "=" + value);
   return inputs;
 }
@@ -78,6 +79,7 @@ AskedEnvironment ask_environment(const RunSpec& run, const std::string& agent, c
 {
   if (!run.resources.wrapper.empty())
     return {{}, fmt::format("resources.wrapper ({}) starts the program", printable(run.resources.wrapper.front()))};
+  if (run.has_container()) return {{}, fmt::format("it is in a container ({})", printable(run.resources.container.image))};
   auto script = preparation_script(run, *make_launcher(run.resources.launcher)) + "step='cannot start dtjob'\nexec";
   const std::vector<std::string> question{
       agent, "environment", "--folder", program_folder(run), "--environments", environments.string()};

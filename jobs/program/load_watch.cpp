@@ -48,13 +48,13 @@ class HostWatch {
   {
     const auto host = host_name();
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(spec_.ranks()); ++rank) {
-      if (here_.contains(rank)) continue;
+      if (here_.contains(rank) || !is_watched(spec_, rank)) continue;
       if (const auto start = started_rank(attempt_, rank); start && start->line.host == host) here_.emplace(rank, start->line);
     }
-    if (here_.size() < static_cast<std::size_t>(spec_.resources.ranks_per_node)) return;
+    if (here_.size() < static_cast<std::size_t>(spec_.processes_per_node())) return;
     std::vector<RankLine> ranks;
     for (const auto& [rank, line] : here_) ranks.push_back(line);
-    watch_.emplace(std::move(ranks), spec_.resources.threads_per_rank);
+    watch_.emplace(std::move(ranks), watched_threads(spec_));
   }
 
   void go_on()
@@ -154,6 +154,14 @@ std::vector<RankLoad> LoadWatch::loads() const
     loads.push_back(load_between(begin[i], (*last_)[i], parse_mask(ranks_[i].cores == "-" ? "" : ranks_[i].cores), threads_));
   return loads;
 }
+
+bool is_watched(const RunSpec& spec, std::size_t rank)
+{
+  const bool is_elsewhere = spec.has_container() && spec.resources.container.runtime == ContainerRuntime::podman;
+  return !is_elsewhere && rank % static_cast<std::size_t>(spec.ranks_per_process()) == 0;
+}
+
+std::int64_t watched_threads(const RunSpec& spec) { return spec.resources.threads_per_rank * spec.ranks_per_process(); }
 
 fs::path load_file(const AttemptFolder& attempt, std::size_t rank)
 {

@@ -42,6 +42,13 @@ class LoadWatch {
   bool is_finished_ = false, has_warmed_up_ = false;
 };
 
+// The ranks whose processes are watched: all, or the first of each node where one launcher starts those of its node
+// (program.launch). The launcher's processor time contains that of its ranks. None in a container of podman, whose processes are
+// no children of the process that starts it.
+bool is_watched(const RunSpec& spec, std::size_t rank);
+// The threads that each of them keeps busy.
+std::int64_t watched_threads(const RunSpec& spec);
+
 // The file in which a rank's load is kept on a host where dtjob does not run.
 std::filesystem::path load_file(const AttemptFolder& attempt, std::size_t rank);
 

@@ -1,5 +1,6 @@
 #include "jobs/program/measurement.hpp"
 
+#include "core/counted.hpp"
 #include "core/record/fast_worker.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
@@ -58,13 +59,19 @@ std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : s
 
 } // namespace
 
-// Steps that were done before this attempt. A program that does not say so may have gone on from a checkpoint of an earlier
-// attempt, unless it prints the number 1 for its first step.
+std::string words_of_restarts(int restarts)
+{
+  return "torchrun restarted the workers " + counted(restarts, "time") + "; the figures are of the training since then";
+}
+
+// Steps that were done before this attempt, or before the ranks were started again. A program that does not say so may have gone
+// on from a checkpoint of an earlier attempt, unless it prints the number 1 for its first step.
 std::optional<std::int64_t> ProgramMeasurement::steps_before(const RankReport& report) const
 {
   if (report.begin) return report.begin->step;
   const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
-  return attempt_ == 1 || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
+  const bool is_first = attempt_ == 1 && report.restarts() == 0;
+  return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
 // Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
@@ -351,6 +358,7 @@ RunResult ProgramMeasurement::result() const
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
   add_to_target(result);
   add_sync(result);
+  if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)
     result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, workers());
   for (const auto& rank : reported_)

@@ -14,6 +14,9 @@
 
 namespace dt::jobs {
 
+// Says that the launcher of the program has started the ranks again, and what that means for the figures of the run.
+std::string words_of_restarts(int restarts);
+
 class ProgramMeasurement {
  public:
   // `attempt`: its number. A later attempt that does not report begin() may have begun anywhere.

@@ -3,6 +3,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/launch/container.hpp"
 #include "jobs/program/program_recorder.hpp"
 #include "jobs/program/rank_program.hpp"
 
@@ -39,6 +40,8 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
                                            {"kernel", kernel()}};
   if (!run.spec.resources.modules.empty()) facts["modules"] = join(run.spec.resources.modules, " ");
   if (!run.spec.resources.wrapper.empty()) facts["wrapper"] = shell_join(run.spec.resources.wrapper);
+  if (is_made_by_srun(run.spec)) facts.merge(container_facts(run.spec));
+  if (run.spec.has_own_launcher()) facts[std::string(own_launcher)] = name_of(run.spec.program.launch);
   if (const char* git = std::getenv("DTCTL_GIT_STATE")) facts["git_state"] = git;
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,11 @@ bool is_observed(const RankReport& report)
 // Why the run has no result although its program ended well; empty if it has one.
 std::string ProgramRecorder::missing_evidence() const
 {
+  if (root_.worker && std::cmp_not_equal(root_.worker->ranks, ranks()))
+    return fmt::format("the launcher of the program has started {} in all, but the recipe says {} (resources.nodes x "
+                       "resources.ranks_per_node). torchrun takes the right number from its environment if its command has "
+                       "neither --nnodes nor --nproc-per-node",
+                       counted(root_.worker->ranks, "rank"), ranks());
   if (run_.spec.program.sync && !root_.sync)
     return "the recipe has a block `sync`, but rank 0 of the program began no training with dtctl_sync; call "
            "dtctl_sync.prepare() or "
@@ -150,7 +156,7 @@ void ProgramRecorder::write_load()
   std::vector<RankLoad> loads = load_ ? load_->loads() : std::vector<RankLoad>();
   std::set<std::string> unknown;
   for (const auto& [rank, line] : started_) {
-    if (std::find(here_.begin(), here_.end(), rank) != here_.end()) continue;
+    if (!is_watched(run_.spec, rank) || std::find(here_.begin(), here_.end(), rank) != here_.end()) continue;
     if (const auto text = read_file_if_exists(load_file(attempt_, rank)))
       loads.push_back(parse_rank_load(*text));
     else

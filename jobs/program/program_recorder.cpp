@@ -106,6 +106,7 @@ void ProgramRecorder::begin_launch()
   }
   steps_written_ = evaluations_written_ = advances_ = 0;
   training_s_ = 0;
+  restarts_ = 0;
   is_stall_written_ = false;
   looked_for_ranks_ = {};
   stall_.reset();
@@ -204,6 +205,19 @@ void ProgramRecorder::read_root(Clock::time_point until)
     for (const auto& line : root_tail_->next_block()) root_.take(parse_report_line(line));
   while (root_tail_->has_more() && Clock::now() < until);
   is_behind_ = is_behind_ || root_tail_->has_more();
+  if (root_.restarts() != restarts_) begin_again();
+}
+
+// The program's launcher has started the ranks again: what was recorded of the training before is replaced step by step.
+void ProgramRecorder::begin_again()
+{
+  restarts_ = root_.restarts();
+  steps_written_ = evaluations_written_ = 0;
+  training_s_ = 0;
+  last_epoch_ = not_measured;
+  divergence_ = {};
+  told_turns_ = 0;
+  say(words_of_restarts(restarts_));
 }
 
 // What rank 0 prints goes on to the attempt's output as it is.
@@ -365,11 +379,11 @@ void ProgramRecorder::watch_load()
   if (!load_) {
     std::vector<RankLine> ranks;
     for (const auto& [rank, line] : started_)
-      if (line.host == host_name()) {
+      if (line.host == host_name() && is_watched(run_.spec, rank)) {
         here_.push_back(rank);
         ranks.push_back(line);
       }
-    load_.emplace(std::move(ranks), run_.spec.resources.threads_per_rank);
+    load_.emplace(std::move(ranks), watched_threads(run_.spec));
   }
   if (root_.begin || !root_.steps.empty())
     load_->count_steps(static_cast<std::int64_t>(root_.steps.size()), run_.spec.train.warmup_steps);

@@ -80,6 +80,7 @@ class ProgramRecorder {
   BeginRecord begin_record() const;
   void write_begin();
   void read_root(Clock::time_point until);
+  void begin_again();
   void read_output(Clock::time_point until);
   void read_block(Stream& stream);
   void leave_out_middle();
@@ -124,6 +125,7 @@ class ProgramRecorder {
   double last_epoch_ = not_measured;
   Divergence divergence_;                         // of rank 0
   int told_turns_ = 0;                            // of its loss
+  int restarts_ = 0;                              // of its process by the program's launcher
   double training_s_ = 0;                         // sum of the steps that were written
   std::optional<Clock::time_point> root_started_; // when rank 0 was seen to have started
   Clock::time_point looked_for_ranks_{}, advanced_{};

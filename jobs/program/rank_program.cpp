@@ -14,6 +14,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
+#include "jobs/launch/container.hpp"
 #include "jobs/launch/rank_start.hpp"
 #include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"
@@ -24,6 +25,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -68,17 +70,30 @@ bool stays_here(const RunSpec& spec)
   return scheduler_row(spec.resources.scheduler).uses_this_machine && spec.resources.hosts.empty();
 }
 
-// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
-std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const Home& home)
+// What this process becomes: wrapper, container and command.
+std::vector<std::string> words_of_program(const RunSpec& spec, const AttemptFolder& attempt)
 {
-  auto words = run.spec.resources.wrapper;
-  words.insert(words.end(), run.spec.program.command.begin(), run.spec.program.command.end());
+  const auto home = home_of(attempt);
+  const bool has_data = !spec.data.name.empty() || !spec.data.path.empty();
+  const ContainerPlaces places{home.root().string(), has_data ? fs::absolute(home.data_place(spec.data)).string() : "",
+                               attempt.path_of(AttemptFile::work).string()};
+  auto words = spec.resources.wrapper;
+  for (const auto& more : {container_words(spec, places), spec.program.command})
+    words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
+std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const AttemptFolder& attempt)
+{
+  const auto home = home_of(attempt);
+  const auto words = words_of_program(run.spec, attempt);
   auto found = describe_program(words, home.environments());
-  const auto& wrapper = run.spec.resources.wrapper;
-  if (!wrapper.empty() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
-    found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(wrapper.front())));
+  if (run.spec.is_wrapped() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
+    found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(words.front())));
   auto facts = found.facts;
   facts.merge(gpu_facts());
+  if (!is_made_by_srun(run.spec)) facts.merge(container_facts(run.spec));
   if (!run.environment_id.empty() && !found.id.empty() && found.id != run.environment_id) {
     const auto changes = environment_changes(home.environments(), run.environment_id, found.id);
     facts[std::string(other_environment)] =
@@ -88,16 +103,27 @@ std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const Ho
   return facts;
 }
 
-fs::path begin_report(const AttemptFolder& attempt, const RankPosition& position, const std::map<std::string, std::string>& facts)
+// The first of the ranks that this process becomes or starts.
+int first_rank(const RunSpec& spec, const RankPosition& position)
+{
+  return position.rank * static_cast<int>(spec.ranks_per_process());
+}
+
+// Begins the reports of the ranks that this process becomes or starts; the facts stand in the first one, whose path it returns.
+fs::path begin_reports(const AttemptFolder& attempt, const RunSpec& spec, const RankPosition& position,
+                       const std::map<std::string, std::string>& facts)
 {
   std::string text;
   for (const auto& [name, value] : facts) text += to_line(FactLine{name, value});
-  const auto path = report_file(attempt, static_cast<std::size_t>(position.rank));
-  const RankLine line{position.rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
-  write_all(file.get(), text + to_line(line), path);
-  return path;
+  const int first = first_rank(spec, position), end = first + static_cast<int>(spec.ranks_per_process());
+  for (int rank = first; rank < end; ++rank) {
+    const auto path = report_file(attempt, static_cast<std::size_t>(rank));
+    const RankLine line{rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!file.is_open()) throw system_error("open " + path.string(), errno);
+    write_all(file.get(), std::exchange(text, {}) + to_line(line), path);
+  }
+  return report_file(attempt, static_cast<std::size_t>(first));
 }
 
 void append_to(const fs::path& path, const std::string& text)
@@ -121,12 +147,31 @@ void require_same_environment(const PlannedRun& run, const std::map<std::string,
   throw Error(ErrorKind::run, why);
 }
 
+// For a launcher that starts the ranks of its node: torchrun takes the options that are not in its command from PET_….
+void set_launcher_variables(const RunSpec& spec, const RankPosition& position, const MeetingPoint& point)
+{
+  const auto node = std::to_string(position.rank), nodes = std::to_string(spec.resources.nodes);
+  const auto ranks = std::to_string(spec.resources.ranks_per_node);
+  set("DTCTL_NODE_RANK", node);
+  set("DTCTL_NODES", nodes);
+  set("DTCTL_RANKS_PER_NODE", ranks);
+  set("PET_NODE_RANK", node);
+  set("PET_NNODES", nodes);
+  set("PET_NPROC_PER_NODE", ranks);
+  set("PET_MASTER_ADDR", point.host);
+  set("PET_MASTER_PORT", std::to_string(point.port));
+  set("DTCTL_LAUNCHER", std::to_string(::getpid()));
+  for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"})
+    ::unsetenv(name); // it sets them for its ranks
+}
+
 void set_torchrun_variables(const AttemptFolder& attempt, const RunSpec& spec, const RankPosition& position)
 {
   const auto host = spec.resources.nodes == 1 ? std::string("127.0.0.1") : host_name();
   const auto point = position.rank == 0 ? choose_meeting_point(attempt, host) : wait_for_meeting_point(attempt);
   set("MASTER_ADDR", point.host);
   set("MASTER_PORT", std::to_string(point.port));
+  if (spec.has_own_launcher()) return set_launcher_variables(spec, position, point);
   set("RANK", std::to_string(position.rank));
   set("LOCAL_RANK", std::to_string(position.local_rank));
   set("WORLD_SIZE", std::to_string(spec.ranks()));
@@ -141,6 +186,7 @@ bool is_observed(const RunSpec& spec)
   if (program.observe != ProgramObservation::automatic) return program.observe == ProgramObservation::pytorch;
   if (!program.metrics.empty() || program.sync) return false;
   auto words = spec.resources.wrapper;
+  if (spec.has_container()) words.emplace_back("apptainer"); // the interpreter is one of the container
   words.insert(words.end(), program.command.begin(), program.command.end());
   return !find_interpreter(words).words.empty();
 }
@@ -190,14 +236,15 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   const auto work = attempt.path_of(AttemptFile::work);
   if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
   ::signal(SIGUSR1, SIG_IGN);
-  const auto facts = position.local_rank == 0 ? facts_of_node(run, home_of(attempt)) : std::map<std::string, std::string>();
+  const auto facts = position.local_rank == 0 ? facts_of_node(run, attempt) : std::map<std::string, std::string>();
   set_torchrun_variables(
       attempt, spec,
       position); // only now: asking for the environment takes seconds, and meanwhile another process could take the port
-  const auto report = begin_report(attempt, position, facts);
+  const auto report = begin_reports(attempt, spec, position, facts);
   require_same_environment(run, facts, report);
-  set("DTCTL_REPORT", report.string());
-  if (position.local_rank == 0) start_load_watch(attempt, spec, position.rank);
+  // A launcher may start the only rank of a run without the variable RANK.
+  set("DTCTL_REPORT", spec.has_own_launcher() && spec.ranks() > 1 ? report_of_each_rank(attempt) : report.string());
+  if (position.local_rank == 0) start_load_watch(attempt, spec, first_rank(spec, position));
   set_default("PYTHONUNBUFFERED", "1"); // else what it prints is seen late, or is lost when it is killed
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
@@ -212,9 +259,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     redirect(STDOUT_FILENO, attempt.path_of(AttemptFile::output) / "stdout");
     redirect(STDERR_FILENO, attempt.path_of(AttemptFile::output) / "stderr");
   }
-  auto words = spec.resources.wrapper;
-  words.insert(words.end(), spec.program.command.begin(), spec.program.command.end());
-  return words;
+  return words_of_program(spec, attempt);
 }
 
 } // namespace dt::jobs

@@ -1,6 +1,20 @@
 #include "jobs/program/rank_report.hpp"
 
 namespace dt::jobs {
+namespace {
+
+// What stays of the report of a rank that is started again.
+RankReport after_restart(const RankReport& before, const WorkerLine& worker)
+{
+  RankReport report;
+  report.start = before.start;
+  report.worker = worker;
+  report.memory_bytes = before.memory_bytes;
+  report.damaged_lines = before.damaged_lines;
+  return report;
+}
+
+} // namespace
 
 void RankReport::take(const ReportLine& line)
 {
@@ -8,6 +22,13 @@ void RankReport::take(const ReportLine& line)
     RankReport& report;
     void operator()(std::monostate) const { ++report.damaged_lines; }
     void operator()(const RankLine& start) const { report.start = start; }
+    void operator()(const WorkerLine& worker) const
+    {
+      if (worker.restarts > report.restarts())
+        report = after_restart(report, worker);
+      else if (!report.worker) // a process that the rank has started may report, too
+        report.worker = worker;
+    }
     void operator()(const FactLine&) const {} // of the node, not of the training: ProgramRecorder reads it
     void operator()(const BeginLine& begin) const { report.begin = begin; }
     void operator()(const StepLine& step) const { report.steps.push_back(step); }

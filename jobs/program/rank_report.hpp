@@ -15,6 +15,7 @@ namespace dt::jobs {
 
 struct RankReport {
   RankLine start;
+  std::optional<WorkerLine> worker; // the last one
   std::optional<BeginLine> begin;
   std::vector<StepLine> steps;
   std::vector<EvaluationLine> evaluations;
@@ -43,8 +44,10 @@ struct RankReport {
   };
   std::optional<Gap> gap;
 
-  // Takes one line of the rank's report.
+  // Takes one line of the rank's report. Forgets the training that was given up when the rank was started again.
   void take(const ReportLine& line);
+  // How often the program's launcher has started the rank again.
+  int restarts() const { return worker ? worker->restarts : 0; }
 };
 
 // The earliest error before `until_unix_s` (the clocks of all ranks' hosts are taken to agree); a null pointer if there is none.

@@ -93,6 +93,15 @@ ReportLine rank_line(Words& words)
   return if_whole(words, line);
 }
 
+ReportLine worker_line(Words& words)
+{
+  WorkerLine line;
+  line.pid = words.number<int>();
+  line.ranks = words.number<int>();
+  line.restarts = words.number<int>();
+  return line.ranks >= 1 && line.restarts >= 0 ? if_whole(words, line) : ReportLine();
+}
+
 ReportLine step_line(Words& words)
 {
   StepLine line;
@@ -211,6 +220,7 @@ ReportLine parse_report_line(std::string_view text)
   if (tag == "step") return step_line(words);
   if (tag == "eval") return evaluation_line(words);
   if (tag == "rank") return rank_line(words);
+  if (tag == "worker") return worker_line(words);
   if (tag == "fact") {
     FactLine line{std::string(words.word()), {}};
     line.text = words.rest();
@@ -321,6 +331,11 @@ std::vector<std::string> LineCutter::take(std::string_view piece, bool is_last)
 std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank)
 {
   return attempt.path_of(AttemptFile::reports) / fmt::format("rank-{}", rank);
+}
+
+std::string report_of_each_rank(const AttemptFolder& attempt)
+{
+  return (attempt.path_of(AttemptFile::reports) / "rank-{RANK}").string();
 }
 
 std::optional<StartedRank> started_rank(const AttemptFolder& attempt, std::size_t rank)

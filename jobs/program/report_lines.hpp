@@ -1,10 +1,14 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
 // (share/dtctl/report).
 //
-//   report     = { fact } rank { begin | step | evaluation | memory | error | result }
+//   report     = { fact } rank { worker | begin | step | evaluation | memory | error | result }
 //   fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what the
 //                                                                       program depends on there (core/program/environment.hpp)
 //   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      "-": none
+//   worker     = "worker" SP pid SP ranks SP restarts LF                 program.launch per-node: the rank's process, which the
+//                                                                       program's launcher has started; ranks: of all nodes, as
+//                                                                       the launcher says; restarts: how often it has started the
+//                                                                       ranks again
 //   begin      = "begin" SP clock SP step LF                            steps that were done before, by an earlier attempt
 //   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
@@ -30,7 +34,9 @@
 //
 //   gradient   = "gradient" SP bytes SP lead_s SP name LF               lead_s: until the end of the step's backward pass
 //
-// dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
+// What precedes a line "worker" with more restarts is of a training that was given up. dtjob writes the facts and the line "rank"
+// before the program starts; where the program's launcher starts the ranks, the line "rank" of each has the process of the
+// launcher. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
 // "inf" or "-inf". clock: seconds of a monotonic
 // clock, whose zero has no meaning. step_s: seconds since the last begin, step or evaluation.
@@ -58,6 +64,9 @@ struct RankLine {
 };
 struct FactLine {
   std::string name, text; // without blanks; without line feeds
+};
+struct WorkerLine {
+  int pid = 0, ranks = 0, restarts = 0;
 };
 struct BeginLine {
   double clock_s = 0;
@@ -115,9 +124,9 @@ struct WeightsLine {
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
-using ReportLine =
-    std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine,
-                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, GradientLine, WeightsLine>;
+using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine,
+                                ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine,
+                                GradientLine, WeightsLine, WorkerLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);
@@ -182,6 +191,9 @@ class LineTail {
 
 // The report of a rank.
 std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank);
+// The same for all ranks of a launcher, in DTCTL_REPORT: the modules in share/dtctl/report put the variable RANK in place of the
+// last word.
+std::string report_of_each_rank(const AttemptFolder& attempt);
 
 // Where a rank runs, and the facts that precede this line in its report.
 struct StartedRank {

@@ -35,6 +35,9 @@ class SchedulerKind {
   {
     return std::vector<std::string>(requests.size());
   }
+  // The nodes on which a run with these resources could take place now, by name; empty if they have none. Throws a scheduler
+  // error if the scheduler cannot be asked.
+  virtual std::vector<std::string> nodes(const ResourcesSpec& /*resources*/) const { return {}; }
   // The observations of dtctl doctor, which may ask the scheduler. Throws no scheduler error. Empty if there is no cluster.
   virtual SiteReport examine() const { return {}; }
   // The cluster, for trial jobs; null if there is none. Throws a scheduler error if it cannot be used here.

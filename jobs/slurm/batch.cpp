@@ -22,7 +22,8 @@ auto shape_of(const JobRequest& request)
 {
   const auto& r = request.resources;
   return std::tuple(r.nodes, r.ranks_per_node, request.cores_per_rank(), r.gpus_per_node, r.time_limit_s, r.oversubscribe,
-                    r.partition, r.account, r.qos, r.constraint, r.scheduler_args, r.requeue, r.signal_ahead_s, request.after);
+                    r.partition, r.nodelist, r.exclude, r.account, r.qos, r.constraint, r.scheduler_args, r.requeue,
+                    r.signal_ahead_s, request.after);
 }
 
 // The text with every character `c` twice.

@@ -59,6 +59,13 @@ void put_tasks(SlurmJob& job, const JobRequest& request, std::int64_t cores_per_
   job.tasks = job.nodes * job.tasks_per_node;
 }
 
+// After the scheduler_args, which may name nodes too.
+void put_places(SlurmJob& job, const ResourcesSpec& resources)
+{
+  if (!resources.nodelist.empty()) job.require_nodes = resources.nodelist;
+  for (const auto& node : resources.exclude) job.exclude_nodes += (job.exclude_nodes.empty() ? "" : ",") + node;
+}
+
 std::string array_of(const Batch& batch, std::int64_t max_running)
 {
   if (batch.kind != BatchKind::array) return {};
@@ -110,6 +117,7 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   job.signal_ahead_s = std::min(resources.signal_ahead_s, limit_s / 2);
   if (resources.gpus_per_node > 0) job.gpus_per_node = fmt::format("gres:gpu:{}", resources.gpus_per_node);
   apply_scheduler_args(resources.scheduler_args, job);
+  put_places(job, resources);
   job.dependency = both_dependencies(job.user_dependency, job.dependency);
   if (job.time_min_min > 0) job.signal_ahead_s = std::min(job.signal_ahead_s, job.time_min_min * 60 / 2);
   return job;
@@ -182,6 +190,21 @@ std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const st
 {
   const auto* partition = find_partition(partitions, name);
   return partition == nullptr || partition->nodes == 0 ? 0 : partition->cpus / partition->nodes;
+}
+
+std::vector<std::string> usable_nodes(std::span<const SlurmPartition> partitions, std::span<const SlurmNode> nodes,
+                                      const ResourcesSpec& resources)
+{
+  std::vector<std::string> names;
+  const auto* partition = find_partition(partitions, resources.partition);
+  if (partition == nullptr) return names;
+  for (const auto& node : nodes) {
+    const auto of_node = split(node.partitions, ',');
+    const bool is_in = std::ranges::find(of_node, partition->name) != of_node.end();
+    const bool is_excluded = std::ranges::find(resources.exclude, node.name) != resources.exclude.end();
+    if (is_in && node.is_usable && !is_excluded) names.push_back(node.name);
+  }
+  return names;
 }
 
 std::vector<std::string> Lanes::before(std::size_t runs) const

@@ -50,6 +50,10 @@ const SlurmPartition* find_partition(std::span<const SlurmPartition> partitions,
 // partition.
 std::int64_t cores_per_node(std::span<const SlurmPartition> partitions, const std::string& name);
 
+// The nodes of the resources' partition on which jobs can run now, without resources.exclude.
+std::vector<std::string> usable_nodes(std::span<const SlurmPartition> partitions, std::span<const SlurmNode> nodes,
+                                      const ResourcesSpec& resources);
+
 // Enforces that at most `width` runs of a submission run at the same time. A batch takes as many lanes as it can have concurrent
 // runs, and depends on the jobs that held these lanes before.
 class Lanes {

@@ -7,6 +7,7 @@
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/scheduler/batch_step.hpp"
 #include "jobs/slurm/batch.hpp"
+#include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/slurm_scheduler.hpp"
@@ -118,6 +119,16 @@ void SlurmKind::check_args(std::span<const std::string> args) const
 {
   SlurmJob job;
   apply_scheduler_args(args, job);
+}
+
+std::vector<std::string> SlurmKind::nodes(const ResourcesSpec& resources) const
+{
+  const auto api = open_slurm();
+  try {
+    return usable_nodes(api->partitions(), api->nodes(), resources);
+  } catch (const SlurmFailure& failure) {
+    throw Error(ErrorKind::scheduler, fmt::format("Slurm does not say which nodes there are: {}", failure.what()));
+  }
 }
 
 SiteReport SlurmKind::examine() const { return examine_site(); }

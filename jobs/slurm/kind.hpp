@@ -10,6 +10,7 @@ class SlurmKind final : public SchedulerKind {
   std::string name() const override { return "slurm"; }
   std::unique_ptr<Scheduler> open(const Home& home) const override;
   void check_args(std::span<const std::string> args) const override;
+  std::vector<std::string> nodes(const ResourcesSpec& resources) const override;
   SiteReport examine() const override;
   std::unique_ptr<Site> open_site() const override;
   std::unique_ptr<BatchStep> batch_step() const override;

@@ -328,7 +328,8 @@ const Setting settings[]{
     {2038, "dependencies", [](const SlurmJob& job) { return job.dependency; }},
     {2072, "--gres and --gpus", gpus_asked},
     {2124, "--time-min", [](const SlurmJob& job) { return std::to_string(job.time_min_min) + " min"; }},
-    {2018, "--nodelist or --exclude", [](const SlurmJob& job) { return job.require_nodes; }},
+    {2018, "resources.nodelist or resources.exclude",
+     [](const SlurmJob& job) { return job.require_nodes + (job.exclude_nodes.empty() ? "" : " without " + job.exclude_nodes); }},
 };
 
 std::string at_fault(int code, const SlurmJob& job)

@@ -283,7 +283,8 @@ class Submitter {
     const auto& run = *job.run;
     const auto& attempt = job.request.attempt;
     const auto script = batch_script({run, attempt, run.spec.is_simulated() ? options_.simulator : options_.engine,
-                                      fs::absolute(home_.data_place(run.spec.data)).string(), options_.agent},
+                                      fs::absolute(home_.data_place(run.spec.data)).string(), options_.agent,
+                                      fs::absolute(home_.root()).string()},
                                      *make_launcher(run.spec.resources.launcher));
     programs_.keep(run);
     if (job.begins_anew) forget_kept(attempt);

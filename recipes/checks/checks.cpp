@@ -33,6 +33,28 @@ void check_required(const RunSpec& spec, Problems& problems)
   if (spec.data.name.empty()) problems.push_back({{"data.name"}, "`data.name` is missing: say which data set to train on"});
 }
 
+// The local scheduler ignores partitions, but a run that must be on a node cannot be anywhere.
+void check_place(const RunSpec& spec, Problems& problems)
+{
+  const auto& resources = spec.resources;
+  const auto holds = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  if (resources.nodelist.empty()) return;
+  const auto node = ticked(resources.nodelist);
+  const std::vector<std::string_view> keys{"resources.nodelist", "resources.hosts"};
+  if (resources.nodes != 1)
+    problems.push_back(
+        {{"resources.nodelist", "resources.nodes"},
+         "`resources.nodelist` is one node, but the run has " + std::to_string(resources.nodes) + " (`resources.nodes`)"});
+  if (scheduler_row(resources.scheduler).uses_this_machine && !holds(resources.hosts, resources.nodelist))
+    problems.push_back({keys, "`resources.nodelist` is " + node +
+                                  ", which is not in `resources.hosts`; name one of them, or choose a cluster's scheduler"});
+  if (holds(resources.exclude, resources.nodelist))
+    problems.push_back({{"resources.nodelist", "resources.exclude"},
+                        "`resources.exclude` has " + node + ", on which the run must take place (`resources.nodelist`)"});
+}
+
 void check_data(const RunSpec& spec, Problems& problems)
 {
   const auto& data = spec.data;
@@ -272,6 +294,7 @@ std::vector<Problem> find_problems(const RunSpec& spec)
 {
   Problems problems;
   check_required(spec, problems);
+  check_place(spec, problems);
   check_data(spec, problems);
   find_sync_problems(spec, problems);
   find_platform_problems(spec, problems);

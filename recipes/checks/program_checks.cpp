@@ -1,10 +1,12 @@
-// Checks of the user's own program, and of GPUs and wrappers.
+// Checks of the user's own program, and of GPUs, wrappers and containers.
 #include "core/program/program_words.hpp"
+#include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/reading/diagnostics.hpp"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace dt::recipes {
 namespace {
@@ -27,6 +29,7 @@ void check_command(const RunSpec& spec, Problems& problems)
   require_command("program.metrics", !program.metrics.empty());
   require_command("program.environment", !program.environment.empty());
   require_command("program.identity", program.identity != ProgramIdentity::environment);
+  require_command("program.launch", program.launch != ProgramLaunch::per_rank);
   require_command("program.observe", program.observe != ProgramObservation::automatic);
 }
 
@@ -44,6 +47,15 @@ void check_observation(const RunSpec& spec, Problems& problems)
         {{"program.observe"},
          "`program.observe: pytorch` does not go with the block `sync`, because dtctl_sync reports the steps; remove "
          "one"});
+}
+
+// The strategies of dtctl_sync exchange through MPI, so mpirun or srun must start each rank.
+void check_launch(const RunSpec& spec, Problems& problems)
+{
+  if (!spec.has_own_launcher() || !spec.program.sync) return;
+  problems.push_back({{"program.launch"},
+                      "the block `sync` needs ranks of MPI, which dtctl starts itself; remove `program.launch: per-node` and the "
+                      "launcher in `program.command`, or remove the block `sync`"});
 }
 
 // Two parameters must not share an environment variable.
@@ -66,6 +78,56 @@ void check_wrapper(const RunSpec& spec, Problems& problems)
     problems.push_back({{"resources.wrapper", "resources.platform"},
                         "a simulated run starts no ranks, so there is nothing to wrap; remove "
                         "`resources.wrapper`"});
+}
+
+// "SOURCE:TARGET" or "SOURCE:TARGET:ro", with absolute paths. Commas separate mounts in the words of the runtimes.
+bool is_mount(const std::string& text)
+{
+  const auto parts = split(text, ':');
+  const bool has_flags = parts.size() == 3 && (parts[2] == "ro" || parts[2] == "rw");
+  return (parts.size() == 2 || has_flags) && parts[0].starts_with('/') && parts[1].starts_with('/') &&
+         text.find(',') == std::string::npos;
+}
+
+// An image that is a file with a relative path: a job runs in another folder.
+bool is_relative_file(const std::string& image)
+{
+  const bool is_file = image.ends_with(".sif") || image.ends_with(".sqsh") || image.starts_with("./") || image.starts_with("../");
+  return is_file && image.find("://") == std::string::npos && !image.starts_with('/');
+}
+
+void check_container(const RunSpec& spec, Problems& problems)
+{
+  const auto& container = spec.resources.container;
+  const auto add = [&](std::string_view key, const std::string& message) { problems.push_back({{key}, message}); };
+  if (!spec.has_container()) {
+    for (const auto& [key, is_given] :
+         {std::pair{"resources.container.runtime", container.runtime != ContainerRuntime::apptainer},
+          std::pair{"resources.container.mounts", !container.mounts.empty()}})
+      if (is_given)
+        add(key, ticked(key) + " has an effect only together with `resources.container.image`; give it, or remove the key");
+    return;
+  }
+  if (!spec.is_own_program())
+    add("resources.container.image",
+        "a container holds a program of your own (`program.command`), and dtengine runs on the node "
+        "itself; remove `resources.container`, or put a container with MPI and dtengine's libraries in "
+        "front of it with `resources.wrapper`");
+  if (spec.program.sync)
+    add("resources.container.image",
+        "the block `sync` needs the library of dtctl_sync and its MPI, which an image does not have; "
+        "remove `resources.container`, or the block `sync`");
+  if (container.runtime == ContainerRuntime::pyxis && spec.resources.launcher != "srun")
+    problems.push_back({{"resources.container.runtime", "resources.launcher"},
+                        "pyxis is a plugin of srun, but `resources.launcher` is " + spec.resources.launcher +
+                            "; set it to srun, or choose another `resources.container.runtime`"});
+  if (is_relative_file(container.image))
+    add("resources.container.image", "`resources.container.image` is the file " + ticked(container.image) +
+                                         ", and jobs run in other folders; write its absolute path");
+  for (const auto& mount : container.mounts)
+    if (!is_mount(mount))
+      add("resources.container.mounts", "`resources.container.mounts` has " + ticked(mount) +
+                                            "; write SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths, without commas");
 }
 
 void check_gpus(const RunSpec& spec, Problems& problems)
@@ -97,8 +159,10 @@ void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
   check_command(spec, problems);
   check_observation(spec, problems);
+  check_launch(spec, problems);
   check_parameters(spec, problems);
   check_wrapper(spec, problems);
+  check_container(spec, problems);
   check_gpus(spec, problems);
 }
 

@@ -44,8 +44,9 @@ def main():
     torch.manual_seed(1)
     model = Gpt() if name == "gpt" else networks.build(name)
     shape = (CONTEXT,) if name == "gpt" else networks.MODELS[name][1]
-    inputs = torch.randint(0, 64, (BATCH * steps, *shape)) if name == "gpt" else torch.randn(BATCH * steps, *shape)
-    labels = torch.randint(0, 64, (BATCH * steps, *shape)) if name == "gpt" else torch.randint(0, 10, (BATCH * steps,))
+    samples = BATCH * steps * (int(os.environ["WORLD_SIZE"]) if mode == "sync" else 1)  # dtctl_sync divides them among the ranks
+    inputs = torch.randint(0, 64, (samples, *shape)) if name == "gpt" else torch.randn(samples, *shape)
+    labels = torch.randint(0, 64, (samples, *shape)) if name == "gpt" else torch.randint(0, 10, (samples,))
     pace(model, pace_s)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(inputs, labels), batch_size=BATCH)
     if mode == "ddp" and os.environ["WORLD_SIZE"] != "1":
@@ -56,6 +57,7 @@ def main():
         import dtctl_sync
 
         model, optimizer = dtctl_sync.prepare(model, optimizer)
+        loader = dtctl_sync.batches(loader)
     for x, y in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()

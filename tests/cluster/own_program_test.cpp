@@ -1,5 +1,6 @@
 // Programs of the user on Slurm: two nodes, GPUs, and jobs that are started again.
 #include "tests/cluster/playground.hpp"
+#include "tests/e2e/python.hpp"
 
 #include "core/file.hpp"
 #include "core/host_list.hpp"
@@ -170,4 +171,71 @@ TEST_CASE("the rest of a study whose first jobs fail in the same way is held bac
   user.dtctl().write("train.py", trainer());
   const auto again = user.json({"sweep", "recipe.yaml", "--profile", "cluster", "--wait"});
   CHECK(again.at("states") == Json{{"succeeded", 8}});
+}
+
+TEST_CASE("the same run goes to every node that is up, each alone")
+{
+  const Cluster cluster({"--nodes", "3"});
+  const ClusterUser user(cluster);
+  cluster.slurm({"scontrol", "update", "nodename=node1", "state=drain", "reason=test"});
+  user.dtctl().write("train.py", trainer());
+  user.dtctl().write("own.yaml", recipe);
+  CHECK(user.run({"submit", "own.yaml", "--profile", "cluster", "--distribute", "--wait"}).exit_code == 0);
+  INFO(user.runs().dump());
+  CHECK(user.states() == Json{{"succeeded", 2}});
+  const auto nodes = user.json({"results", "own-nodes"}).at("nodes");
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[0].at("node") == "node0");
+  CHECK(nodes[1].at("node") == "node2");
+  for (const auto& folder : user.run_folders()) {
+    const auto run = read_planned_run(folder);
+    const auto begin = read_begin(AttemptFolder(folder, 1));
+    REQUIRE(begin);
+    CHECK(begin->rank_hosts == std::vector<std::string>{run.spec.resources.nodelist});
+  }
+}
+
+TEST_CASE("on Slurm a launcher is started once on each node and starts the ranks of its node")
+{
+  const Cluster cluster({"--nodes", "2"});
+  for (const auto* launcher : {"mpirun", "srun"}) {
+    INFO(launcher);
+    const ClusterUser user(cluster);
+    user.dtctl().write("train.py", trainer());
+    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
+    user.dtctl().write(
+        "start.sh", "for i in $(seq 0 $((DTCTL_RANKS_PER_NODE - 1))); do\n"
+                    "  RANK=$((DTCTL_NODE_RANK * DTCTL_RANKS_PER_NODE + i)) LOCAL_RANK=$i LOCAL_WORLD_SIZE=$DTCTL_RANKS_PER_NODE "
+                    "WORLD_SIZE=$((DTCTL_NODES * DTCTL_RANKS_PER_NODE)) python3 train.py &\ndone\nwait\n");
+    user.sweep("version: 1\nname: own\nprogram:\n  command: [bash, start.sh]\n  files: [train.py, start.sh]\n  launch: per-node\n"
+               "resources: {nodes: 2, ranks_per_node: 2, launcher: " +
+               std::string(launcher) + mpi + "}\n");
+    CHECK(user.wait(90) == 0);
+    INFO(user.runs().dump());
+    CHECK(user.states() == Json{{"succeeded", 1}});
+    for (int rank = 0; rank < 4; ++rank)
+      CHECK(
+          kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+    const auto begin = read_begin(AttemptFolder(user.run_folders().at(0), 1));
+    REQUIRE(begin);
+    CHECK(compact_hosts(begin->rank_hosts) == "node[0-1]");
+    CHECK(begin->rank_hosts[1] == begin->rank_hosts[0]);
+  }
+}
+
+TEST_CASE("torchrun on two nodes meets at the port that dtctl has chosen")
+{
+  if (!has_torch("torch.distributed.run")) return;
+  const Cluster cluster({"--nodes", "2"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("train.py", "import torch.distributed as dist\ndist.init_process_group('gloo')\n" + trainer());
+  user.sweep("version: 1\nname: own\nprogram:\n  command: [" + python() +
+             ", -m, torch.distributed.run, --redirects, '9:1', --tee, '9:1', train.py]\n  files: [train.py]\n  launch: per-node\n"
+             "resources: {nodes: 2, ranks_per_node: 2}\n");
+  CHECK(user.wait(120) == 0);
+  INFO(user.runs().dump());
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  for (int rank = 0; rank < 4; ++rank)
+    CHECK(kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+  CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
 }

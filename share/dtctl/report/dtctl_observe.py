@@ -143,10 +143,11 @@ class _Observer:
     def __init__(self, torch):
         self.torch = torch
         ranks, attempt, is_traced = (os.environ["DTCTL_OBSERVE"].split() + ["1", "1", "0"])[:3]
-        self.ranks, self.attempt = int(ranks), int(attempt)
-        self.timeline = Timeline() if is_traced == "1" else None
+        self.ranks = int(ranks)
+        self.attempt = int(attempt) + int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))  # that of this process
         self.pid, self.thread = os.getpid(), threading.main_thread().ident
         self.report = _own_report()
+        self.timeline = Timeline(self.report.report_path()) if is_traced == "1" else None
         self.is_off = False
         self.is_inside = False  # of a module's call or a backward pass, whose inner calls do not count
         self.is_reading = self.in_backward = self.in_update = self.is_summing = False
@@ -238,7 +239,7 @@ class _Observer:
             self.is_claimed = True
             if script is not None:
                 self.held = []
-            if not _claim():
+            if not _claim(self.report):
                 self.tell("sees that another process of this rank trains too, and reports the steps of that one")
                 self.be_silent()
         return self.is_off
@@ -767,7 +768,7 @@ class _Observer:
             if self.is_off and not self.trouble:
                 return
             if not self.steps:
-                if _is_first_of_rank() and not self.report._has_failed:
+                if _is_first_of_rank(self.report) and not self.report._has_failed:
                     self.tell("saw no step: in this process no optimizer has stepped after a backward pass")
             elif not self.report._has_failed:
                 self._finish_report()
@@ -803,12 +804,12 @@ class _Observer:
         self.report.result(parameters=self.trained_numbers if not self.unseen else None)
 
 
-def _claim():
+def _claim(report):
     """Whether this process is the one of its rank that reports. A launcher may start several."""
     try:
         import fcntl
 
-        claim = os.open(os.environ["DTCTL_REPORT"], os.O_WRONLY | os.O_APPEND)
+        claim = os.open(report.report_path(), os.O_WRONLY | os.O_APPEND)
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the process ends
     except BlockingIOError:
         return False
@@ -817,11 +818,13 @@ def _claim():
     return True
 
 
-def _is_first_of_rank():
-    """Whether dtctl has started this process itself, and no process that this one has started was observed."""
-    lines = pathlib.Path(os.environ["DTCTL_REPORT"]).read_text(errors="replace").splitlines()
+def _is_first_of_rank(report):
+    """Whether dtctl or the program's launcher has started this process itself, and no process that this one has started was
+    observed."""
+    lines = pathlib.Path(report.report_path()).read_text(errors="replace").splitlines()
     begun = {line.split(" ", 1)[0] for line in lines}
-    return "step" not in begun and any(line.split()[2:3] == [str(os.getpid())] for line in lines if line.startswith("rank "))
+    own = str(os.getppid() if os.environ.get("DTCTL_LAUNCHER") else os.getpid())
+    return "step" not in begun and any(line.split()[2:3] == [own] for line in lines if line.startswith("rank "))
 
 
 def _bucket_sizes(modules):

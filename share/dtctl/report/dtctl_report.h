@@ -75,14 +75,36 @@ static inline double dtctl_report_clock(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Opens the report of this rank: DTCTL_REPORT, with RANK in place of the word {RANK} at its end. Where a launcher such as torchrun
+ * has started the rank, its first line says so. Returns 1, 0 in a process that is no rank, or -1. */
+static inline int dtctl_report_open_(void)
+{
+  const char *path = getenv("DTCTL_REPORT"), *rank = getenv("RANK"), *ranks = getenv("WORLD_SIZE");
+  const char* restarts = getenv("TORCHELASTIC_RESTART_COUNT");
+  const size_t length = path == NULL ? 0 : strlen(path), mark = strlen("{RANK}");
+  char text[4096], line[128];
+  if (length == 0 || length >= sizeof text) return length == 0 ? 0 : -1;
+  strcpy(text, path);
+  if (length > mark && strcmp(path + length - mark, "{RANK}") == 0) {
+    if (rank == NULL || *rank == '\0') return 0;
+    snprintf(text + length - mark, sizeof text - (length - mark), "%s", rank);
+  }
+  dtctl_report_.file = open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (dtctl_report_.file < 0) return -1;
+  dtctl_report_.is_open = 1;
+  if (getenv("DTCTL_LAUNCHER") != NULL) {
+    const int size = snprintf(line, sizeof line, "worker %d %d %d\n", (int)getpid(), ranks == NULL ? 1 : atoi(ranks),
+                              restarts == NULL ? 0 : atoi(restarts));
+    if (write(dtctl_report_.file, line, (size_t)size) != size) return -1;
+  }
+  return 1;
+}
+
 static inline int dtctl_report_write_(const char* line, int length)
 {
-  const char* path = getenv("DTCTL_REPORT");
-  if (path == NULL || *path == '\0') return 0;
   if (!dtctl_report_.is_open) {
-    dtctl_report_.file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (dtctl_report_.file < 0) return -1;
-    dtctl_report_.is_open = 1;
+    const int opened = dtctl_report_open_();
+    if (opened <= 0) return opened;
   }
   if (dtctl_report_.is_torn) { /* dtctl leaves out the half line */
     if (write(dtctl_report_.file, "\n", 1) != 1) return -1;

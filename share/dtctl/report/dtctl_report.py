@@ -15,7 +15,7 @@ Call begin(), step() and evaluation() on every rank, each with the samples of th
 calls step(), its samples must be those of all ranks. Only the result() of rank 0 counts.
 
 dtctl puts the folder of this file on PYTHONPATH. In a process that dtctl has not started, all functions do nothing. The module
-uses the standard library only. Each call writes one line to the file that DTCTL_REPORT names.
+uses the standard library only. Each call writes one line to the file that DTCTL_REPORT names (report_path).
 """
 
 import atexit
@@ -38,9 +38,19 @@ _observed = None  # the last step of observe_step(): samples, loss, end
 _has_failed = False  # by an uncaught exception
 
 
+def report_path():
+    """The file for the lines of this process; empty in a process that is no rank of a run. Where a launcher such as torchrun starts
+    the ranks, DTCTL_LAUNCHER is the launcher's process, and the file of a rank has the number that the launcher gives it."""
+    path = os.environ.get("DTCTL_REPORT", "")
+    if path.endswith("{RANK}"):
+        rank = os.environ.get("RANK")
+        return path[: -len("{RANK}")] + rank if rank else ""
+    return "" if os.environ.get("DTCTL_LAUNCHER") == str(os.getpid()) else path
+
+
 def is_active():
     """Whether dtctl has started this process."""
-    return bool(os.environ.get("DTCTL_REPORT"))
+    return bool(report_path())
 
 
 def _figure(value):
@@ -76,7 +86,10 @@ def _write(*words):
 def _flush():
     global _file, _unwritten
     if _file is None:
-        _file = os.open(os.environ["DTCTL_REPORT"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        _file = os.open(report_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.environ.get("DTCTL_LAUNCHER"):
+            world, restarts = (os.environ.get(name) or default for name, default in (("WORLD_SIZE", "1"), ("TORCHELASTIC_RESTART_COUNT", "0")))
+            _unwritten = f"worker {os.getpid()} {world} {restarts}\n".encode() + _unwritten
     while _unwritten:
         _unwritten = _unwritten[os.write(_file, _unwritten):]
 

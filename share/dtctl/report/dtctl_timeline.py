@@ -1,6 +1,5 @@
 """The timeline of an observed program's rank: the file trace/rank-R of its attempt (core/record/trace_record.hpp)."""
 
-import os
 import pathlib
 import socket
 import time
@@ -10,8 +9,9 @@ CLOCK_ERROR_S = 0.001  # the clocks of hosts are taken to agree so well
 
 
 class Timeline:
-    def __init__(self):
-        report = pathlib.Path(os.environ["DTCTL_REPORT"])
+    def __init__(self, report):
+        """report: the path of the rank's report."""
+        report = pathlib.Path(report)
         self.path = report.parent.parent / "trace" / report.name
         self.unix_of_zero_s = time.time() - time.monotonic()
         self.names, self.spans, self.forgotten = {}, [], 0

@@ -175,6 +175,28 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("an error that names its step", e, RunState::failed, "rank 1 on node7: step 12: the loss is NaN");
   }
   {
+    const auto entry = [](int rank, const std::string& code) {
+      return "[0]:\n  time      : 2026-11-27_20:27:02\n  host      : localhost\n  rank      : " + std::to_string(rank) +
+             " (local_rank: 0)\n  exitcode  : " + code + " (pid: 11780)\n  error_file: <N/A>\n";
+    };
+    const auto torchrun_report = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + std::string(60, '=') +
+                                 "\nFailures:\n" + entry(1, "3") + "Root Cause (first observed failure):\n" + entry(0, "1") +
+                                 std::string(60, '=') + "\n";
+    auto e = ended_with(1, "no data for this rank\nTraceback (most recent call last):\n  File \"train.py\", line 22\n"
+                           "RuntimeError: Connection reset by peer\n" +
+                               torchrun_report + mpirun_report);
+    e.begin.emplace();
+    e.begin->rank_hosts = {"node0", "node0", "node1", "node1"};
+    e.begin->environment["program_launch"] = "per-node";
+    e.error = RankError{0, "node0", "RuntimeError: Connection reset by peer", 7, now};
+    add("a rank that another one has lost", e, RunState::failed, "rank 1 on node0 ended with exit code 3: no data for this rank");
+    e.error->cause = "ValueError: no such label";
+    add("an error of its own", e, RunState::failed, "rank 0 on node0: ValueError: no such label (step 7)");
+    e.error.reset();
+    e.standard_error = "no data\n" + mpirun_report;
+    add("mpirun's ranks are launchers", e, RunState::failed, "exit code 1: no data");
+  }
+  {
     auto e = ended_with(143);
     e.stop_reason = "time_limit";
     e.heartbeat = Heartbeat{now, 40, 100};

@@ -190,8 +190,30 @@ TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a 
   run.spec.resources.hosts = {"host0", "host1", "host2"};
   CHECK_THAT(script_of(run),
              Catch::Contains(" mpirun -np 4 --map-by ppr:2:node --bind-to none --host host0:2,host1:2 /usr/bin/dtjob bind "));
+  run.spec.resources.exclude = {"host1"};
+  CHECK_THAT(script_of(run), Catch::Contains(" --host host0:2,host2:2 "));
+  run.spec.resources.nodes = 1;
+  run.spec.resources.nodelist = "host2";
+  CHECK_THAT(script_of(run), Catch::Contains(" --host host2:2 "));
   run.spec.resources.scheduler = "slurm";
   CHECK_THAT(script_of(run), !Catch::Contains("--host"));
+}
+
+TEST_CASE("a program that starts the ranks of its node is started once on each node, with the cores and GPUs of all of them")
+{
+  auto run = lenet(4, 3);
+  run.spec.program.command = {"torchrun", "train.py"};
+  run.spec.program.launch = ProgramLaunch::per_node;
+  run.spec.resources.nodes = 2;
+  run.spec.resources.gpus_per_node = 8;
+  run.spec.resources.gpus_per_rank = 2;
+  run.spec.resources.hosts = {"host0", "host1"};
+  CHECK_THAT(script_of(run), Catch::Contains(" mpirun -np 2 --map-by ppr:1:node --bind-to none --host host0:1,host1:1 "
+                                             "/usr/bin/dtjob bind --cores 12 --gpus 8 "));
+  CHECK_THAT(script_of(run), Catch::Contains(" OMP_NUM_THREADS=3 "));
+  const auto words = join(make_launcher("srun")->command(run.spec, "dtjob", {"train"}), " ");
+  CHECK_THAT(words, Catch::Contains(" --nodes=2 --relative=0 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=12 "));
+  CHECK_THAT(words, Catch::Contains(" --gres=gpu:8 dtjob bind --cores 12 --gpus 8 train"));
 }
 
 TEST_CASE("on one node no remote shell is needed, and the engine is launched without a look for network cards")

@@ -213,3 +213,35 @@ TEST_CASE("a report of any length is read in time that grows with its length")
   CHECK_FALSE(rank_failure("process" + blanks + "rank" + blanks));
   CHECK_FALSE(lost_node("Remote" + blanks + "daemon" + blanks));
 }
+
+TEST_CASE("torchrun's report names the rank that failed first, with its exit code or its signal")
+{
+  const auto report = [](const std::string& code) { // of torch 1.13
+    return "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + std::string(60, '=') +
+           "\ntrain.py FAILED\n" + std::string(60, '-') +
+           "\nFailures:\n[1]:\n  time      : 2026-11-27_20:00:01\n  host      : vm\n" +
+           "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 41)\n  error_file: <N/A>\n  traceback : Signal 15\n" +
+           std::string(60, '-') +
+           "\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-27_20:00:00\n  host      : vm\n" +
+           "  rank      : 3 (local_rank: 1)\n  exitcode  : " + code + " (pid: 42)\n  error_file: <N/A>\n" + std::string(60, '=') +
+           "\n";
+  };
+  const auto failure = failure_by_torchrun(report("3"));
+  REQUIRE(failure);
+  CHECK(failure->ranks == "3");
+  CHECK(failure->host.empty());
+  CHECK(failure->code == 3);
+  CHECK(failure->signal == 0);
+  const auto killed = failure_by_torchrun(report("-9"));
+  REQUIRE(killed);
+  CHECK(killed->signal == SIGKILL);
+  CHECK(killed->code == 0);
+  CHECK_FALSE(failure_by_torchrun("train.py FAILED\n"));
+  // Two ranks that ended at once: one by an exception because it had lost the other.
+  auto both = report("1");
+  both.replace(both.find("-15"), 3, "3");
+  const auto other = failure_by_torchrun(both);
+  REQUIRE(other);
+  CHECK(other->ranks == "0");
+  CHECK(other->code == 3);
+}

@@ -93,3 +93,18 @@ TEST_CASE("ranks that have ended before the first look have no load")
   watch.finish();
   CHECK(watch.loads().empty());
 }
+
+TEST_CASE("of ranks that one launcher starts, the launcher is watched for all")
+{
+  RunSpec spec;
+  spec.resources.ranks_per_node = 4;
+  spec.resources.threads_per_rank = 2;
+  CHECK(is_watched(spec, 1));
+  CHECK(watched_threads(spec) == 2);
+  spec.program.command = {"torchrun", "train.py"};
+  spec.program.launch = ProgramLaunch::per_node;
+  CHECK(is_watched(spec, 0));
+  CHECK_FALSE(is_watched(spec, 3));
+  CHECK(is_watched(spec, 4));
+  CHECK(watched_threads(spec) == 8);
+}

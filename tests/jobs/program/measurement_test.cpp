@@ -330,3 +330,17 @@ TEST_CASE("a last evaluation with an infinite loss is a divergence, and an accur
   report.evaluations.back().loss = 1.0;
   CHECK(result_of(spec_with_warmup(0), {report}).divergence.empty());
 }
+
+TEST_CASE("a run whose ranks were started again says so, and where its last training began is not known unless it says that")
+{
+  auto again = rank(0, {step(1, 1, 10), step(2, 1, 10), step(3, 1, 10)});
+  again.worker = WorkerLine{7, 1, 2};
+  const auto told = result_of(spec_with_warmup(1), {again});
+  CHECK(told.facts.at("restarts") == "torchrun restarted the workers 2 times; the figures are of the training since then");
+  CHECK(told.measured_samples == 20);
+  CHECK(told.steps == 3);
+  again.begin.reset();
+  const auto untold = result_of(spec_with_warmup(1), {again});
+  CHECK(untold.measured_samples == 10);
+  CHECK(untold.steps == not_counted);
+}

@@ -135,6 +135,40 @@ TEST_CASE("the Python module reports the same")
   check_report(report_in(path));
 }
 
+TEST_CASE("a rank that torchrun has started reports to the file of its number, and torchrun itself reports nothing")
+{
+  const jobs::testing::Folder folder;
+  std::ofstream(folder.path() / "report.py") << "import dtctl_report\ndtctl_report.begin()\n";
+  std::ofstream(folder.path() / "report.c") << "#include <dtctl_report.h>\nint main(void) { return dtctl_report_begin(0); }\n";
+  require_ok({"cc", "-I" + modules, (folder.path() / "report.c").string(), "-o", (folder.path() / "report").string()});
+  const auto run = [&](const Words& environment, const Words& program) {
+    Words command{"env"};
+    command.insert(command.end(), environment.begin(), environment.end());
+    for (const auto& word : Words{"DTCTL_REPORT=" + (folder.path() / "rank-{RANK}").string(), "DTCTL_LAUNCHER=1",
+                                  "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1"})
+      command.push_back(word);
+    command.insert(command.end(), program.begin(), program.end());
+    require_ok(command);
+  };
+  for (const auto& program :
+       {Words{"python3", (folder.path() / "report.py").string()}, Words{(folder.path() / "report").string()}}) {
+    INFO(program.front());
+    const auto path = folder.path() / "rank-3";
+    std::filesystem::remove(path);
+    run({"-u", "RANK"}, program);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "rank-"));
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "rank-{RANK}"));
+    run({"RANK=3", "WORLD_SIZE=4", "TORCHELASTIC_RESTART_COUNT=2"}, program);
+    const auto report = report_in(path);
+    CHECK(report.damaged_lines == 0);
+    CHECK(report.begin);
+    REQUIRE(report.worker);
+    CHECK(report.worker->pid > 1);
+    CHECK(report.worker->ranks == 4);
+    CHECK(report.worker->restarts == 2);
+  }
+}
+
 TEST_CASE("a full disk does not end a training in Python, and its report is whole when there is room again")
 {
   const jobs::testing::Folder folder, disk_folder;

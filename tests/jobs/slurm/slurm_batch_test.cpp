@@ -100,6 +100,8 @@ TEST_CASE("whatever Slurm is asked for sets two shapes apart")
                                                               [](JobRequest& r) { r.resources.qos = "x"; },
                                                               [](JobRequest& r) { r.resources.gpus_per_node = 2; },
                                                               [](JobRequest& r) { r.resources.constraint = "x"; },
+                                                              [](JobRequest& r) { r.resources.nodelist = "x"; },
+                                                              [](JobRequest& r) { r.resources.exclude = {"x"}; },
                                                               [](JobRequest& r) { r.resources.scheduler_args = {"-H"}; },
                                                               [](JobRequest& r) { r.resources.requeue = 1; },
                                                               [](JobRequest& r) { r.resources.signal_ahead_s = 7; },
@@ -190,6 +192,44 @@ TEST_CASE("a job asks for its run's size, time and place, and carries what it is
   CHECK(job.signal_ahead_s == 60);
   CHECK(job.dependency == "afterany:12:13_4");
   CHECK(job.array.empty());
+}
+
+TEST_CASE("a job is on its node and on none that is excluded, whatever the scheduler_args exclude besides")
+{
+  auto all = requests(1);
+  auto& resources = all[0].resources;
+  resources.nodelist = "node3";
+  resources.exclude = {"node1", "node7"};
+  resources.scheduler_args = {"--exclude=node9"};
+  all[0].token = "j0123456789abcdef.0";
+  const auto job = job_for(batches_of(all)[0], all, "/home/slurm/0123456789abcdef", {"/work", {{"PATH", "/bin"}}, 0, 0}, {});
+  CHECK(job.require_nodes == "node3");
+  CHECK(job.exclude_nodes == "node9,node1,node7");
+}
+
+TEST_CASE("the usable nodes of a partition are up and not excluded")
+{
+  SlurmPartition gpu, all;
+  gpu.name = "gpu";
+  all.name = "all";
+  all.is_default = true;
+  const auto node = [](const std::string& name, const std::string& partitions, bool is_usable) {
+    SlurmNode one;
+    one.name = name;
+    one.partitions = partitions;
+    one.is_usable = is_usable;
+    return one;
+  };
+  const std::vector<SlurmPartition> partitions{gpu, all};
+  const std::vector<SlurmNode> nodes{node("node0", "all,gpu", true), node("node1", "all", true), node("node2", "gpu,all", false),
+                                     node("node3", "all,gpu", true)};
+  ResourcesSpec resources;
+  CHECK(usable_nodes(partitions, nodes, resources) == std::vector<std::string>{"node0", "node1", "node3"});
+  resources.partition = "gpu";
+  resources.exclude = {"node3"};
+  CHECK(usable_nodes(partitions, nodes, resources) == std::vector<std::string>{"node0"});
+  resources.partition = "none";
+  CHECK(usable_nodes(partitions, nodes, resources).empty());
 }
 
 TEST_CASE("the user's dependencies and dtctl's own must all hold, and alternatives are refused beside dtctl's")

@@ -239,3 +239,58 @@ TEST_CASE("steps of a program have one source: what is observed, what is printed
   CHECK(problems_after([](RunSpec& s) { s.program.observe = ProgramObservation::none; }) ==
         "`program.observe` has an effect only together with `program.command`; give it, or remove the key");
 }
+
+TEST_CASE("a launcher of the program goes with a program only, and not with strategies that exchange through MPI")
+{
+  const auto launched = [](RunSpec& s) {
+    s.program.command = {"torchrun", "train.py"};
+    s.program.launch = ProgramLaunch::per_node;
+  };
+  CHECK(problems_after(launched).empty());
+  CHECK(problems_after([&](RunSpec& s) {
+          launched(s), s.program.sync = true;
+        }).starts_with("the block `sync` needs ranks of MPI, which dtctl starts itself; remove `program.launch: per-node`"));
+  CHECK(problems_after([](RunSpec& s) { s.program.launch = ProgramLaunch::per_node; }) ==
+        "`program.launch` has an effect only together with `program.command`; give it, or remove the key");
+}
+
+TEST_CASE("a container holds a program of the user, and its runtime, image and mounts must fit the job")
+{
+  const auto contained = [](RunSpec& s) {
+    s.program.command = {"train"};
+    s.resources.container.image = "/images/torch.sif";
+  };
+  CHECK(problems_after(contained).empty());
+  CHECK_THAT(
+      problems_after([&](RunSpec& s) { contained(s), s.program.command.clear(); }),
+      Catch::StartsWith("a container holds a program of your own (`program.command`), and dtengine runs on the node itself"));
+  CHECK_THAT(problems_after([&](RunSpec& s) { contained(s), s.program.sync = true; }),
+             Catch::StartsWith("the block `sync` needs the library of dtctl_sync and its MPI, which an image does not have"));
+  CHECK(problems_after([&](RunSpec& s) { contained(s), s.resources.container.runtime = ContainerRuntime::pyxis; }) ==
+        "pyxis is a plugin of srun, but `resources.launcher` is mpirun; set it to srun, or choose another "
+        "`resources.container.runtime`");
+  CHECK(problems_after([&](RunSpec& s) { contained(s), s.resources.container.image = "torch.sif"; }) ==
+        "`resources.container.image` is the file `torch.sif`, and jobs run in other folders; write its absolute path");
+  for (const auto* mount : {"/scratch", "scratch:/scratch", "/a:/b:exec", "/a,/b:/c", "/a:b"})
+    CHECK(problems_after([&](RunSpec& s) { contained(s), s.resources.container.mounts = {mount}; }) ==
+          "`resources.container.mounts` has `" + std::string(mount) +
+              "`; write SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths, without commas");
+  CHECK(problems_after([&](RunSpec& s) { contained(s), s.resources.container.mounts = {"/a:/b", "/c:/d:ro"}; }).empty());
+  CHECK(problems_after([](RunSpec& s) { s.resources.container.mounts = {"/a:/b"}; }) ==
+        "`resources.container.mounts` has an effect only together with `resources.container.image`; give it, or remove the key");
+}
+
+TEST_CASE("the node of a run is one that the run may use")
+{
+  const auto placed = [](RunSpec& s) {
+    s.resources.hosts = {"node0", "node1"};
+    s.resources.nodelist = "node1";
+  };
+  CHECK(problems_after(placed).empty());
+  CHECK(problems_after([&](RunSpec& s) { placed(s), s.resources.nodelist = "node7"; }) ==
+        "`resources.nodelist` is `node7`, which is not in `resources.hosts`; name one of them, or choose a cluster's scheduler");
+  CHECK(problems_after([&](RunSpec& s) { placed(s), s.resources.exclude = {"node1"}; }) ==
+        "`resources.exclude` has `node1`, on which the run must take place (`resources.nodelist`)");
+  CHECK_THAT(problems_after([&](RunSpec& s) { placed(s), s.resources.nodes = 2; }),
+             Catch::Contains("`resources.nodelist` is one node, but the run has 2 (`resources.nodes`)"));
+}

@@ -54,6 +54,12 @@ def _import_hidden():
     spec.loader.exec_module(module)
 
 
-if os.environ.get("DTCTL_OBSERVE") and os.environ.get("DTCTL_REPORT"):
+def _is_rank():
+    """Not the launcher of the ranks, such as torchrun."""
+    report = os.environ.get("DTCTL_REPORT", "")
+    return os.environ.get("RANK") if report.endswith("{RANK}") else report and os.environ.get("DTCTL_LAUNCHER") != str(os.getpid())
+
+
+if os.environ.get("DTCTL_OBSERVE") and _is_rank():
     sys.meta_path.insert(0, _TorchFinder)
 _import_hidden()
