@@ -349,6 +349,7 @@ RunResult ProgramMeasurement::result() const
   result.wall_s = last_clock_s_ - first_clock_s_;
   add_scores(result);
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
+  result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)

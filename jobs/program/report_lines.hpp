@@ -26,7 +26,11 @@
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
 // The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
-// well, and the line choice with the name "observed".
+// well, the line choice with the name "observed", and before the result
+//
+//   flops      = "flops" SP per_sample SP precision SP matmul SP device LF   rank 0: RunFlops; precision and device "-": not
+//   known
+//
 //
 // dtjob writes the facts and the line "rank" before the program starts. A last line without LF is torn and not read.
 // Numbers are decimal; "-" stands for what the program does not report. A loss, an accuracy or a learning rate may also be "NaN",
@@ -105,12 +109,15 @@ struct ChoiceLine {
 struct WeightsLine {
   std::string hash;
 };
+struct FlopsLine {
+  RunFlops flops;
+};
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine =
     std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine, ResultLine,
-                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, WeightsLine>;
+                 SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine, WeightsLine, FlopsLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

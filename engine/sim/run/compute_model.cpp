@@ -74,6 +74,7 @@ ComputeModel make_compute_model(const RunSpec& spec)
   ComputeModel model{
       .layers = {}, .batch = spec.effective_batch_per_rank(), .update_vectors = update_vectors(spec.optimizer), .factors = {}};
   const auto network = model::build_model(options_of(spec));
+  model.flops_per_sample = network.totals().step_flops;
   if (spec.train.compute_profile.empty())
     use_rate(spec, network, model);
   else

@@ -14,6 +14,7 @@ struct ComputeModel {
   // In the order of the forward pass; the parameters of a layer form one tensor. A layer's work is its part of the backward pass.
   std::vector<sync::ModelledLayer> layers;
   double forward_s = 0, backward_s = 0; // of a rank's batch
+  double flops_per_sample = 0;          // forward and backward
   std::int64_t batch = 0;               // samples of a rank
   std::size_t update_vectors = 3;       // vectors as long as the weights that the update rule reads or writes
   std::optional<StepFactors> factors;   // of a profile: how step times vary. Without: they do not
