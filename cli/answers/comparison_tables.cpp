@@ -25,6 +25,7 @@ Cell metric_cell(double value, Metric metric)
   case Metric::energy:
     return real_cell(value);
   case Metric::accuracy:
+  case Metric::mfu:
     return percent_cell(value);
   case Metric::node_hours:
     return real_cell(value, 3);

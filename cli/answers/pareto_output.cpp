@@ -63,6 +63,8 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
        [](const PricedPoint& p) { return percent_cell(p.figure(Metric::accuracy)); }},
       {{"joules_per_sample", by == Metric::energy ? "J/sample" : "", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::energy)); }},
+      {{"mfu", by == Metric::mfu ? "MFU" : "", Align::right},
+       [](const PricedPoint& p) { return percent_cell(p.figure(Metric::mfu)); }},
       {{"node_hours", "node-hours", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},
@@ -94,10 +96,10 @@ void require_figures(const std::vector<PricedPoint>& points, Metric metric, cons
                                              : "no run has succeeded, so no point is the best by " + name);
 }
 
-std::string explanation(Metric partner)
+std::string explanation(const store::Weighed& weighed)
 {
-  return fmt::format("no other point is at least as good by {} and by node-hours and better by one",
-                     store::metric_row(partner).name);
+  return fmt::format("no other point is at least as good by {} and by {} and better by one",
+                     store::metric_row(weighed.first).name, store::metric_row(weighed.second).name);
 }
 
 } // namespace
@@ -111,7 +113,7 @@ BestPoints best_points_of(const std::vector<store::ComparedPoint>& points, const
   auto best = store::best_points(std::move(priced), by);
   const bool has_target = std::any_of(best.begin(), best.end(), [](const auto& point) { return point.with_target > 0; });
   const auto columns = before(point_columns(labels), best_columns(has_target, by));
-  auto text = explanation(store::partner_of(by, best));
+  auto text = explanation(store::weighed_of(by, best));
   best.resize(std::min(best.size(), most_rows));
   return {without_empty_columns(table_of("best", columns, best, std::identity(), "no runs")), std::move(text), points.size()};
 }

@@ -87,6 +87,10 @@ struct Gauges {
       {{"dtctl_point_joules_per_sample",
         "Geometric mean of the energy of hosts and GPUs for a sample, in joules, of runs whose energy was measured."},
        [](const store::ScalingRow& row) { return row.joules_per_sample; }},
+      {{"dtctl_point_model_flops_utilisation_ratio", "Geometric mean of the model FLOPs utilisation: the FLOP/s that the model "
+                                                     "needs divided by the peak of the processors, from "
+                                                     "0 to 1."},
+       [](const store::ScalingRow& row) { return row.mfu; }},
   };
 };
 

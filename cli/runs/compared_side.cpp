@@ -83,7 +83,8 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .time_to_accuracy_s = row.real("time_to_accuracy_s"),
           .wall_s = row.real("wall_s"),
           .samples_to_accuracy = row.real("samples_to_accuracy"),
-          .joules_per_sample = row.real_if_there("energy_joules_per_sample")};
+          .joules_per_sample = row.real_if_there("energy_joules_per_sample"),
+          .mfu = row.real_if_there("mfu")};
 }
 
 // The time and the machine of a run, as an exported reference file has them.

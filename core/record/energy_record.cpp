@@ -1,6 +1,7 @@
 #include "core/record/energy_record.hpp"
 
 #include "core/counted.hpp"
+#include "core/record/device_peak.hpp"
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"
 #include "core/record/parse.hpp"
@@ -291,6 +292,9 @@ EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, c
                              : host.why.empty() ? "no node"
                                                 : host.why;
   add_host_memory(run, nodes, result);
+  auto peak = peak_of(result, run.gpus);
+  run.peak_flops = peak.flops;
+  run.facts["peak"] = std::move(peak.words);
   return {std::move(run), std::move(nodes)};
 }
 

@@ -1,5 +1,5 @@
 // energy.json of an attempt: energy and memory of its nodes, and what their GPUs did, as dtjob measured it on each node without
-// the program's help (jobs/program/energy_watch.hpp).
+// the program's help (jobs/program/energy_watch.hpp); and the peak of the processors that the run has used.
 #pragma once
 
 #include "core/record/attempt_files.hpp"

@@ -38,6 +38,10 @@ std::int64_t largest_memory_peak(const RunResult& result)
   return largest;
 }
 
+double model_flops(const RunResult& result) { return result.throughput * result.flops.per_sample; }
+
+double model_flops_utilisation(const RunResult& result) { return model_flops(result) / result.energy.peak_flops; }
+
 // The time of a phase in a step.
 template<Phase phase> double& phase_time(StepEvent& event) { return event.phase_s[static_cast<std::size_t>(phase)]; }
 
@@ -239,9 +243,27 @@ Fields<RunResult> result_fields()
        "most memory in use on any node: of the job's control group if it has one, else the sum of the largest resident sets of "
        "its ranks",
        Presence::energy, "host_memory_peak_bytes"},
+      {"energy.peak_flops", &member_of<R, &R::energy, &RunEnergy::peak_flops>, "FLOP/s",
+       "peak of all processors that the workers compute on, for dense matrices in flops_precision: by the data sheet of the GPU, "
+       "or products of matrices that the run has measured; energy_facts has the source",
+       Presence::energy, "peak_flops"},
       {"energy.facts", &member_of<R, &R::energy, &RunEnergy::facts>, "",
-       "over which time energy was measured, of what, what held the GPUs' clocks back, and why a figure is `NULL`",
+       "over which time energy was measured, of what, what held the GPUs' clocks back, what the peak is, and why a figure is "
+       "`NULL`",
        Presence::energy},
+      {"flops.per_sample", &member_of<R, &R::flops, &RunFlops::per_sample>, "FLOP",
+       "of one sample's forward and backward pass: convolutions, products of matrices and attention; a multiply-add is 2; "
+       "`NULL`: "
+       "not known (facts)"},
+      {"flops.precision", &member_of<R, &R::flops, &RunFlops::precision>, "",
+       "precision of most of these operations: fp32, tf32, fp16, bf16, fp8"},
+      {"flops.device", &member_of<R, &R::flops, &RunFlops::device>, "",
+       "what a worker computes on: cpu, or the name of its GPU; empty: not known, or simulated"},
+      {"flops.matmul", &member_of<R, &R::flops, &RunFlops::matmul>, "FLOP/s",
+       "products of large matrices in this precision on one such device, measured by the run: on a processor with the threads of "
+       "a rank"},
+      {"model_flops", &model_flops, "FLOP/s", "throughput times flops_per_sample", computed},
+      {"mfu", &model_flops_utilisation, "0..1", "model FLOPs utilisation: model_flops divided by peak_flops", computed},
       {"parameters", DT_AT(R, parameters), "", "trained numbers of the model"},
       {"replaced_samples", DT_AT(R, replaced_samples), "samples",
        "how often a sample could not be decoded and the next one took its place (data.corrupt: skip), since resumed_step",

@@ -206,6 +206,15 @@ struct BucketRecord {
   double lead_s = not_measured;  // from then to the end of the backward pass
 };
 
+// What a sample of the training needs of arithmetic, and what its ranks compute with. dtengine knows it of its network, the
+// observer of a PyTorch program counts it (share/dtctl/report/dtctl_flops.py).
+struct RunFlops {
+  double per_sample = not_measured; // forward and backward pass; a multiply-add is 2 FLOPs
+  std::string precision;            // "fp32", "tf32", "fp16", "bf16", "fp8"; empty: not known
+  std::string device;               // of a worker: "cpu", or the GPU's name; empty: not known, or simulated
+  double matmul = not_measured; // FLOP/s of products of large matrices in this precision on one such device, measured by the run
+};
+
 // Energy and memory of all nodes, and what their GPUs did, as dtjob measured it beside the program (energy_record.hpp).
 struct RunEnergy {
   double seconds = not_measured;
@@ -214,7 +223,8 @@ struct RunEnergy {
   std::int64_t gpus = not_counted;
   double gpu_busy = not_measured, gpu_clock_mhz = not_measured;
   std::int64_t gpu_memory_peak_bytes = not_counted, host_memory_peak_bytes = not_counted;
-  TextMap facts; // over which time it was measured, of what, and why a figure is missing
+  double peak_flops = not_measured; // FLOP/s of all devices of the workers (device_peak.hpp)
+  TextMap facts;                    // over which time it was measured, of what, and why a figure is missing
 };
 
 // Written once and synced, when all ranks agree that the run is complete. Values that were not measured are null in JSON.
@@ -249,6 +259,7 @@ struct RunResult {
   Staleness staleness;
   std::map<std::string, std::string> facts; // facts determined during the run: "allreduce": "ring from 64 KiB up, else mpi"
   std::int64_t parameters = 0;
+  RunFlops flops;
   std::int64_t replaced_samples = 0; // samples of all ranks that could not be decoded (data.corrupt: skip), since resumed_step
   std::string weights_hash;          // hash of the final weights: equal runs end with equal bits
   RunEnergy energy;                  // in energy.json

@@ -10,7 +10,7 @@
 
 namespace dt {
 
-enum class Metric { throughput, time_to_target, step_time, accuracy, node_hours, samples, energy };
+enum class Metric { throughput, time_to_target, step_time, accuracy, node_hours, samples, energy, mfu };
 
 struct MetricWord {
   Metric metric;
@@ -33,6 +33,7 @@ inline constexpr std::array metric_words{
                {"samples", "samples until train.target_accuracy was reached; a run that missed it counts as infinite"},
                false},
     MetricWord{Metric::energy, {"energy", "joules of hosts and GPUs for a sample; smaller is better"}, false},
+    MetricWord{Metric::mfu, {"mfu", "model FLOPs utilisation, the share of the processors' peak; larger is better"}, true},
 };
 
 constexpr const MetricWord& metric_word(Metric metric) { return *std::ranges::find(metric_words, metric, &MetricWord::metric); }

@@ -356,6 +356,7 @@ RunResult ProgramMeasurement::result() const
   result.wall_s = last_clock_s_ - first_clock_s_;
   add_scores(result);
   result.parameters = count_of(root_.result ? root_.result->parameters : not_measured);
+  result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
   if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());

@@ -33,6 +33,7 @@ struct RankReport {
   double isolated_s = not_measured;
   std::vector<ChoiceLine> choices;
   std::string weights_hash;
+  RunFlops flops; // counted by the observer
   std::int64_t damaged_lines = 0;
   bool is_printed = false;  // found in the output of rank 0, which stands for all ranks (program.metrics)
   bool is_numbered = false; // the numbers of the steps are those of the program, which goes on counting in a later attempt

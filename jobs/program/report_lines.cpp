@@ -169,6 +169,17 @@ ReportLine choice_line(Words& words)
   return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
 }
 
+FlopsLine flops_line(Words& words)
+{
+  const auto known = [](std::string word) { return word == "-" ? std::string() : word; };
+  RunFlops flops;
+  flops.per_sample = words.quantity();
+  flops.precision = known(std::string(words.word()));
+  flops.matmul = words.quantity();
+  flops.device = known(words.rest()); // names of GPUs have blanks
+  return {std::move(flops)};
+}
+
 // Parses a line that the library dtctl_sync or the observer writes. Nothing for another tag.
 ReportLine line_of_sync(std::string_view tag, Words& words)
 {
@@ -241,6 +252,10 @@ ReportLine parse_report_line(std::string_view text)
   if (tag == "result") {
     auto line = result_line(words);
     return if_whole(words, line);
+  }
+  if (tag == "flops") {
+    auto line = flops_line(words);
+    return if_whole(words, std::move(line));
   }
   return line_of_sync(tag, words);
 }

@@ -30,9 +30,11 @@
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
 // The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
-// well, the line choice with the name "observed", and on rank 0, in the order in which they become ready:
+// well, the line choice with the name "observed", and on rank 0 before the result
 //
-//   gradient   = "gradient" SP bytes SP lead_s SP name LF               lead_s: until the end of the step's backward pass
+//   flops      = "flops" SP per_sample SP precision SP matmul SP device LF   RunFlops; precision and device "-": not known
+//   gradient   = "gradient" SP bytes SP lead_s SP name LF               in the order of their readiness; lead_s: until the end of
+//                                                                       the step's backward pass
 //
 // What precedes a line "worker" with more restarts is of a training that was given up. dtjob writes the facts and the line "rank"
 // before the program starts; where the program's launcher starts the ranks, the line "rank" of each has the process of the
@@ -121,12 +123,15 @@ struct GradientLine {
 struct WeightsLine {
   std::string hash;
 };
+struct FlopsLine {
+  RunFlops flops;
+};
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine,
                                 ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine,
-                                GradientLine, WeightsLine, WorkerLine>;
+                                GradientLine, WeightsLine, WorkerLine, FlopsLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

@@ -33,6 +33,25 @@ def steps_of(report):
     ]
 
 
+def flops_of(report):
+    """[FLOPs of a sample, precision, FLOP/s of products, device], and how they were counted or why not."""
+    lines = pathlib.Path(report).read_text().splitlines()
+    counted = next((line.split(" ", 4)[1:] for line in lines if line.startswith("flops ")), ["-"] * 4)
+    return counted, next((line.partition("\t")[2] for line in lines if line.startswith("choice FLOPs")), "")
+
+
+def counted_by_torch(module):
+    """FLOPs of a sample of ResNet-50 by torch's own counter; 0: this torch has none."""
+    try:
+        from torch.utils.flop_counter import FlopCounterMode
+    except ImportError:
+        return 0
+    images, labels = Batches()[0]
+    with FlopCounterMode(display=False) as counter:
+        torch.nn.functional.cross_entropy(module(images.to(DEVICE)), labels.to(DEVICE)).backward()
+    return counter.get_total_flops() / BATCH
+
+
 class Batches(torch.utils.data.Dataset):
     """Ready batches in pinned memory, so that the loader costs little and the copy to the device is asynchronous."""
 
@@ -149,6 +168,8 @@ def resnet():
         by_hand = statistics.median(s[phase] for s in watched if s[phase] is not None)
         row(f"{phase}, observed", round(1e3 * own, 3), "ms", f"by hand {1e3 * by_hand:.3f} ms, ratio {own / by_hand:.4f}" if by_hand > 0 else "")
     row("communication of one rank", seen[-1]["communication"], "s")
+    (flops, precision, rate, device), words = flops_of(os.environ["DTCTL_REPORT"])
+    row("FLOPs of a sample, observed", flops, "FLOP", f"by torch's counter {counted_by_torch(module):.0f}; {words}; {precision} on {device}, products reach {rate} FLOP/s")
 
 
 PRELUDE = """
@@ -213,11 +234,13 @@ def started(what, script, ranks=1, environment=None):
         losses.append(ends[0][0].strip().splitlines()[-1])
         if is_observed:
             said = " ".join(line for line in ends[0][1].splitlines() if line.startswith("dtctl:"))
-    steps = steps_of(FOLDER / f"{what.replace(' ', '-')}-0")
+    first = FOLDER / f"{what.replace(' ', '-')}-0"
+    steps = steps_of(first)
     usual = {name: statistics.median(values) for name in PHASES if (values := [s[name] for s in steps[3:] if s[name] is not None])}
     good = len(steps) == 20 and all(s["samples"] == 32 for s in steps) and losses[0] == losses[1]
     row(what, "good" if good else "failed", "", f"{len(steps)} of 20 steps; observed and plain: {losses[0]}, {losses[1]}; medians in ms: "
-        + ", ".join(f"{name} {1e3 * s:.2f}" for name, s in usual.items()) + (f"; {said}" if said else ""))
+        + ", ".join(f"{name} {1e3 * s:.2f}" for name, s in usual.items()) + (f"; {said}" if said else "")
+        + f"; FLOPs of a sample: {flops_of(first)[1]}")
 
 
 attempt("ResNet-50, observed", resnet)

@@ -68,7 +68,8 @@ ComparedRun figures_of(const RunRow& row)
           .time_to_accuracy_s = row.figure("time_to_accuracy_s"),
           .wall_s = row.figure("wall_s"),
           .samples_to_accuracy = row.figure("samples_to_accuracy"),
-          .joules_per_sample = row.figure("energy.joules_per_sample")};
+          .joules_per_sample = row.figure("energy.joules_per_sample"),
+          .mfu = row.figure("mfu")};
 }
 
 } // namespace

@@ -23,7 +23,7 @@ std::string measured_run_columns()
          "diverged_step IS NOT NULL AS has_diverged, repeat, "
          "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) "
          "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' AS is_exact, "
-         "resources_platform, energy_joules_per_sample";
+         "resources_platform, energy_joules_per_sample, mfu";
 }
 
 std::string measured_run_tables()
@@ -52,7 +52,8 @@ MeasuredRun measured_run_of(Statement& row)
           .communication_share = row.real("communication_share"),
           .accuracy = row.real("accuracy"),
           .time_to_accuracy_s = row.real("time_to_accuracy_s"),
-          .joules_per_sample = row.real("energy_joules_per_sample")};
+          .joules_per_sample = row.real("energy_joules_per_sample"),
+          .mfu = row.real("mfu")};
 }
 
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
@@ -99,7 +100,8 @@ std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::sp
                     .communication_share = rows[i].figure("communication_share"),
                     .accuracy = run.accuracy,
                     .time_to_accuracy_s = run.time_to_accuracy_s,
-                    .joules_per_sample = run.joules_per_sample});
+                    .joules_per_sample = run.joules_per_sample,
+                    .mfu = run.mfu});
   }
   return scaling_of(runs, sizes_of_kind(kind));
 }

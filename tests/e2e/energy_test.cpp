@@ -1,5 +1,6 @@
 // Energy, GPUs and memory of a program and of dtengine, as dtctl records them: NVML answered by tests/support/fake_nvml.cpp,
 // powercap by a folder whose counter counts 100 W and begins again at 0 every four seconds.
+#include "core/file.hpp"
 #include "tests/e2e/own_program.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/fake_powercap.hpp"
@@ -58,7 +59,8 @@ Json energy_row(const Dtctl& dtctl)
               .json({"query",
                      "SELECT energy_seconds, energy_joules, energy_host_joules, energy_gpu_joules, energy_joules_per_sample, "
                      "energy_watts, energy_gpus, gpu_busy, gpu_clock_mhz, gpu_memory_peak_bytes, host_memory_peak_bytes, "
-                     "memory_peak_bytes, energy_facts, throughput FROM runs_results"})
+                     "memory_peak_bytes, energy_facts, throughput, flops_per_sample, flops_device, flops_matmul, "
+                     "model_flops, peak_flops, mfu FROM runs_results"})
               .at("rows")[0];
     return !row.at("energy_facts").is_null();
   });
@@ -123,6 +125,29 @@ TEST_CASE("a training by dtengine has the energy of its hosts, and no GPUs")
   CHECK_THAT(row.at("energy_facts").get<std::string>(), Contains("the ranks use no GPU"));
 }
 
+TEST_CASE("a training by dtengine has a model FLOPs utilisation, with the peak and its source beside it")
+{
+  const Dtctl dtctl;
+  dtctl.write("engine.yaml", "version: 1\nname: engine\nmodel: {name: lenet}\ndata: {name: synthetic}\n"
+                             "train: {global_batch: 64, steps: 50}\n");
+  REQUIRE(dtctl.json({"submit", "engine.yaml", "--wait"}).at("states") == Json{{"succeeded", 1}});
+  const auto row = energy_row(dtctl);
+  INFO(row.dump());
+  const double achieved = row.at("throughput").get<double>() * row.at("flops_per_sample").get<double>();
+  CHECK(row.at("model_flops").get<double>() == Approx(achieved));
+  CHECK(row.at("mfu").get<double>() == Approx(achieved / row.at("peak_flops").get<double>()));
+  CHECK(row.at("flops_device") == "cpu");
+  CHECK(row.at("peak_flops") == row.at("flops_matmul")); // one rank
+  CHECK(row.at("mfu").get<double>() > 0.001);
+  CHECK(row.at("mfu").get<double>() < 1.5);
+  CHECK_THAT(dtctl.run({"show", dtctl.json({"status"}).at("runs")[0].at("key")}).out,
+             Contains("fp32: products of large matrices, measured by the run itself"));
+  CHECK(dtctl.json({"results", "engine"}).at("scaling")[0].at("mfu") == row.at("mfu"));
+  CHECK_THAT(dtctl.run({"results", "engine", "--best-by", "mfu"}).out, Contains("MFU"));
+  REQUIRE(dtctl.run({"export", "engine", "--format", "prometheus", "-o", "engine.prom"}).ok());
+  CHECK_THAT(dt::read_file(dtctl.folder() / "engine.prom"), Contains("dtctl_point_model_flops_utilisation_ratio{"));
+}
+
 TEST_CASE("where neither the processors nor a GPU count energy, the figures are NULL and the run says why")
 {
   const Own own(trainer());
@@ -130,8 +155,9 @@ TEST_CASE("where neither the processors nor a GPU count energy, the figures are 
   REQUIRE(own.dtctl.json({"submit", "own.yaml", "--wait"}, nowhere).at("states") == Json{{"succeeded", 1}});
   const auto row = energy_row(own.dtctl);
   INFO(row.dump());
-  for (const auto* name : {"energy_joules", "energy_host_joules", "energy_gpu_joules", "energy_joules_per_sample", "energy_watts",
-                           "energy_gpus", "gpu_busy", "gpu_clock_mhz", "gpu_memory_peak_bytes"})
+  for (const auto* name :
+       {"energy_joules", "energy_host_joules", "energy_gpu_joules", "energy_joules_per_sample", "energy_watts", "energy_gpus",
+        "gpu_busy", "gpu_clock_mhz", "gpu_memory_peak_bytes", "flops_per_sample", "peak_flops", "mfu"})
     CHECK(row.at(name).is_null());
   CHECK(row.at("host_memory_peak_bytes").get<double>() > 1e6);
   const auto facts = Json::parse(row.at("energy_facts").get<std::string>());

@@ -96,6 +96,101 @@ TEST_CASE("observed: a plain loop has steps, samples, loss, parameters and every
   CHECK(steps.at("rows")[0].at("rate") == 0.1);
 }
 
+TEST_CASE("observed: FLOPs of a sample are those counted by hand: convolution, attention and linear layers, forward and backward")
+{
+  if (!has_torch("torch.distributed")) return;
+  const std::string script = R"(
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+torch.set_num_threads(1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.frozen = nn.Conv2d(3, 8, 3, padding=1, stride=2), nn.Linear(16, 16).requires_grad_(False)
+        self.attention, self.head = nn.MultiheadAttention(16, 2, batch_first=True), nn.Linear(8 * 16, 10)
+    def forward(self, x):
+        tokens = self.frozen(self.conv(x).relu().flatten(2))   # 8 tokens of 16 numbers
+        return self.head(self.attention(tokens, tokens, tokens)[0].flatten(1))
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(96, 3, 8, 8), torch.zeros(96).long())
+for epoch in range(2):
+    for a, b in DataLoader(data, batch_size=16):
+        optimizer.zero_grad()
+        for half in (slice(0, 8), slice(8, 16)):
+            F.cross_entropy(model(a[half]), b[half]).backward()
+        optimizer.step()
+)";
+  constexpr double convolution = 2.0 * 8 * 4 * 4 * 3 * 3 * 3 * 2; // no derivative by the images
+  constexpr double frozen = 2.0 * 8 * 16 * 16 * 2;                // no derivative by its weights
+  constexpr double attention = 2.0 * 8 * 16 * 48 * 3 + 2 * (2.0 * 8 * 8 * 16 * 3) + 2.0 * 8 * 16 * 16 * 3;
+  constexpr double head = 2.0 * 128 * 10 * 3;
+  const Own own(script, recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 12);
+  CHECK(result.flops.per_sample == convolution + frozen + attention + head);
+  CHECK(result.flops.precision == "fp32");
+  CHECK(result.flops.device == "cpu");
+  CHECK(result.flops.matmul > 1e8);
+  CHECK(result.facts.at("FLOPs of a sample") == "counted in one step: 2 convolutions, 12 products of matrices");
+}
+
+TEST_CASE("observed: on two ranks the FLOPs of a sample are those of one, and autocast is the precision")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+import torch.distributed as dist
+from torch.utils.data.distributed import DistributedSampler
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for a, b in DataLoader(train, batch_size=16, sampler=DistributedSampler(train)):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = F.cross_entropy(model(a), b)
+    loss.backward()
+    optimizer.step()
+)",
+                recipe(2));
+  const auto result = result_of(own);
+  CHECK(result.flops.per_sample == 2.0 * 20 * 16 * 2 + 2.0 * 16 * 2 * 3);
+  CHECK(result.flops.precision == "bf16");
+}
+
+TEST_CASE("observed: FLOPs that cannot be counted are unknown and say why, never too few")
+{
+  if (!has_torch("torch.distributed")) return;
+  const auto check = [](const std::string& script, const std::string& why) {
+    const Own own(prelude + script, recipe());
+    const auto result = result_of(own);
+    CHECK(result.steps == 20);
+    CHECK(std::isnan(result.flops.per_sample));
+    CHECK(result.facts.at("FLOPs of a sample") == "not known: " + why);
+  };
+  check(R"(
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+model.add_module("own", type("Own", (nn.Module,), {"forward": lambda self, a: Product.apply(a)})())
+)" + plain_loop,
+        "Product is an autograd.Function of the program");
+  check("model = torch.jit.script(model)\n" + plain_loop, "the model is compiled");
+  check(R"(
+weights = torch.randn(2, 2, requires_grad=True)
+for step in range(20):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[:32]) @ weights, y[:32]).backward()
+    optimizer.step()
+)",
+        "matrices are multiplied outside of modules");
+}
+
 TEST_CASE("observed: the exchange of DistributedDataParallel is told from its backward pass, and the weights stay bit for bit")
 {
   if (!has_torch("torch.distributed")) return;
@@ -503,11 +598,13 @@ TEST_CASE("observed: nothing if the recipe says so, and an error of the observer
   const Own broken(prelude + R"(
 watched = sys.modules["dtctl_observe"]._observer
 watched._take_samples = lambda inner=watched._take_samples: 1 / 0 if watched.steps == 8 else inner()
+watched.counter._add = lambda *_: 1 / 0     # of what counts FLOPs alone
 )" + plain_loop + "print('the script goes on')\n",
                    recipe());
   const auto result = result_of(broken);
   CHECK(result.steps == 8);
   CHECK(result.facts.at("observed").find("stopped at step 8: ZeroDivisionError") != std::string::npos);
+  CHECK(result.facts.at("FLOPs of a sample") == "not known: ZeroDivisionError in add: division by zero");
   const auto log = broken.dtctl.run({"logs", "own"}).out;
   CHECK(log.find("the script goes on") != std::string::npos);
   CHECK(log.find("because of an error of its own") != std::string::npos);

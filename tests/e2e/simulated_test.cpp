@@ -41,7 +41,8 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   for (const auto& point : results.at("scaling")) CHECK(point.at("label") == "simulated");
   const auto text = dtctl.run({"results", "last"}).out;
   CHECK(text.find("2 of 2 runs were simulated on ethernet-10g: their times are simulated seconds") != std::string::npos);
-  const auto runs = rows(dtctl, "SELECT key, nodes, resources_platform, throughput FROM runs_flat ORDER BY nodes");
+  const auto runs =
+      rows(dtctl, "SELECT key, nodes, resources_platform, throughput, flops_per_sample, mfu FROM runs_flat ORDER BY nodes");
   REQUIRE(runs.size() == 2);
   CHECK(runs.at(1).at("resources_platform") == "ethernet-10g");
   // One rank computes 32 images in 16 ms; its updates take a little more. Four ranks must also communicate.
@@ -50,6 +51,8 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   CHECK(one > 1900);
   CHECK(four < 4 * one);
   CHECK(four > 2 * one);
+  CHECK(runs.at(0).at("flops_per_sample") == 2'263'920); // of LeNet, as it trains
+  CHECK(runs.at(0).at("mfu").is_null());                 // nothing was computed
   for (const auto& run : runs) CHECK(dtctl.run({"show", run.at("key")}).out.find("ethernet-10g") != std::string::npos);
   const auto refused = dtctl.run({"trace", "last"});
   CHECK(refused.exit_code == 2);

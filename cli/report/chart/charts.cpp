@@ -15,6 +15,7 @@ std::span<const ChartKind> chart_kinds()
       ChartKind{"accuracy", "accuracy of the evaluations over time; over samples with --x samples", accuracy_over_time},
       ChartKind{"target", "time to the target accuracy of each point", target_chart},
       ChartKind{"pareto", "time against node-hours, with the points that no other point beats in both", pareto_chart},
+      ChartKind{"energy", "time against joules of a run, with the points that no other point beats in both", energy_chart},
       ChartKind{"phases", "phases of a step by size, stacked", phase_chart},
       ChartKind{"prediction", "measured throughput, and the band predicted for larger sizes", prediction_charts},
       ChartKind{"timeline", "what each rank did over one step (needs train.trace)", timeline_chart},

@@ -24,6 +24,8 @@ Charts accuracy_over_time(const ChartSource& source);
 Charts accuracy_over_samples(const ChartSource& source);
 Charts target_chart(const ChartSource& source);
 Charts pareto_chart(const ChartSource& source);
+// Missing if no run's energy was measured.
+Charts energy_chart(const ChartSource& source);
 Charts phase_chart(const ChartSource& source);
 // One chart for each drawn label with enough measured sizes.
 Charts prediction_charts(const ChartSource& source);

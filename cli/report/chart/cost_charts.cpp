@@ -1,4 +1,4 @@
-// Charts of what a point costs: time to the target, and time against node-hours.
+// Charts of what a point costs: time to the target, and time against node-hours and against energy.
 #include "cli/report/chart/charts.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -107,7 +108,7 @@ void add(Chart& chart, const TargetBar& bar, int colour)
   series->points.push_back(std::move(point));
 }
 
-// The time on the y axis of the Pareto chart: to the target accuracy, or of the whole run.
+// The time on the y axis of the Pareto charts: to the target accuracy, or of the whole run.
 struct Time {
   bool to_target = false;
   double of(const store::PricedPoint& priced, const store::ComparedPoint& point) const
@@ -120,18 +121,44 @@ struct Time {
   }
 };
 
+double node_hours_of(const store::PricedPoint& priced, const store::ComparedPoint&, Time)
+{
+  return priced.figure(store::Metric::node_hours);
+}
+
+// Joules of a run at its mean power, to the target or as a whole, as the time is. NaN: no run's energy was measured.
+double joules_of(const store::PricedPoint&, const store::ComparedPoint& point, Time time)
+{
+  store::Candidate joules;
+  for (const auto& run : point.runs) {
+    if (!run.succeeded || run.is_control || (time.to_target && run.has_diverged)) continue;
+    const double samples = time.to_target ? run.samples_to_accuracy : run.throughput * run.wall_s;
+    const bool has_missed = time.to_target && samples == 0;
+    const double value = has_missed ? std::numeric_limits<double>::infinity() : run.joules_per_sample * samples;
+    if (value > 0 && !std::isnan(run.joules_per_sample)) joules.values.push_back(value);
+  }
+  return store::centre_of(joules, time.to_target ? store::Scale::time_to_target : store::Scale::ratio);
+}
+
+// What the time is weighed against, on the x axis.
+struct Cost {
+  std::string_view id, words, axis;
+  double (*of)(const store::PricedPoint&, const store::ComparedPoint&, Time);
+};
+
 // The points of one label.
 Series pareto_series(const ChartSource& source, const std::string& label, int colour,
-                     const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced, Time time)
+                     const std::vector<store::ComparedPoint>& points, const std::vector<store::PricedPoint>& priced, Time time,
+                     const Cost& cost)
 {
   Series series{.name = legend_name(source, label), .mark = Mark::points, .points = {}, .colour = colour, .label = label};
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double y = time.of(priced[i], points[i]);
-    if (points[i].candidate != label || !std::isfinite(y) || !std::isfinite(priced[i].figure(store::Metric::node_hours)))
-      continue;
+    if (points[i].candidate != label) continue;
+    const double x = cost.of(priced[i], points[i], time), y = time.of(priced[i], points[i]);
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
     series.origin = origin_of(points[i]);
-    series.points.push_back({priced[i].figure(store::Metric::node_hours), y, not_measured, not_measured,
-                             store::title_of(points[i]), time.to_target ? share_that_reached(priced[i]) : ""});
+    series.points.push_back(
+        {x, y, not_measured, not_measured, store::title_of(points[i]), time.to_target ? share_that_reached(priced[i]) : ""});
   }
   return series;
 }
@@ -155,6 +182,32 @@ Series best_line(const std::vector<Series>& all)
     line.points.push_back(point);
   }
   return line;
+}
+
+Charts time_against(const ChartSource& source, const Cost& cost)
+{
+  const auto points = drawn_points(source);
+  const auto priced = store::priced_points(points);
+  const Time time{std::any_of(priced.begin(), priced.end(),
+                              [](const auto& p) { return std::isfinite(p.figure(store::Metric::time_to_target)); })};
+  Chart chart{.id = std::string(cost.id),
+              .title = fmt::format("Time against {}", cost.words),
+              .caption =
+                  fmt::format("Geometric means over the repeats; where a run missed the target, the median of the times. The "
+                              "line joins the points that no other point beats in both time and {}.",
+                              cost.words) +
+                  (time.to_target ? missed_note(points, priced) : "") + drawn_note(source),
+              .x = {.title = std::string(cost.axis), .from_zero = true},
+              .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
+  int colour = 0;
+  for (const auto& label : source.labels) {
+    auto series = pareto_series(source, label, colour++, points, priced, time, cost);
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  if (chart.series.empty()) return {};
+  chart.series.push_back(best_line(chart.series));
+  chart.caption += beside_note(chart);
+  return {{std::move(chart)}, ""};
 }
 
 } // namespace
@@ -184,27 +237,17 @@ Charts target_chart(const ChartSource& source)
 
 Charts pareto_chart(const ChartSource& source)
 {
-  const auto points = drawn_points(source);
-  const auto priced = store::priced_points(points);
-  const Time time{std::any_of(priced.begin(), priced.end(),
-                              [](const auto& p) { return std::isfinite(p.figure(store::Metric::time_to_target)); })};
-  Chart chart{.id = "pareto",
-              .title = "Time against node-hours",
-              .caption =
-                  "Geometric means over the repeats; where a run missed the target, the median of the times. The line joins "
-                  "the points that no other point beats in both time and node-hours." +
-                  (time.to_target ? missed_note(points, priced) : "") + drawn_note(source),
-              .x = {.title = "node-hours of a run", .from_zero = true},
-              .y = {.title = time.to_target ? "time to the target [s]" : "time of a run [s]", .from_zero = true}};
-  int colour = 0;
-  for (const auto& label : source.labels) {
-    auto series = pareto_series(source, label, colour++, points, priced, time);
-    if (!series.points.empty()) chart.series.push_back(std::move(series));
-  }
-  if (chart.series.empty()) return {{}, "No succeeded run has a time, so there is nothing to weigh."};
-  chart.series.push_back(best_line(chart.series));
-  chart.caption += beside_note(chart);
-  return {{std::move(chart)}, ""};
+  auto charts = time_against(source, {"pareto", "node-hours", "node-hours of a run", node_hours_of});
+  if (charts.charts.empty()) charts.missing = "No succeeded run has a time, so there is nothing to weigh.";
+  return charts;
+}
+
+Charts energy_chart(const ChartSource& source)
+{
+  auto charts = time_against(source, {"energy", "energy", "energy of a run in that time [J]", joules_of});
+  if (charts.charts.empty())
+    charts.missing = "No succeeded run has a time and an energy. dtctl show says of a run why its energy is not known.";
+  return charts;
 }
 
 } // namespace dt::cli

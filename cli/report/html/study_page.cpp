@@ -146,6 +146,7 @@ void add_pareto(Page& page, const Content& content)
 {
   page.section("cost", "Cost");
   page.charts(pareto_chart(content.source));
+  if (const auto energy = energy_chart(content.source); !energy.charts.empty()) page.charts(energy);
   add_best_table(page, content.source);
 }
 

@@ -100,6 +100,7 @@ ComputeModel make_compute_model(const RunSpec& spec)
     return model;
   }
   const auto network = model::build_model(options_of(spec));
+  model.flops_per_sample = network.totals().step_flops;
   if (spec.train.compute_profile.empty())
     use_rate(spec, network, model);
   else

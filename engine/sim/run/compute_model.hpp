@@ -16,6 +16,7 @@ struct ComputeModel {
   double input_s = 0;                   // for which a step waits for its batch
   double forward_s = 0, backward_s = 0; // of a rank's batch
   std::optional<double> update_s;       // of all weights, if it is known; otherwise the time to read and write update_vectors
+  double flops_per_sample = 0;          // forward and backward
   std::int64_t batch = 0;               // samples of a rank
   std::size_t update_vectors = 3;       // vectors as long as the weights that the update rule reads or writes
   std::optional<StepFactors> factors;   // of a profile: how step times vary. Without: they do not

@@ -138,6 +138,7 @@ class Training {
     measurement_.end();
     result.steps = plan_.steps;
     result.parameters = parameter_count();
+    result.flops.per_sample = model_.flops_per_sample;
     measurement_.fill(result, strategy_->staleness());
     result.isolated_communication_s = train::mean_of_workers(isolated_s_, parts_.roles, comm_);
     result.lone_compute_s = model_.forward_s + model_.backward_s;

@@ -150,7 +150,8 @@ class Job {
   std::filesystem::path cache_folder() const;
   std::optional<RecordedAlgorithms> earlier_algorithms() const;
   void keep_algorithms(const Trainer& trainer) const;
-  void probe() const;
+  ProbeRecord probe() const;
+  void add_processor(RunResult& result, const ProbeRecord& probe) const;
   CheckpointOwner checkpoint_owner() const;
   JobOverseer::Options overseer_options() const;
   Watcher::Options watcher_options(const std::vector<comm::RankPlace>& places);
@@ -183,7 +184,7 @@ int Job::run()
   overseer_.emplace(overseer_options());
   if (!claim()) return EXIT_FAILURE;
   start_.end("claim");
-  probe();
+  const auto found = probe();
   start_.end("probe");
 
   const auto checkpoint = look_for_checkpoint();
@@ -204,7 +205,8 @@ int Job::run()
   Observer silent;
   std::optional<RootObserver> root;
   if (writer_) root.emplace(*writer_);
-  const auto result = trainer.run(root ? *root : silent, *overseer_);
+  auto result = trainer.run(root ? *root : silent, *overseer_);
+  if (result) add_processor(*result, found);
   if (planned_.spec.train.trace) keep_timeline(trainer);
   if (result && writer_) keep_load(trainer);
   return result ? end_with(*result) : end_stopped(trainer);
@@ -323,11 +325,22 @@ void Job::keep_algorithms(const Trainer& trainer) const
     write_file_atomic(attempt_.algorithms(), to_json(algorithms));
 }
 
-void Job::probe() const
+ProbeRecord Job::probe() const
 {
   const auto& spec = planned_.spec;
   const auto found = probe_ranks(comm_, static_cast<int>(spec.resources.threads_per_rank), spec.sync.allreduce);
   if (writer_) replace_file(attempt_.probe(), to_json(found)); // no sync: the first step would wait for the disk
+  return found;
+}
+
+// What the passes are computed on, and its peak, which the probe measures in single precision. Modelled passes compute on
+// nothing.
+void Job::add_processor(RunResult& result, const ProbeRecord& probe) const
+{
+  const auto& train = planned_.spec.train;
+  if (train.modelled_rate > 0) return;
+  result.flops.device = "cpu";
+  if (train.precision == Precision::fp32) result.flops.matmul = matmul_flops(probe);
 }
 
 CheckpointOwner Job::checkpoint_owner() const

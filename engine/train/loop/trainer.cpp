@@ -1,6 +1,7 @@
 #include "engine/train/loop/trainer.hpp"
 
 #include "core/hash.hpp"
+#include "core/spec/choices.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
 #include "engine/sync/exchange/node_step.hpp"
@@ -286,7 +287,10 @@ RunResult Trainer::finish()
   evaluations_->fill(result_);
   result_.steps = step_;
   result_.resumed_step = resumed_.step;
-  result_.parameters = local_.network().parameter_count();
+  const auto& network = local_.network();
+  result_.parameters = network.parameter_count();
+  result_.flops.per_sample = network.flops() / static_cast<double>(network.options().batch);
+  result_.flops.precision = name_of(options_.spec.train.precision);
   result_.replaced_samples = replaced_samples();
   result_.weights_hash = hash_hex(plain_weights());
   measurement_.fill(result_, strategy_->staleness());

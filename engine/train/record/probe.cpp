@@ -79,6 +79,13 @@ double matrix_gflops(int threads, double seconds)
   return best / 1e9;
 }
 
+double matmul_flops(const ProbeRecord& probe)
+{
+  double sum = 0;
+  for (const auto& rank : probe.ranks) sum += 1e9 * rank.gemm_gflops;
+  return probe.ranks.empty() ? not_measured : sum / static_cast<double>(probe.ranks.size());
+}
+
 ProbeRecord probe_ranks(comm::Communicator& comm, int threads, const std::string& allreduce)
 {
   constexpr double matrices_s = 0.08;

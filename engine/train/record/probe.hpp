@@ -14,6 +14,9 @@ namespace dt::train {
 // Collective.
 ProbeRecord probe_ranks(comm::Communicator& comm, int threads, const std::string& allreduce);
 
+// FLOP/s of one rank in those products, mean of the ranks. NaN: the record has none.
+double matmul_flops(const ProbeRecord& probe);
+
 // Speed of single-precision matrix products with `threads` threads, in Gflop/s: best of several repetitions that share `seconds`
 // equally.
 double matrix_gflops(int threads, double seconds);

@@ -32,8 +32,10 @@ REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order 
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
 KEPT_STEPS = 1000  # of whose buckets means are made
 LAST_WAIT_S = 10  # at the end of the program, for what a GPU still computes
+UNCOUNTED_STEPS, LAST_COUNTED_STEP = 2, 6  # FLOPs are counted in the first step between these that is seen whole
 
 _FILE = os.path.abspath(__file__)
+_FLOPS_FILE = os.path.join(os.path.dirname(_FILE), "dtctl_flops.py")
 _observer = None
 
 
@@ -49,12 +51,16 @@ def takes_evaluation(accuracy, loss, samples):
     return _observer is not None and _observer.take_evaluation(accuracy, loss, samples)
 
 
-def _own_report():
-    """A dtctl_report of the observer's own: that of the script has a step counter and a clock of the script."""
-    spec = importlib.util.spec_from_file_location("dtctl_report_of_observer", pathlib.Path(_FILE).with_name("dtctl_report.py"))
+def _module(name, file):
+    spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _own_report():
+    """A dtctl_report of the observer's own: that of the script has a step counter and a clock of the script."""
+    return _module("dtctl_report_of_observer", pathlib.Path(_FILE).with_name("dtctl_report.py"))
 
 
 class _Mark:
@@ -97,6 +103,8 @@ class _Recent:
         self.summed_numbers = 0  # that calls of the script have summed over the ranks
         self.buckets = []  # [bytes, ready, done] of the last backward pass
         self.gradients = []  # (bytes, ready) of the same, where the buckets themselves are not seen
+        self.is_counted = False  # its FLOPs were counted from its begin on
+        self.flops = 0
 
 
 class _Step:
@@ -113,8 +121,11 @@ class _Step:
         self.summed_numbers = 0
         self.buckets, self.gradients = [], []
         self.looked_at = []  # backward passes with the readiness of each gradient, in some steps
+        self.is_counted, self.flops = True, 0
 
     def take(self, recent):
+        self.is_counted &= recent.is_counted
+        self.flops += recent.flops
         self.losses = recent.losses or self.losses
         self.buckets = recent.buckets or self.buckets
         self.gradients = recent.gradients or self.gradients
@@ -157,6 +168,14 @@ class _Observer:
         self.held = None  # reports that wait until it is known whether the script reports by itself
         self.is_claimed = self.has_begun = False
         self.steps = 0
+        # FLOPs, counted in one early step.
+        self.flops_module = _module("dtctl_flops", _FLOPS_FILE)
+        self.counter = self.flops_module.Counter(torch)
+        self.closed_steps = 0
+        self.is_counting = False
+        self.counted_step = None
+        self.looked_into = weakref.WeakSet()  # modules that are not compiled
+        self.flops_of_sample = None
         # The course of phases since the last boundary: of a step or of an evaluation.
         self.phase = self.base = OTHER  # base: the phase behind a forward pass's end
         self.marks = []
@@ -319,6 +338,16 @@ class _Observer:
 
     @_guarded
     def enters_module(self, module, args, kwargs):
+        """Returns the context that counts the FLOPs of this call; None: they are not counted."""
+        self._enter_module(module, args, kwargs)
+        if not self.is_counting or self.phase == EVALUATION or self.counter.why:
+            return None
+        if module not in self.looked_into and not self.counter.can_look_into(module):
+            return None
+        self.looked_into.add(module)
+        return self.counter.mode
+
+    def _enter_module(self, module, args, kwargs):
         has_gradients = self.torch.is_grad_enabled()
         if not self.marks:
             self.force_mark(OTHER)
@@ -395,6 +424,8 @@ class _Observer:
         self.part.has_backward = self.recent.has_backward = True
         for batches in self.passes:
             batches.backwards += 1
+        if self.is_counting and not self.counter.why:
+            self.counter.look_at_graph(tensors)
         self._take_loss(tensors)
         self.in_backward, self.last_ready, self.recent.buckets, self.recent.gradients = True, None, [], []
         self.gradient_times.begins_backward(self.marks[-1])
@@ -489,8 +520,11 @@ class _Observer:
     def _end_update(self):
         step = self.step
         step.end = len(self.marks) - 1
+        if self.is_counting:
+            self.recent.flops = self.counter.take()
         step.take(self.recent)
         self.recent = _Recent()
+        self.recent.is_counted = self.is_counting
         self._take_samples()
         self.part = _Part(step.end)
 
@@ -547,8 +581,20 @@ class _Observer:
             self.part.begin = max(0, self.part.begin - end)
         self.step = _Step()
         step.looked_at = self.gradient_times.begins_step(self.optimizers, self.modules)
+        self._count_flops(step)
         self._later("step", marks, step)
         self._resolve()
+
+    def _count_flops(self, closed):
+        """Begins to count after the first steps, and ends when a step was counted whole."""
+        self.closed_steps += 1
+        if self.is_counting and (closed.is_counted or self.counter.why or self.closed_steps >= LAST_COUNTED_STEP):
+            self.is_counting = False
+            self.counter.end()
+            self.counted_step = closed if closed.is_counted else None
+        elif self.closed_steps == UNCOUNTED_STEPS and self.counter.mode is not None:
+            self.is_counting = True
+            self.recent.is_counted = not (self.recent.has_backward or self.recent.by_module)
 
     @_guarded
     def take_evaluation(self, accuracy, loss, samples):
@@ -632,8 +678,11 @@ class _Observer:
         mark, report._mark, report._step = report._mark, clock_s, self.steps
         length = "-" if mark is None else "%.7f" % (clock_s - mark)
         loss = figure(sum(map(float, step.losses)) if step.losses else None)
+        samples = self._samples_of(step, world)
+        if step is self.counted_step and samples and step.flops > 0:
+            self.flops_of_sample = step.flops / samples
         phases = ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
-        figures = (clock_s, length, figure(self._samples_of(step, world)), loss, figure(step.learning_rate), " ".join(phases))
+        figures = (clock_s, length, figure(samples), loss, figure(step.learning_rate), " ".join(phases))
         self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
         self._take_buckets(step, marks)
         if self.timeline:
@@ -753,6 +802,33 @@ class _Observer:
             hidden = 1000 * statistics.median(self.hidden_s)
             self._fact("communication hidden behind the backward pass", f"{hidden:.3g} ms of a step (median)")
 
+    def _why_no_flops(self):
+        """Why the FLOPs of a sample are not known; empty if they are."""
+        if self.counter.why:
+            return self.counter.why
+        if self.flops_of_sample is None:
+            return "no step was counted whole, or its samples are not known" if self.closed_steps > UNCOUNTED_STEPS else "too few steps"
+        if _world_size(self.torch) > 1 and not self.has_summed and "DataParallel" not in self.unseen:
+            return "it is not seen whether each rank computes the whole model"
+        return ""
+
+    def _report_flops(self):
+        if os.environ.get("RANK", "0") != "0":
+            return
+        counter, figure = self.counter, self.report._figure
+        why, name, rate = self._why_no_flops(), "-", None
+        device, precision = counter.device(), counter.precision()
+        try:
+            if device is not None:
+                name = self.flops_module.name_of(device, self.torch)
+            if device is not None and not why:
+                rate = self.flops_module.rate_of_products(device, precision, self.torch)
+        except Exception:  # no memory is left on the device, for example
+            rate = None
+        self._fact("FLOPs of a sample", f"not known: {why}" if why else f"counted in one step: {counter.words()}")
+        rate = None if rate is None or math.isnan(rate) else rate
+        self.write(self.report._write, "flops", figure(None if why else self.flops_of_sample), precision or "-", figure(rate), name)
+
     def _fact(self, name, text):
         self.write(self.report._write, "choice", f"{name}\t{text}")
 
@@ -800,6 +876,7 @@ class _Observer:
             self.timeline.write()
         for bytes_, lead_s, name in self.gradient_times.lines():
             self.write(self.report._write, "gradient", bytes_, repr(lead_s), name)
+        self._report_flops()
         self.release()
         self.report.result(parameters=self.trained_numbers if not self.unseen else None)
 
@@ -896,12 +973,13 @@ def _without_own_frames(value, trace, seen=None):
         for other in (value.__cause__, value.__context__):
             if other is not None:
                 other.__traceback__ = _without_own_frames(other, other.__traceback__, seen)
-    while trace is not None and trace.tb_frame.f_code.co_filename == _FILE:
+    own = (_FILE, _FLOPS_FILE)
+    while trace is not None and trace.tb_frame.f_code.co_filename in own:
         trace = trace.tb_next
     each = trace
     while each is not None:
         after = each.tb_next
-        while after is not None and after.tb_frame.f_code.co_filename == _FILE:
+        while after is not None and after.tb_frame.f_code.co_filename in own:
             after = after.tb_next
         each.tb_next = after
         each = after
@@ -980,9 +1058,12 @@ def _wrap_modules(o, torch, is_compiling):
         if o.is_inside or is_compiling() or threading.get_ident() != o.thread:
             return inner(self, *args, **kwargs)
         o.is_inside = True
-        o.enters_module(self, args, kwargs)
+        counting = o.enters_module(self, args, kwargs)
         try:
-            return inner(self, *args, **kwargs)
+            if counting is None:
+                return inner(self, *args, **kwargs)
+            with counting:
+                return inner(self, *args, **kwargs)
         finally:
             o.is_inside = o.is_off
             o.leaves_module()

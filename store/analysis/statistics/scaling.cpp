@@ -16,7 +16,7 @@ namespace {
 // A point, and the figures of its succeeded runs.
 struct Point {
   ScalingRow row;
-  std::vector<double> shares, accuracies, energies;
+  std::vector<double> shares, accuracies, energies, utilisations;
   std::vector<double> times; // time to the target; infinite if the run missed it
 };
 
@@ -47,6 +47,7 @@ void add_run(Point& point, const MeasuredRun& run)
   }
   add_measured(point.shares, run.communication_share);
   if (run.joules_per_sample > 0) point.energies.push_back(run.joules_per_sample);
+  if (run.mfu > 0) point.utilisations.push_back(run.mfu);
   if (run.has_diverged) {
     ++point.row.diverged;
     return;
@@ -92,6 +93,7 @@ void summarise(Point& point)
   row.communication_share = centre(point.shares, Scale::difference);
   row.accuracy = centre(point.accuracies, Scale::difference);
   row.joules_per_sample = centre(point.energies, Scale::ratio);
+  row.mfu = centre(point.utilisations, Scale::ratio);
   const double time_s = centre(point.times, Scale::time_to_target);
   row.time_to_accuracy_s = std::isinf(time_s) ? not_measured : time_s; // most runs missed the target
 }
@@ -225,6 +227,7 @@ Fields<ScalingRow> scaling_fields()
        "geometric mean; if a run missed its target the median, in which misses are infinite, so `NULL` if half of the runs or "
        "more missed it"},
       {"joules_per_sample", DT_AT(joules_per_sample), "J", "energy of hosts and GPUs for a sample, geometric mean"},
+      {"mfu", DT_AT(mfu), "0..1", "model FLOPs utilisation, geometric mean"},
       {"reached", DT_AT(reached), "", "succeeded runs that reached their target accuracy and did not diverge"},
       {"target_runs", DT_AT(target_runs), "", "succeeded runs that have a target accuracy and did not diverge"},
   };

@@ -52,6 +52,7 @@ struct MeasuredRun {
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
   double joules_per_sample = not_measured;
+  double mfu = not_measured; // model FLOPs utilisation
 };
 
 // One point of a study: the runs that differ only in their repeat. scaling_fields() defines the figures.
@@ -68,7 +69,7 @@ struct ScalingRow {
   std::int64_t baseline_size = 0;
   double communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
-  double joules_per_sample = not_measured;
+  double joules_per_sample = not_measured, mfu = not_measured;
   std::int64_t reached = 0, target_runs = 0;
   // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and
   // the number of rounds within which the point was compared with its baseline (0: as independent runs).

@@ -30,11 +30,12 @@ double PricedPoint::figure(Metric metric) const
   return found == figures.end() ? not_measured : found->second;
 }
 
-Metric partner_of(Metric metric, std::span<const PricedPoint> points)
+Weighed weighed_of(Metric metric, std::span<const PricedPoint> points)
 {
-  if (metric != Metric::node_hours) return metric;
+  if (metric == Metric::energy) return {Metric::throughput, metric};
+  if (metric != Metric::node_hours) return {metric, Metric::node_hours};
   const bool has_target = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.with_target > 0; });
-  return has_target ? Metric::time_to_target : Metric::throughput;
+  return {has_target ? Metric::time_to_target : Metric::throughput, metric};
 }
 
 std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points)
@@ -46,13 +47,12 @@ std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points)
 
 std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric metric)
 {
-  const auto partner = partner_of(metric, points);
+  const auto [first, second] = weighed_of(metric, points);
+  const auto finite = [](double figure) { return std::isfinite(figure) ? figure : not_measured; };
   std::vector<Criteria> criteria;
-  for (const auto& point : points) {
-    const double figure = point.figure(partner);
-    criteria.push_back({std::isfinite(figure) ? figure : not_measured, point.figure(Metric::node_hours)});
-  }
-  for (const auto index : pareto_set(criteria, metric_row(partner).better, Better::smaller)) points[index].is_in_set = true;
+  for (const auto& point : points) criteria.push_back({finite(point.figure(first)), finite(point.figure(second))});
+  for (const auto index : pareto_set(criteria, metric_row(first).better, metric_row(second).better))
+    points[index].is_in_set = true;
   const double sign = metric_row(metric).better == Better::larger ? -1 : 1;
   const auto place = [&](const PricedPoint& point) {
     const double figure = sign * point.figure(metric);

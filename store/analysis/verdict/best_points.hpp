@@ -26,16 +26,20 @@ struct PricedPoint {
   double figure(Metric metric) const; // NaN if it was not measured
 };
 
-// The Pareto set compares node-hours with a second metric. Returns that one: `metric` itself; if it is node_hours, the time to
-// target, or the throughput if no run has a target.
-Metric partner_of(Metric metric, std::span<const PricedPoint> points);
+// The two metrics that the Pareto set weighs for `metric`: `metric` itself and node-hours. Of node_hours and of energy: the time
+// and that metric. The time is that to the target, or the throughput if no run has a target; of energy, which is that of a
+// sample, it is the throughput.
+struct Weighed {
+  Metric first, second;
+};
+Weighed weighed_of(Metric metric, std::span<const PricedPoint> points);
 
 // The points of a study with their figures.
 std::vector<PricedPoint> priced_points(std::span<const ComparedPoint> points);
 
-// Marks the Pareto set in the metric (for node_hours: its partner) and node-hours, and sorts the points: the set before the
-// others, each part by the metric, the best first; points that were not measured come last. A point whose metric is
-// infinite, because most runs missed the target, is in no set.
+// Marks the Pareto set of weighed_of(metric), and sorts the points: the set before the others, each part by the metric, the best
+// first; points that were not measured come last. A point one of whose metrics is infinite, because most runs missed the target,
+// is in no set.
 std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric metric);
 
 } // namespace dt::store

@@ -85,6 +85,16 @@ constexpr MetricRow rows[]{
      .is_of_training = false,
      .is_of_machine = true,
      .value = [](const ComparedRun& run) { return run.joules_per_sample; }},
+    {.metric = Metric::mfu,
+     .title = "MFU",
+     .words = "model FLOPs utilisation",
+     .column = "mfu",
+     .scale = Scale::ratio,
+     .is_speed = false,
+     .needs_target = false,
+     .is_of_training = false,
+     .is_of_machine = true,
+     .value = [](const ComparedRun& run) { return run.mfu; }},
 };
 
 // The run's value on the metric's scale; NaN if it has none.

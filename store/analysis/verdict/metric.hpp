@@ -41,6 +41,7 @@ struct ComparedRun {
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
   double samples_to_accuracy = not_measured; // of its training set; 0: it missed its target
   double joules_per_sample = not_measured;
+  double mfu = not_measured; // model FLOPs utilisation
 };
 
 // Whether a run belongs to the statistics of accuracy and of the time to the target.

@@ -1,6 +1,7 @@
 // A home with a study that has everything a report can show, all figures planted, and the real dtctl. Nothing is trained.
 #pragma once
 
+#include "core/record/energy_record.hpp"
 #include "core/record/prediction_record.hpp"
 #include "core/record/trace_record.hpp"
 #include "tests/cli/driver.hpp"
@@ -110,6 +111,9 @@ class PicturedHome {
     if (has_steps) put_file(attempt.events(), store::test::step_lines(1, 20));
     put_file(attempt.out(), "trained by the test\n");
     put_file(attempt.result(), to_json(result_of(spec, throughput, 64 / throughput)));
+    EnergyRecord energy;
+    energy.run.joules_per_sample = 0.4 + 0.1 * static_cast<double>(spec.ranks());
+    if (spec.resources.platform.empty()) put_file(energy_path(attempt), to_json(energy));
     put_file(attempt.end(), "exit 0 1700000101\n");
     runs.push_back(planned);
   }

@@ -2,6 +2,7 @@
 #include "cli/report/chart/chart_source.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "core/file.hpp"
+#include "core/record/energy_record.hpp"
 #include "core/text.hpp"
 #include "tests/cli/report/pictured_home.hpp"
 #include "tests/support/browser/browser.hpp"
@@ -231,6 +232,27 @@ TEST_CASE("the line of the best points joins measured points only, each better i
     CHECK(best[i - 1][0] < best[i][0]);
     CHECK(best[i - 1][1] > best[i][1]);
   }
+}
+
+TEST_CASE("a report draws time against energy, of the runs whose energy was measured")
+{
+  const PicturedHome home;
+  const auto chart = chart_in(charts_in(report_of(home)), "energy");
+  CHECK(chart.at("x").at("title") == "energy of a run in that time [J]");
+  const auto points = series_in(chart, "sync-sgd").at("points");
+  REQUIRE(points.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) // 640 samples to the target, on 1, 2 and 4 ranks
+    CHECK(points[i][0].get<double>() == Approx(640 * (0.4 + 0.1 * std::pow(2, i))));
+  for (const auto& series : chart.at("series")) CHECK(series.at("name") != "simulated");
+  CHECK(series_in(chart, "best: no point beats it in both").at("points").size() == 3); // more ranks need more and are faster
+  const auto best = home.json({"results", "last", "--best-by", "energy"}).at("best");
+  CHECK(best[0].at("joules_per_sample").get<double>() == Approx(0.5));
+  CHECK(best[0].at("pareto") == true);
+  CHECK_THAT(home.run({"results", "last", "--best-by", "energy"}).out, Contains("at least as good by throughput and by energy"));
+
+  for (const auto* helper : {"", "-wal", "-shm"}) std::filesystem::remove(home.site.home.database().string() + helper);
+  for (const auto& run : home.runs) std::filesystem::remove(energy_path(AttemptFolder(home.site.home.run(run.key), 1)));
+  CHECK_THAT(report_of(home, "without.html"), !Contains("Time against energy"));
 }
 
 TEST_CASE("bars and points of which some runs missed the target say how many reached it, and all others say nothing")

@@ -36,6 +36,11 @@ TEST_CASE("a line of a report is read as it was written")
   CHECK(to_line(FactLine{"python", "CPython 3.11.2"}) == "fact python CPython 3.11.2\n");
   const auto fact = std::get<FactLine>(parse_report_line("fact node_gpus 2 x NVIDIA A30"));
   CHECK((fact.name == "node_gpus" && fact.text == "2 x NVIDIA A30"));
+  const auto flops = std::get<FlopsLine>(parse_report_line("flops 2.5e10 bf16 - NVIDIA H100 80GB HBM3")).flops;
+  CHECK((flops.per_sample == 2.5e10 && flops.precision == "bf16" && flops.device == "NVIDIA H100 80GB HBM3"));
+  CHECK(std::isnan(flops.matmul));
+  const auto unknown = std::get<FlopsLine>(parse_report_line("flops - - - -")).flops;
+  CHECK((std::isnan(unknown.per_sample) && unknown.precision.empty() && unknown.device.empty()));
 }
 
 TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is not reported is none")
@@ -51,11 +56,12 @@ TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is no
 
 TEST_CASE("a damaged line of a report is none")
 {
-  for (const auto* text : {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan",
-                           "step x 1 1 1 1 1 1 1 1 1 1 1", "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0",
-                           "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1", "eval 1 1 1 -0.5 1 1", "result 12",
-                           "result 1 2 3", "other 1", "step 1 inf 1 1 1 1 1 1 1 1 1 1", "step 1 1 1 NaN 1 1 1 1 1 1 1 1",
-                           "step 1 1 1 inf 1 1 1 1 1 1 1 1", "eval 1 1 1 inf 1 1", "step 1 1 1 1 -- 1 1 1 1 1 1 1"}) {
+  for (const auto* text :
+       {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan", "step x 1 1 1 1 1 1 1 1 1 1 1",
+        "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0", "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1",
+        "eval 1 1 1 -0.5 1 1", "result 12", "result 1 2 3", "flops 1 bf16", "flops -1 bf16 1 cpu", "other 1",
+        "step 1 inf 1 1 1 1 1 1 1 1 1 1", "step 1 1 1 NaN 1 1 1 1 1 1 1 1", "step 1 1 1 inf 1 1 1 1 1 1 1 1",
+        "eval 1 1 1 inf 1 1", "step 1 1 1 1 -- 1 1 1 1 1 1 1"}) {
     INFO(text);
     CHECK(std::holds_alternative<std::monostate>(parse_report_line(text)));
   }

@@ -46,6 +46,10 @@ TEST_CASE("energy, which dtjob writes after the result, is taken in with the job
   const Site site;
   auto database = site.open();
   const auto run = site.run_well(sample_spec(2), 190);
+  const AttemptFolder attempt(site.home.run(run.key), 1);
+  auto result = read_result(attempt).value();
+  result.flops = {.per_sample = 1e9, .precision = "fp32", .device = "cpu"};
+  replace_file(attempt.result(), to_json(result));
   auto verdicts = site.judge(std::vector{run.key});
   const auto columns = "SELECT coalesce(energy_joules, 'none') || ' ' || coalesce(gpu_busy, 'none') FROM runs_flat";
   ingest_runs(database, site.home, verdicts);
@@ -53,11 +57,14 @@ TEST_CASE("energy, which dtjob writes after the result, is taken in with the job
   EnergyRecord energy;
   energy.run.joules = 7.5;
   energy.run.gpu_busy = 0.25;
+  energy.run.peak_flops = 190e9 / 0.5;
   energy.run.facts["host energy"] = "none";
-  replace_file(energy_path(AttemptFolder(site.home.run(run.key), 1)), to_json(energy));
+  replace_file(energy_path(attempt), to_json(energy));
   verdicts[0].evidence += "; end: exit 0"; // as the judge says then
   CHECK(ingest_runs(database, site.home, verdicts).runs_updated == 1);
   CHECK(ask_text(database, columns) == "7.5 0.25");
+  CHECK(ask_text(database, "SELECT (model_flops / 1e9) || ' ' || mfu || ' ' || flops_precision FROM runs_flat") ==
+        "190.0 0.5 fp32");
   CHECK(ask_text(database, "SELECT json_extract(energy_facts, '$.\"host energy\"') FROM results") == "none");
 }
 

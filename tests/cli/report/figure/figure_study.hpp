@@ -2,6 +2,7 @@
 // sizes, repeats, losses, evaluations, targets and timelines.
 #pragma once
 
+#include "core/record/energy_record.hpp"
 #include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
@@ -74,7 +75,11 @@ class FigureStudy {
         .useful_s = useful, .useful_max_s = useful / n, .useful_step_max_s = useful / n, .busy_step_max_s = useful / n};
     result.isolated_communication_s = 2 * (n - 1) / n * 4 * static_cast<double>(result.parameters) / 1e9;
     result.time_to_accuracy_s = 40 / (quality * n * scatter[repeat]);
+    result.samples_to_accuracy = 640;
     store::test::put_file(attempt.result(), to_json(result));
+    EnergyRecord energy;
+    energy.run.joules_per_sample = 0.1 + 0.01 * n;
+    store::test::put_file(energy_path(attempt), to_json(energy));
     if (!is_simulated) store::test::put_file(attempt.events(), store::test::step_lines(1, 40));
     store::test::put_file(attempt.end(), "exit 0 1700000101\n");
     if (spec.train.trace) add_trace(attempt);

@@ -85,6 +85,11 @@ TEST_CASE("a run leaves begin, events, heartbeat and a result")
   CHECK(result->steps == 12);
   CHECK(result->ranks.size() == 2);
   CHECK(result->weights_hash.size() == 32);
+  // LeNet's layers; the first one derives nothing by the images.
+  CHECK(result->flops.per_sample == 2 * 235200 + 3 * (480000 + 96000 + 20160 + 1680));
+  CHECK(result->flops.precision == "fp32");
+  CHECK(result->flops.device == "cpu");
+  CHECK(result->flops.matmul == Approx(5e8 * (probe->ranks[0].gemm_gflops + probe->ranks[1].gemm_gflops)));
 }
 
 TEST_CASE("the start prints ranks, nodes, threads and masks")

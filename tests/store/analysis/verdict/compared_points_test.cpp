@@ -189,8 +189,18 @@ TEST_CASE("the best points come first, and those that nothing dominates are mark
 TEST_CASE("node-hours are weighed against the throughput if no run has a target")
 {
   const std::vector<PricedPoint> all{priced("slow", 100, not_measured, 2), priced("fast", 200, not_measured, 2)};
-  CHECK(partner_of(Metric::node_hours, all) == Metric::throughput);
+  CHECK(weighed_of(Metric::node_hours, all).first == Metric::throughput);
   CHECK(order(all, Metric::node_hours) == "fast* slow");
+}
+
+TEST_CASE("energy is weighed against the throughput, whatever the node-hours are")
+{
+  std::vector<PricedPoint> all{priced("fast", 300, 4, 1), priced("lean", 100, 9, 9), priced("bad", 90, 10, 1),
+                               priced("unknown", 900, 1, 1)};
+  all[0].figures[Metric::energy] = 5;
+  all[1].figures[Metric::energy] = 2;
+  all[2].figures[Metric::energy] = 3;
+  CHECK(order(all, Metric::energy) == "lean* fast* bad unknown");
 }
 
 TEST_CASE("comparisons know every metric of core, in its order, by its name and with its direction")
