@@ -11,9 +11,9 @@ namespace {
 
 constexpr double tera = 1e12;
 
-constexpr std::string_view volta = "NVIDIA V100 data sheet, January 2020", turing = "NVIDIA T4 data sheet",
-                           ampere = "NVIDIA A100 data sheet", a30 = "NVIDIA A30 data sheet", a10 = "NVIDIA A10 data sheet",
-                           a40 = "NVIDIA A40 data sheet", hopper = "NVIDIA H100 Tensor Core GPU Architecture, V1.04, table 2",
+constexpr std::string_view volta = "NVIDIA V100 data sheet", turing = "NVIDIA T4 data sheet", ampere = "NVIDIA A100 data sheet",
+                           a30 = "NVIDIA A30 data sheet", a10 = "NVIDIA A10 data sheet", a40 = "NVIDIA A40 data sheet",
+                           hopper = "NVIDIA H100 Tensor Core GPU Architecture, white paper",
                            h100_nvl = "NVIDIA H100 data sheet, half of the figures with sparsity",
                            h200 = "NVIDIA H200 data sheet, half of the figures with sparsity",
                            l4 = "NVIDIA L4 data sheet, half of the figures with sparsity", l40 = "NVIDIA L40 data sheet",
@@ -21,7 +21,7 @@ constexpr std::string_view volta = "NVIDIA V100 data sheet, January 2020", turin
 
 // The data sheets of Hopper and of the L4 print tensor cores with 2:4 sparsity, which is twice as much.
 constexpr std::array peaks{
-    //         name                       fp32   tf32    fp16     bf16     fp8     source
+    // name, fp32, tf32, fp16, bf16, fp8, source
     DevicePeak{"Tesla V100-SXM2-16GB", 15.7, 0, 125, 0, 0, volta},
     DevicePeak{"Tesla V100-SXM2-32GB", 15.7, 0, 125, 0, 0, volta},
     DevicePeak{"Tesla V100-PCIE-16GB", 14, 0, 112, 0, 0, volta},

@@ -11,7 +11,7 @@ import math
 import sys
 import time
 
-_NAMESPACES = ("aten", "prim", "prims", "c10d", "_c10d_functional", "profiler")  # of operations without hidden products
+_NAMESPACES = ("aten", "prim", "prims", "c10d", "c10d_functional", "_c10d_functional", "fsdp", "profiler")  # without hidden products
 _UNCOUNTED = """_cudnn_rnn miopen_rnn mkldnn_rnn_layer _trilinear _cdist_forward _fft_r2c _fft_c2c _fft_c2r _int_mm _grouped_mm
 _scaled_grouped_mm _sparse_mm _sparse_addmm _sparse_sparse_matmul _flash_attention_forward _efficient_attention_forward
 _native_multi_head_attention _transformer_encoder_layer_fwd""".split()
@@ -61,6 +61,21 @@ for _name in ("addmm", "_addmm_activation", "baddbmm", "addbmm", "addmv"):
     _FORMULAS[_name] = ("product of matrices", lambda args, _: _product(args[1], args[2]))
 for _name in ("flash_attention", "flash_attention_for_cpu", "efficient_attention", "cudnn_attention", "fused_attention_overrideable"):
     _FORMULAS["_scaled_dot_product_" + _name] = ("attention", lambda args, _: _attention(*args[:3]))
+
+
+def _precision_of_gpu(backends, kind):
+    """Of operands in float32: "tf32" if the program allows it. None: not known."""
+    is_convolution = kind == "convolution"
+    try:
+        word = (backends.cudnn.conv if is_convolution else backends.cuda.matmul).fp32_precision  # since torch 2.9
+        if word in ("tf32", "ieee"):
+            return "tf32" if word == "tf32" else "fp32"
+    except (AttributeError, AssertionError):
+        pass
+    try:
+        return "tf32" if (backends.cudnn if is_convolution else backends.cuda.matmul).allow_tf32 else "fp32"
+    except RuntimeError:  # it was set in both ways
+        return None
 
 
 def _guarded(method):
@@ -153,8 +168,7 @@ class Counter:
     def _precision(self, operand, kind):
         word = str(operand.dtype)
         if word == "torch.float32" and operand.is_cuda:
-            backends = self.torch.backends
-            return "tf32" if (backends.cudnn if kind == "convolution" else backends.cuda.matmul).allow_tf32 else "fp32"
+            return _precision_of_gpu(self.torch.backends, kind)
         return "fp8" if word.startswith("torch.float8") else _ROUNDED.get(word, word)
 
     # ---- backward ----
@@ -189,7 +203,7 @@ class Counter:
     # ---- what was found ----
 
     def precision(self):
-        """That of most operations."""
+        """That of most operations; None: not known."""
         return self._by_precision.most_common(1)[0][0] if self._by_precision else None
 
     def device(self):
