@@ -163,7 +163,7 @@ void add_simulate(Commands& commands)
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study or a run")
       ->type_name("STUDY");
   verb.add_option("--platform", options->platform, "the machine: a shipped platform, or a file with a `platform:` block")
-      ->type_name("NAME")
+      ->type_name("PLATFORM")
       ->required();
   verb.add_option("--nodes", options->nodes, "numbers of nodes: 1,4,16, or by doubling 1..1024 (default 1..64)")
       ->type_name("N,N,...");

@@ -80,6 +80,9 @@ std::vector<std::string> condition_facts(std::span<const ComparedPoint> points)
   const auto all = measured_runs(points);
   std::vector<std::string> facts;
   if (std::find(all.outlying.begin(), all.outlying.end(), true) != all.outlying.end()) facts.push_back(outliers_text(all));
+  // No machine changes while simulated runs are computed. Those of a round share their seed, so a round may be faster than
+  // another.
+  if (std::ranges::all_of(all.runs, [](const auto* run) { return !run->platform.empty(); })) return facts;
   const auto trend = trend_of(all.speeds, all.outlying);
   if (trend) facts.push_back(trend_text(*trend, all.in_rounds));
   const auto speeds = trend ? std::nullopt : two_speeds_of(all.speeds, all.outlying);
