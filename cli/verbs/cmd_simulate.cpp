@@ -12,6 +12,7 @@
 #include "core/record/attempt_files.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/compute_profile.hpp"
+#include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
 #include "store/query/doubts.hpp"
 #include "store/query/scaling_query.hpp"
