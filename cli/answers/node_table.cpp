@@ -63,10 +63,12 @@ void print_nodes(Context& context, const std::vector<store::RunRow>& runs)
   const auto speeds = speeds_of(runs);
   context.out.table(node_table(speeds));
   std::vector<std::string> slow, silent;
+  bool by_one_run = false; // a slow node was measured once
   for (const auto& node : speeds) {
     if (node.runs == 0) silent.push_back(node.node);
     if (!node.is_slow) continue;
     slow.push_back(node.node);
+    by_one_run = by_one_run || node.runs == 1;
     context.out.field(
         "", "slow node",
         text_cell(fmt::format("{} is {:.0f} % slower than the median of the others", node.node, -100 * node.deviation),
@@ -76,6 +78,9 @@ void print_nodes(Context& context, const std::vector<store::RunRow>& runs)
   const auto line = slow.empty() ? std::string() : fmt::format("resources: {{exclude: [{}]}}", join(slow, ", "));
   context.out.data("exclude", Json(slow));
   if (!line.empty()) context.out.field("", "leave out", text_cell(line));
+  if (by_one_run)
+    context.out.field("", "first",
+                      text_cell("measure again: one run may be slow by chance (the same command with --set study.repeats=3)"));
 }
 
 } // namespace dt::cli
