@@ -103,7 +103,7 @@ fs::path write_recipe(const Home& home, const Selection& selection, const Measur
   return recipe;
 }
 
-// What the newest study of the recipe says.
+// Prints the points of the study and its verdict.
 void print_answer(Context& context, ResultsStore& results, const std::string& study_id)
 {
   Selector selector;

@@ -56,7 +56,7 @@ std::int64_t workers_of(const RunResult& result)
   return std::ranges::count_if(result.ranks, [](const RankRecord& rank) { return rank.role == "worker"; });
 }
 
-// What stands behind a peak by the data sheet.
+// A half-sentence that follows a data sheet's peak: the rate that the run itself has measured. Empty if it measured none.
 std::string measured_words(const RunFlops& flops)
 {
   return std::isnan(flops.matmul) ? "" : fmt::format("; products of large matrices reached {} on one", rate_words(flops.matmul));

@@ -206,7 +206,7 @@ struct BucketRecord {
   double lead_s = not_measured;  // from then to the end of the backward pass
 };
 
-// What a sample of the training needs of arithmetic, and what its ranks compute with. dtengine knows it of its network, the
+// FLOPs of a sample of the training, and the device and precision of its ranks. dtengine computes them from its network, the
 // observer of a PyTorch program counts it (share/dtctl/report/dtctl_flops.py).
 struct RunFlops {
   double per_sample = not_measured; // forward and backward pass; a multiply-add is 2 FLOPs

@@ -40,7 +40,7 @@ enum class ProgramObservation { automatic, pytorch, none };
 // Which processes of a program dtctl starts: all ranks, or on each node one launcher that starts the ranks.
 enum class ProgramLaunch { per_rank, per_node };
 
-// What starts the container of a program.
+// The program that starts the container in which an own program runs.
 enum class ContainerRuntime { apptainer, podman, pyxis };
 
 // Number format in which the layers compute.

@@ -237,6 +237,15 @@ std::vector<double> step_quantiles(std::vector<double> step_times)
   return quantiles;
 }
 
+double node_spread_of(std::span<const double> medians)
+{
+  if (medians.size() < 2) return 0;
+  double mean = 0, squares = 0;
+  for (const double seconds : medians) mean += std::log(seconds) / static_cast<double>(medians.size());
+  for (const double seconds : medians) squares += std::pow(std::log(seconds) - mean, 2);
+  return std::sqrt(squares / static_cast<double>(medians.size() - 1));
+}
+
 ComputeProfile parse_compute_profile(const std::string& json_text, const std::string& origin)
 {
   return ProfileReader(origin).read(json_text);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,9 @@ std::size_t step_quantile_count(std::size_t steps);
 
 // The step_quantiles of a profile, from the times of steps in any unit. Needs at least one time.
 std::vector<double> step_quantiles(std::vector<double> step_times);
+
+// The node_spread of a profile, from the median step times of the processes in any unit, each above 0.
+double node_spread_of(std::span<const double> medians);
 
 // Reads the text that to_json writes, or the object that has it as its member `compute_profile`, which is what
 // `dtbench compute --profile --json` prints. `origin` is the file's name, for messages. Throws a recipe error that says where,

@@ -65,7 +65,8 @@ ContainerWords podman(const RunSpec& spec, const ContainerPlaces& places)
   return words;
 }
 
-// Of a file of any size.
+// A hash of a file's size, its first and its last MiB; it does not read the rest, because images have many GB. Empty if the file
+// cannot be read.
 std::string partial_hash(const fs::path& file)
 {
   constexpr std::streamoff part = 1 << 20;

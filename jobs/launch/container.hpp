@@ -34,7 +34,7 @@ bool is_made_by_srun(const RunSpec& spec);
 // "container_image", "container_runtime" and "container_digest" of the run; none without a container. The digest tells one
 // content of an image from another under the same name: it is that in the name or that podman knows ("sha256:…"), or of a file a
 // hash of its size, its first and its last MiB ("file-…"), in which the formats of images have times and identifiers; "unknown: "
-// and why, where neither can be told. Asks podman, which may take a second.
+// and the reason, if there is none. The function calls `podman image inspect`, which may take a second.
 std::map<std::string, std::string> container_facts(const RunSpec& spec);
 
 } // namespace dt::jobs

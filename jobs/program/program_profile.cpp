@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -78,19 +77,7 @@ std::vector<LayerTime> layers_of(std::span<const GradientLine> gradients, double
   return backwards;
 }
 
-// Standard deviation of ln(median) between ranks; 0 for one.
-double spread_of(const std::vector<double>& medians)
-{
-  if (medians.size() < 2) return 0;
-  std::vector<double> logs;
-  for (const double seconds : medians) logs.push_back(std::log(seconds));
-  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
-  double squares = 0;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(logs.size() - 1));
-}
-
-// The name of a program that a command starts: its last word that names a file, else its first one.
+// The name of the program: the first word of its command that names a Python file, else the first word.
 std::string program_of(const RunSpec& spec)
 {
   for (const auto& word : spec.program.command)
@@ -126,7 +113,7 @@ std::optional<ComputeProfile> profile_of_program(const RunSpec& spec, std::span<
                         .update_s = median(times.update_s),
                         .steps = static_cast<std::int64_t>(times.compute_s.size()),
                         .step_quantiles = step_quantiles(std::move(factors)),
-                        .node_spread = spread_of(medians),
+                        .node_spread = node_spread_of(medians),
                         .processes = static_cast<std::int64_t>(medians.size())};
 }
 

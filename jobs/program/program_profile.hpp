@@ -16,7 +16,8 @@ namespace dt::jobs {
 // backward pass does after the last gradient. The update includes what a step takes beside its phases. Times are medians over the
 // measured steps of all ranks.
 //
-// Nothing if rank 0 has not told when its gradients are ready, or if the times of its passes or its samples are not known.
+// Returns nothing if the report of rank 0 has no lines about gradients, or no measured step with samples and the times of both
+// passes.
 std::optional<ComputeProfile> profile_of_program(const RunSpec& spec, std::span<const RankReport> reports,
                                                  const std::string& processor);
 

@@ -52,23 +52,13 @@ std::string torchrun_recipe(const std::string& options = "", int ranks = 2)
          std::to_string(ranks) + "}\n";
 }
 
-dt::RunResult succeeded(const Own& own)
-{
-  const auto outcome = own.submit();
-  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
-  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
-  const auto result = dt::read_result(own.attempt());
-  REQUIRE(result);
-  return *result;
-}
-
 } // namespace
 
 TEST_CASE("torchrun starts the ranks of an unchanged script: each is observed, and the run has the samples of all")
 {
   if (!has_torch("torch.distributed.run")) return;
   const Own own(distributed_script(), torchrun_recipe());
-  const auto result = succeeded(own);
+  const auto result = result_of(own);
   CHECK(result.steps == 20);
   CHECK(result.measured_samples == 16 * 32);
   REQUIRE(result.ranks.size() == 2);
@@ -93,7 +83,7 @@ TEST_CASE("a study with torchrun has a size of one rank, too")
 {
   if (!has_torch("torch.distributed.run")) return;
   const Own own(distributed_script(), torchrun_recipe("", 1));
-  const auto result = succeeded(own);
+  const auto result = result_of(own);
   CHECK(result.ranks.size() == 1);
   CHECK(result.steps == 40);
   CHECK(result.measured_samples == 36 * 16);
@@ -107,7 +97,7 @@ TEST_CASE("workers that torchrun has restarted are told, and the steps before th
             raise RuntimeError("a passing trouble")
 )"),
                 torchrun_recipe("--max_restarts, '1', "));
-  const auto result = succeeded(own);
+  const auto result = result_of(own);
   const std::string told = "torchrun restarted the workers 1 time";
   CHECK_THAT(result.facts.at("restarts"), Contains(told));
   CHECK(own.dtctl.run({"logs", "own"}).out.find(told) != std::string::npos);
@@ -161,7 +151,7 @@ TEST_CASE("the command of a launcher that reads no variables by itself takes the
       "\"$MASTER_PORT\" && for i in $(seq 0 $((DTCTL_RANKS_PER_NODE - 1))); do RANK=$i WORLD_SIZE=$DTCTL_RANKS_PER_NODE "
       "python3 train.py & done; wait']\n  files: [train.py]\n  launch: per-node\ntrain: {warmup_steps: 4}\n"
       "resources: {ranks_per_node: 2}\n");
-  const auto result = succeeded(own);
+  const auto result = result_of(own);
   CHECK(result.ranks.size() == 2);
   CHECK(result.measured_samples == 4 * 20);
 }

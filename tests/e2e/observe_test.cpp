@@ -16,6 +16,7 @@ using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;
 using dt::test::python;
+using dt::test::result_of;
 
 namespace {
 
@@ -50,16 +51,6 @@ std::string recipe(int ranks = 1, const std::string& program = "")
 {
   return "version: 1\nname: own\nprogram:\n  command: [" + python() + ", train.py]\n  files: [train.py]\n" + program +
          "train: {warmup_steps: 4}\nresources: {ranks_per_node: " + std::to_string(ranks) + "}\n";
-}
-
-dt::RunResult result_of(const Own& own)
-{
-  const auto outcome = own.submit();
-  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
-  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
-  const auto result = dt::read_result(own.attempt());
-  REQUIRE(result);
-  return *result;
 }
 
 double seconds_of(const dt::RunResult& result, dt::Phase phase, std::size_t rank = 0)

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include <catch2/catch.hpp>
+
 namespace dt::test {
 
 inline std::string recipe(const std::string& more = "", const std::string& program = "")
@@ -41,6 +43,17 @@ struct Own {
     return submission ? processes_with_token(submission->token).size() : 0;
   }
 };
+
+// Submits the recipe, which must succeed.
+inline RunResult result_of(const Own& own)
+{
+  const auto outcome = own.submit();
+  INFO(outcome.dump() << own.dtctl.run({"logs", "own"}).out);
+  REQUIRE(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto result = read_result(own.attempt());
+  REQUIRE(result);
+  return *result;
+}
 
 // Reports `steps` steps of 10 samples, and a result.
 inline std::string trainer(const std::string& more = "", int steps = 8)

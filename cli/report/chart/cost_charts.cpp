@@ -140,7 +140,7 @@ double joules_of(const store::PricedPoint&, const store::ComparedPoint& point, T
   return store::centre_of(joules, time.to_target ? store::Scale::time_to_target : store::Scale::ratio);
 }
 
-// What the time is weighed against, on the x axis.
+// A cost on the x axis, against which the chart shows the time: node-hours or energy.
 struct Cost {
   std::string_view id, words, axis;
   double (*of)(const store::PricedPoint&, const store::ComparedPoint&, Time);

@@ -119,11 +119,9 @@ std::vector<Numbers> rows_of_ranks(const Numbers& own, BenchRanks& ranks)
 // Standard deviation of ln(median step time) between the ranks.
 double spread_of(const std::vector<Numbers>& rows)
 {
-  if (rows.size() < 2) return 0;
-  double mean = 0, squares = 0;
-  for (const auto& row : rows) mean += std::log(row[step_at]) / static_cast<double>(rows.size());
-  for (const auto& row : rows) squares += std::pow(std::log(row[step_at]) - mean, 2);
-  return std::sqrt(squares / static_cast<double>(rows.size() - 1));
+  std::vector<double> medians;
+  for (const auto& row : rows) medians.push_back(row[step_at]);
+  return node_spread_of(medians);
 }
 
 // More digits would only be noise, and make the file longer.

@@ -43,7 +43,7 @@ void use_rate(const RunSpec& spec, const model::Model& network, ComputeModel& mo
     model.layers.push_back({layer.parameters(), 0, (network.takes_images(layer) ? 1 : 2) * layer.flops()});
 }
 
-// What profiles of a described network and of a program have in common.
+// Sets the times and their scatter from a profile, scaled to the run's batch and threads. The layers are set by the callers.
 void use_times(const RunSpec& spec, const ComputeProfile& profile, ComputeModel& model)
 {
   // Threads beyond those of the profile are taken to help in proportion.
@@ -74,7 +74,8 @@ void use_profile(const RunSpec& spec, const model::Model& network, ComputeModel&
   use_times(spec, profile, model);
 }
 
-// Of a program of the user: the profile tells the network too, and how long the program's own optimizer takes.
+// Uses the profile of a program of the user, which has the numbers of parameters and the time of the program's own optimizer,
+// too.
 void use_program(const RunSpec& spec, ComputeModel& model)
 {
   const auto profile = read_compute_profile(spec.train.compute_profile);

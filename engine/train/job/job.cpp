@@ -333,8 +333,8 @@ ProbeRecord Job::probe() const
   return found;
 }
 
-// What the passes are computed on, and its peak, which the probe measures in single precision. Modelled passes compute on
-// nothing.
+// Adds the device of the passes to the result, and its peak if they compute in single precision, in which the probe measures it.
+// Adds neither if the passes are modelled.
 void Job::add_processor(RunResult& result, const ProbeRecord& probe) const
 {
   const auto& train = planned_.spec.train;

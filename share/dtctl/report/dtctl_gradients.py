@@ -79,5 +79,8 @@ class GradientTimes:
             for parameter, lead in found.items():
                 if lead == lead:
                     leads[parameter].append(lead)
-        lines = [(*self.sizes[parameter][:1], statistics.median(each), self.sizes[parameter][1]) for parameter, each in leads.items()]
+        lines = []
+        for parameter, each in leads.items():
+            bytes_, name = self.sizes[parameter]
+            lines.append((bytes_, statistics.median(each), name))
         return sorted(lines, key=lambda line: -line[1])

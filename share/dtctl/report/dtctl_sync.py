@@ -473,8 +473,10 @@ class Training:
         self._wait = _Wait(self.rank, int(self.setting("train.stall_after")))
         self._parts, self._streams = {}, {}  # by the loader's id: this worker's part of it, and batches that go over epochs
         self._pack()
-        # For the run's compute profile; None: nobody takes one.
-        self._gradient_times = _gradients and _gradients.GradientTimes(torch, self._times.now, self._times.seconds)
+        # For the run's compute profile; None outside of dtctl, which alone makes one.
+        self._gradient_times = None
+        if _report is not None and _report.is_active():
+            self._gradient_times = _gradients.GradientTimes(torch, self._times.now, self._times.seconds)
         self._start()
         atexit.register(_end, self)
 
@@ -948,9 +950,10 @@ class Training:
         self._wait.begin(self.step_number + 1)
         _call("finish", self._handle)
         self._wait.end()
-        if _report is not None:
+        if self._gradient_times:
             for bytes_, lead_s, name in self._gradient_times.lines():
                 _report._write("gradient", bytes_, repr(lead_s), name)
+        if _report is not None:
             _report.result(parameters=sum(p.numel() for p in self._packed.parameters))
 
     def close(self):
