@@ -35,14 +35,22 @@ NodeEnergy energy_of_node(const record::Json& json)
 
 // ---- which GPUs count ---------------------------------------------------------------------------------------------------
 
+bool is_part(const std::string& name) { return name.starts_with("MIG-"); }
+
 bool is_named(const GpuEnergy& gpu, const std::vector<std::string>& names)
 {
   return std::any_of(names.begin(), names.end(), [&](const auto& name) {
-    return name == std::to_string(gpu.index) || (name.starts_with("GPU-") && gpu.id.starts_with(name));
+    return (name == std::to_string(gpu.index) && !is_part(gpu.id)) ||
+           ((name.starts_with("GPU-") || is_part(name)) && gpu.id.starts_with(name));
   });
 }
 
-bool is_part(const std::string& name) { return name.starts_with("MIG-"); }
+// A rank that sees a divided GPU by its number computes on one of its parts.
+bool is_divided(const GpuEnergy& gpu, const std::vector<GpuEnergy>& all)
+{
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& other) { return other.index == gpu.index && is_part(other.id) != is_part(gpu.id); });
+}
 
 // CUDA_VISIBLE_DEVICES for none.
 bool is_none(const std::string& name) { return name.empty() || name == "-1" || name == "NoDevFiles"; }
@@ -51,16 +59,15 @@ bool is_none(const std::string& name) { return name.empty() || name == "-1" || n
 std::vector<GpuEnergy> used_gpus(const NodeEnergy& node, const GpusOfHosts& of_hosts, TextMap& facts, std::string& why)
 {
   const auto found = of_hosts.find(node.host);
-  if (found == of_hosts.end()) {
-    if (node.gpus.size() > 1) facts["GPUs"] = "all of a node, because it is not known which ones the ranks use";
-    return node.gpus;
-  }
-  auto names = found->second;
+  const bool are_known = found != of_hosts.end();
+  auto names = are_known ? found->second : std::vector<std::string>();
   std::erase_if(names, is_none);
   std::vector<GpuEnergy> used;
   for (const auto& gpu : node.gpus)
-    if (is_named(gpu, names)) used.push_back(gpu);
-  if (std::any_of(names.begin(), names.end(), is_part))
+    if (are_known ? is_named(gpu, names) : !is_part(gpu.id)) used.push_back(gpu);
+  if (!are_known && used.size() > 1) facts["GPUs"] = "all of a node, because it is not known which ones the ranks use";
+  if (std::any_of(names.begin(), names.end(), is_part) ||
+      std::any_of(used.begin(), used.end(), [&](const auto& gpu) { return is_divided(gpu, node.gpus); }))
     why = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
   else if (std::set<std::string>(names.begin(), names.end()).size() > used.size())
     why = "NVML does not see all GPUs of the ranks";
@@ -83,11 +90,24 @@ struct Totals {
 
 double sum_of_known(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : a + b; }
 
+// The mean of the values that are not NaN.
 double mean(const std::vector<double>& values)
 {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? not_measured : sum / static_cast<double>(values.size());
+  double sum = 0, count = 0;
+  for (const double value : values)
+    if (!std::isnan(value)) sum += value, ++count;
+  return count > 0 ? sum / count : not_measured;
+}
+
+GpuActivity mean(const std::vector<GpuActivity>& activities)
+{
+  const auto mean_of = [&](double GpuActivity::*share) {
+    std::vector<double> values;
+    for (const auto& activity : activities) values.push_back(activity.*share);
+    return mean(values);
+  };
+  return {mean_of(&GpuActivity::sm_busy), mean_of(&GpuActivity::occupancy), mean_of(&GpuActivity::tensor_busy),
+          mean_of(&GpuActivity::memory_bandwidth)};
 }
 
 void keep_reason(std::string& why, const std::string& reason)
@@ -114,6 +134,7 @@ Totals host_totals(const std::vector<const NodeEnergy*>& machines)
 struct UsedGpus {
   Totals totals;
   std::vector<double> busy, clocks;
+  std::vector<GpuActivity> activities;
   std::int64_t memory_peak_bytes = not_counted;
   std::map<std::string, double> held_back; // sums of shares
   std::map<std::string, int> names;
@@ -132,8 +153,9 @@ void add_gpu(UsedGpus& all, const GpuEnergy& gpu, double seconds)
   else
     all.totals.add(gpu.joules, seconds);
   all.are_counted = all.are_counted && gpu.is_counted;
-  if (!std::isnan(gpu.busy)) all.busy.push_back(gpu.busy);
-  if (!std::isnan(gpu.clock_mhz)) all.clocks.push_back(gpu.clock_mhz);
+  all.busy.push_back(gpu.busy);
+  all.clocks.push_back(gpu.clock_mhz);
+  all.activities.push_back(gpu.activity);
   all.memory_peak_bytes = std::max(all.memory_peak_bytes, gpu.memory_peak_bytes);
   for (const auto& [reason, share] : gpu.held_back) all.held_back[reason] += std::strtod(share.c_str(), nullptr);
 }
@@ -146,9 +168,10 @@ UsedGpus gpus_of(const std::vector<NodeEnergy>& nodes, const GpusOfHosts& of_hos
     ++all.totals.nodes;
     if (!node.gpu_why.empty()) keep_reason(all.totals.why, node.gpu_why);
     std::string why;
-    for (const auto& gpu : used_gpus(node, of_hosts, facts, why))
-      if (seen.insert(node.machine + gpu.id).second) add_gpu(all, gpu, node.seconds);
+    const auto used = used_gpus(node, of_hosts, facts, why);
     if (!why.empty()) keep_reason(all.totals.why, why);
+    for (const auto& gpu : used)
+      if (seen.insert(node.machine + gpu.id).second) add_gpu(all, gpu, node.seconds);
   }
   return all;
 }
@@ -214,6 +237,7 @@ void add_gpus(RunEnergy& run, const UsedGpus& gpus)
   if (are_known) run.gpus = static_cast<std::int64_t>(gpus.totals.gpus);
   run.gpu_busy = mean(gpus.busy);
   run.gpu_clock_mhz = mean(gpus.clocks);
+  run.gpu_activity = mean(gpus.activities);
   run.gpu_memory_peak_bytes = gpus.memory_peak_bytes;
   if (gpus.totals.gpus > 0) run.facts["GPU clocks were held back by"] = held_back_words(gpus);
   const bool are_whole = gpus.totals.is_whole() && gpus.totals.gpus > 0;

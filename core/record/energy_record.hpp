@@ -15,14 +15,15 @@
 
 namespace dt {
 
-// One GPU. Values that it does not report are NaN.
+// One GPU, or one part of a GPU that is divided (MIG). Values that it does not report are NaN.
 struct GpuEnergy {
-  int index = 0;
+  int index = 0; // of a part: of its GPU
   std::string id, name;
   double joules = not_measured;
   bool is_counted = false; // by its own counter; else its power was integrated
   double busy = not_measured, clock_mhz = not_measured, least_clock_mhz = not_measured;
   std::int64_t memory_peak_bytes = not_counted;
+  GpuActivity activity;
   TextMap held_back; // shares of the time, "0.25", by reason
 };
 

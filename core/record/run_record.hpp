@@ -215,6 +215,14 @@ struct RunFlops {
   double matmul = not_measured; // FLOP/s of products of large matrices in this precision on one such device, measured by the run
 };
 
+// How much of a GPU worked, as its own counters say (NVML's GPM, from Hopper on): shares of the time and of its units, 0..1.
+struct GpuActivity {
+  double sm_busy = not_measured;          // multiprocessors with work
+  double occupancy = not_measured;        // warps that were active, of those that fit
+  double tensor_busy = not_measured;      // tensor cores
+  double memory_bandwidth = not_measured; // of its memory's peak
+};
+
 // Energy and memory of all nodes, and what their GPUs did, as dtjob measured it beside the program (energy_record.hpp).
 struct RunEnergy {
   double seconds = not_measured;
@@ -222,6 +230,7 @@ struct RunEnergy {
   double joules_per_sample = not_measured, watts = not_measured;
   std::int64_t gpus = not_counted;
   double gpu_busy = not_measured, gpu_clock_mhz = not_measured;
+  GpuActivity gpu_activity; // mean of the GPUs
   std::int64_t gpu_memory_peak_bytes = not_counted, host_memory_peak_bytes = not_counted;
   double peak_flops = not_measured; // FLOP/s of all devices of the workers (device_peak.hpp)
   TextMap facts;                    // over which time it was measured, of what, and why a figure is missing

@@ -25,6 +25,10 @@ constexpr double period_s = 1;
 constexpr int looks_for_counters = 10;
 // NVML's energy counter moves ten times a second and its power is a mean over one: differences over less are worth nothing.
 constexpr double least_s = 1;
+// NVML's manual asks for more than a tenth of a second between two samples of activity.
+constexpr double least_between_samples_s = 0.15;
+constexpr std::array shares{&GpuActivity::sm_busy, &GpuActivity::occupancy, &GpuActivity::tensor_busy,
+                            &GpuActivity::memory_bandwidth};
 
 // Containers on one machine share its kernel, and so its boot id.
 std::string machine_here()
@@ -83,6 +87,20 @@ void EnergyWatch::GpuSums::add(const GpuLook& look, double time_s)
   for (const auto& reason : look.held_back) held_back_s[reason] += time_s;
 }
 
+void EnergyWatch::GpuSums::add(const GpuActivity& activity, double time_s)
+{
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (const double share = activity.*shares[i]; !std::isnan(share)) active_s[i] += share * time_s, active_known_s[i] += time_s;
+}
+
+GpuActivity EnergyWatch::GpuSums::activity() const
+{
+  GpuActivity activity;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (active_known_s[i] > 0) activity.*shares[i] = active_s[i] / active_known_s[i];
+  return activity;
+}
+
 EnergyWatch::EnergyWatch() : memory_peak_before_(memory_peak_of_job())
 {
   for (std::size_t gpu = 0; gpu < nvml_.size(); ++gpu) {
@@ -120,7 +138,22 @@ void EnergyWatch::take_look(bool with_counters)
     if (gpu < whole_.gpus.size()) whole_.gpus[gpu].add(look, passed_s);
     if (measured_) measured_->gpus[gpu].add(look, passed_s);
   }
-  if (with_counters) last_ = mark_now();
+  if (with_counters) {
+    add_activities();
+    last_ = mark_now();
+  }
+}
+
+void EnergyWatch::add_activities()
+{
+  const double now_s = monotonic_s(), passed_s = now_s - sampled_clock_s_;
+  if (passed_s < least_between_samples_s) return;
+  sampled_clock_s_ = now_s;
+  for (std::size_t gpu = 0; gpu < nvml_.size(); ++gpu) {
+    const auto activity = nvml_.activity(gpu);
+    if (gpu < whole_.gpus.size()) whole_.gpus[gpu].add(activity, passed_s);
+    if (measured_) measured_->gpus[gpu].add(activity, passed_s);
+  }
 }
 
 void EnergyWatch::look()
@@ -151,12 +184,13 @@ const EnergyWatch::Span& EnergyWatch::counting() const
 GpuEnergy EnergyWatch::gpu(std::size_t number, const Span& span) const
 {
   const auto& sums = span.gpus[number];
-  GpuEnergy gpu{.index = static_cast<int>(number),
+  GpuEnergy gpu{.index = nvml_.index(number),
                 .id = ids_[number],
                 .name = names_[number],
                 .joules = last_.gpu_joules[number] - span.begin.gpu_joules[number],
                 .is_counted = are_counted_[number],
                 .least_clock_mhz = sums.least_clock_mhz,
+                .activity = sums.activity(),
                 .held_back = {}};
   if (sums.busy_known_s > 0) gpu.busy = sums.busy_s / sums.busy_known_s;
   if (sums.clock_known_s > 0) gpu.clock_mhz = sums.clock_mhz_s / sums.clock_known_s;

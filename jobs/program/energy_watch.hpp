@@ -7,6 +7,7 @@
 #include "jobs/machine/nvml.hpp"
 #include "jobs/machine/powercap.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -20,8 +21,8 @@ class EnergyWatch {
  public:
   // Takes the first look, from which on energy counts. Loading NVML may take seconds.
   EnergyWatch();
-  // Takes a look if the last one is older than a second. Every tenth one asks the GPUs' energy counters, too, which takes
-  // milliseconds.
+  // Takes a look if the last one is older than a second. Every tenth one asks the GPUs' counters of energy and
+  // activity, too, which takes milliseconds.
   void look();
   // The measured steps begin: energy counts from here on, if a second or more follows.
   void begin_again();
@@ -34,10 +35,13 @@ class EnergyWatch {
  private:
   // What the looks at a GPU have added up since a begin. Values that it does not report count for no time.
   struct GpuSums {
+    std::array<double, 4> active_s{}, active_known_s{}; // of GpuActivity, in its order
     double busy_s = 0, busy_known_s = 0, clock_mhz_s = 0, clock_known_s = 0, seconds = 0;
     double memory_peak_bytes = not_measured, least_clock_mhz = not_measured;
     std::map<std::string, double> held_back_s;
     void add(const GpuLook& look, double seconds);
+    void add(const GpuActivity& activity, double seconds);
+    GpuActivity activity() const;
   };
   // The counters at one moment.
   struct Mark {
@@ -52,6 +56,7 @@ class EnergyWatch {
   const Span& counting() const;
   Mark mark_now();
   void take_look(bool with_counters);
+  void add_activities();
   GpuEnergy gpu(std::size_t number, const Span& span) const;
 
   Powercap powercap_;
@@ -60,7 +65,7 @@ class EnergyWatch {
   std::vector<bool> are_counted_;         // GPUs with an energy counter
   std::vector<double> integrated_joules_; // of the others
   std::vector<double> last_power_w_;
-  double looked_clock_s_ = 0;
+  double looked_clock_s_ = 0, sampled_clock_s_ = 0; // sampled: the GPUs' counters of activity
   double host_joules_ = not_measured;
   int looks_ = 0;
   Span whole_;

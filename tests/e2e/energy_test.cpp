@@ -58,7 +58,8 @@ Json energy_row(const Dtctl& dtctl)
     row = dtctl
               .json({"query",
                      "SELECT energy_seconds, energy_joules, energy_host_joules, energy_gpu_joules, energy_joules_per_sample, "
-                     "energy_watts, energy_gpus, gpu_busy, gpu_clock_mhz, gpu_memory_peak_bytes, host_memory_peak_bytes, "
+                     "energy_watts, energy_gpus, gpu_busy, gpu_sm_busy, gpu_tensor_busy, gpu_clock_mhz, gpu_memory_peak_bytes, "
+                     "host_memory_peak_bytes, "
                      "memory_peak_bytes, energy_facts, throughput, flops_per_sample, flops_device, flops_matmul, "
                      "model_flops, peak_flops, mfu FROM runs_results"})
               .at("rows")[0];
@@ -92,6 +93,8 @@ TEST_CASE("the energy of a program's measured steps is power times time, and onl
   CHECK(row.at("energy_watts").get<double>() == Approx(joules / seconds));
   CHECK(row.at("energy_joules_per_sample").get<double>() == Approx(joules / seconds / row.at("throughput").get<double>()));
   CHECK(row.at("gpu_busy") == Approx(0.5));
+  CHECK(row.at("gpu_sm_busy") == Approx(0.4));
+  CHECK(row.at("gpu_tensor_busy").is_null());
   CHECK(row.at("gpu_clock_mhz") == Approx(1200));
   CHECK(row.at("gpu_memory_peak_bytes") == std::int64_t{2} << 30);
   CHECK(row.at("host_memory_peak_bytes") == row.at("memory_peak_bytes")); // one rank

@@ -1,15 +1,35 @@
 // Two GPUs that answer NVML's calls with known figures: 100 W, by the energy counter and by the power, half of the time busy, 2
-// GiB in use, 1,200 MHz, held back by the power limit. Loaded by the path in DTCTL_NVML. With FAKE_NVML_NO_COUNTER there is no
-// energy counter.
+// GiB in use, 1,200 MHz, held back by the power limit; 40 % of the multiprocessors, 30 % of the warps and 20 % of the bandwidth
+// are in use, and the tensor cores are not counted. Loaded by the path in DTCTL_NVML. With FAKE_NVML_NO_COUNTER there is no
+// energy counter. With FAKE_NVML_PARTS the second GPU is divided: its only part, of instance 7, is half as active.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 namespace {
 
-int gpus[2];
+int gpus[2], part;
+constexpr int unsupported = 3, not_found = 6;
 
 int number_of(const void* device) { return device == &gpus[0] ? 0 : 1; }
+
+// Activity, as nvml.h lays it out.
+struct FakeSample {
+  double scale; // of the shares
+  int number;   // 1: the first that was taken
+};
+struct FakeMetric {
+  unsigned id;
+  int error;
+  double value;
+  const char* words[3];
+};
+struct FakeMetrics {
+  unsigned version, count;
+  FakeSample *first, *second;
+  FakeMetric metrics[];
+};
+int samples_taken = 0;
 
 } // namespace
 
@@ -32,7 +52,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device)
 
 int nvmlDeviceGetUUID(void* device, char* text, unsigned length)
 {
-  std::snprintf(text, length, "GPU-fake-%d", number_of(device));
+  if (device == &part)
+    std::snprintf(text, length, "MIG-fake");
+  else
+    std::snprintf(text, length, "GPU-fake-%d", number_of(device));
   return 0;
 }
 
@@ -43,8 +66,9 @@ int nvmlDeviceGetName(void*, char* text, unsigned length)
 }
 
 // 100 W are 100 mJ in a millisecond.
-int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules)
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules)
 {
+  if (device == &part) return unsupported;
   if (std::getenv("FAKE_NVML_NO_COUNTER") != nullptr) return 3;
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -54,8 +78,9 @@ int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules)
   return 0;
 }
 
-int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts)
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts)
 {
+  if (device == &part) return unsupported;
   *milliwatts = 100000;
   return 0;
 }
@@ -72,6 +97,67 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory)
   memory[0] = 80ULL << 30;
   memory[1] = 78ULL << 30;
   memory[2] = 2ULL << 30;
+  return 0;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count)
+{
+  *count = number_of(device) == 1 && std::getenv("FAKE_NVML_PARTS") != nullptr ? 3 : 0;
+  return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** device)
+{
+  *device = &part;
+  return index == 1 ? 0 : not_found;
+}
+
+int nvmlDeviceGetGpuInstanceId(void* device, unsigned* instance)
+{
+  *instance = 7;
+  return device == &part ? 0 : unsupported;
+}
+
+int nvmlGpmQueryDeviceSupport(void*, unsigned* support)
+{
+  support[1] = 1;
+  return support[0] == 1 ? 0 : unsupported;
+}
+
+int nvmlGpmSampleAlloc(FakeSample** sample)
+{
+  *sample = new FakeSample{};
+  return 0;
+}
+
+int nvmlGpmSampleFree(FakeSample* sample)
+{
+  delete sample;
+  return 0;
+}
+
+int nvmlGpmSampleGet(void*, FakeSample* sample)
+{
+  *sample = {1, ++samples_taken};
+  return 0;
+}
+
+int nvmlGpmMigSampleGet(void* device, unsigned instance, FakeSample* sample)
+{
+  *sample = {0.5, ++samples_taken};
+  return number_of(device) == 1 && instance == 7 ? 0 : not_found;
+}
+
+// Refuses samples of the wrong order, as NVML does.
+int nvmlGpmMetricsGet(FakeMetrics* metrics)
+{
+  if (metrics->version != 1 || metrics->first->number == 0 || metrics->first->number >= metrics->second->number)
+    return unsupported;
+  for (unsigned i = 0; i < metrics->count; ++i) {
+    auto& metric = metrics->metrics[i];
+    metric.value = metrics->second->scale * (metric.id == 2 ? 40 : metric.id == 3 ? 30 : metric.id == 10 ? 20 : 0);
+    metric.error = metric.value > 0 ? 0 : unsupported;
+  }
   return 0;
 }
 

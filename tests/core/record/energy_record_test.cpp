@@ -24,6 +24,7 @@ GpuEnergy gpu(int index, double joules)
           .clock_mhz = 1000,
           .least_clock_mhz = 900,
           .memory_peak_bytes = 100 + index,
+          .activity = {.sm_busy = 0.25 * (1 + index), .occupancy = 0.5},
           .held_back = {{"its power limit", "0.5"}}};
 }
 
@@ -73,6 +74,9 @@ TEST_CASE("a run's energy is the sum over its nodes, and its watts over its thro
   CHECK(run.gpus == 4);
   CHECK(run.gpu_busy == 0.5);
   CHECK(run.gpu_memory_peak_bytes == 101);
+  CHECK(run.gpu_activity.sm_busy == Approx(0.375));
+  CHECK(run.gpu_activity.occupancy == Approx(0.5));
+  CHECK(std::isnan(run.gpu_activity.tensor_busy));
   CHECK(run.facts.at("measured") == "from the begin of the measured steps to the end of the training");
   CHECK(run.facts.at("host energy") == "RAPL: package-0, dram");
   CHECK(run.facts.at("GPU energy") == "NVML's energy counter of 4 x H100");
@@ -103,11 +107,25 @@ TEST_CASE("GPUs of the ranks that NVML does not see make the sum unknown, and a 
   CHECK(energy_of({node("a")}, result(), {{"a", {"-1"}}}, {}).run.gpus == 0);
 }
 
-TEST_CASE("a part of a GPU has no energy of its own")
+TEST_CASE("a part of a GPU has memory and activity, but no energy of its own")
 {
-  const auto run = energy_of({node("a")}, result(), {{"a", {"MIG-7"}}}, {}).run;
+  auto divided = node("a");
+  divided.gpus.push_back(gpu(1, not_measured));
+  auto& part = divided.gpus.back();
+  part.id = "MIG-7";
+  part.memory_peak_bytes = 7;
+  part.activity.sm_busy = 0.1;
+  const auto run = energy_of({divided}, result(), {{"a", {"MIG-7"}}}, {}).run;
   CHECK(std::isnan(run.gpu_joules));
-  CHECK_THAT(run.facts.at("GPU energy"), Contains("MIG"));
+  CHECK(run.gpus == 1);
+  CHECK(run.gpu_memory_peak_bytes == 7);
+  CHECK(run.gpu_activity.sm_busy == Approx(0.1));
+  const std::string why = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
+  CHECK(run.facts.at("GPU energy") == why);
+  CHECK(energy_of({divided}, result(), {{"a", {"1"}}}, {}).run.facts.at("GPU energy") == why); // CUDA gives it a part
+  CHECK(energy_of({divided}, result(), {{"a", {"0"}}}, {}).run.gpu_joules == 1000);
+  CHECK(energy_of({divided}, result(), {}, {}).run.facts.at("GPU energy") == why);
+  CHECK(energy_of({node("a")}, result(), {{"a", {"MIG-7"}}}, {}).run.facts.at("GPU energy") == why); // NVML does not see it
 }
 
 TEST_CASE("namespaces of one machine count its energy once")

@@ -63,6 +63,28 @@ TEST_CASE("a node's energy is what its counters count between the first look and
   CHECK(gpu.least_clock_mhz == 1200);
   CHECK(gpu.memory_peak_bytes == std::int64_t{2} << 30);
   CHECK(gpu.held_back == TextMap{{"its power limit", "1.0000"}});
+  CHECK(gpu.activity.sm_busy == Approx(0.4));
+  CHECK(gpu.activity.occupancy == Approx(0.3));
+  CHECK(gpu.activity.memory_bandwidth == Approx(0.2));
+  CHECK(std::isnan(gpu.activity.tensor_busy)); // this GPU does not count it
+}
+
+TEST_CASE("a part of a divided GPU is measured beside its GPU, but for the energy")
+{
+  const Counters counters;
+  const dt::jobs::testing::Variable parts("FAKE_NVML_PARTS", "1");
+  EnergyWatch watch;
+  pass(300);
+  watch.finish();
+  const auto node = watch.node();
+  REQUIRE(node.gpus.size() == 3);
+  const auto& part = node.gpus[2];
+  CHECK(part.index == 1);
+  CHECK(part.id == "MIG-fake");
+  CHECK(std::isnan(part.joules));
+  CHECK(part.memory_peak_bytes == std::int64_t{2} << 30);
+  CHECK(part.activity.sm_busy == Approx(0.2));
+  CHECK(node.gpus[1].activity.sm_busy == Approx(0.4));
 }
 
 TEST_CASE("energy counts from the begin of the measured steps if a second or more follows")
