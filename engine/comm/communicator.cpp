@@ -90,9 +90,11 @@ std::unique_ptr<Communicator> Communicator::split(int color, int key)
 {
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
+  ++splits_;
   if (part == MPI_COMM_NULL) return nullptr;
   auto made = std::make_unique<Communicator>(part);
   made->owned_ = true;
+  made->name_ = name_ + "/" + std::to_string(splits_) + "." + std::to_string(color);
   made->ledger_ = ledger_;
   made->world_.resize(static_cast<std::size_t>(made->size_));
   const int mine = world_rank(rank_);
@@ -181,11 +183,6 @@ void Communicator::broadcast_record(std::span<float> values, int root)
 void Communicator::sum_record(std::span<double> values) { reduce_record(values, MPI_SUM); }
 void Communicator::max_record(std::span<double> values) { reduce_record(values, MPI_MAX); }
 
-void Communicator::reduce_record(std::span<double> values, MPI_Op op)
-{
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), int_of(values.size()), MPI_DOUBLE, op, comm_), "MPI_Allreduce");
-}
-
 Transfer Communicator::sum_record_begin(std::span<const double> values, std::span<double> sums)
 {
   Transfer transfer;
@@ -231,38 +228,12 @@ std::string Communicator::broadcast_text(const std::string& text, int root)
   return received;
 }
 
-std::vector<double> Communicator::gather_numbers(std::span<const double> values)
-{
-  std::vector<double> all(is_root() ? values.size() * static_cast<std::size_t>(size_) : 0);
-  const int count = static_cast<int>(values.size());
-  check_mpi(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm_), "MPI_Gather");
-  return all;
-}
-
-std::vector<std::string> Communicator::gather_texts(const std::string& text)
-{
-  const auto ranks = static_cast<std::size_t>(size_);
-  std::vector<int> lengths(ranks), offsets(ranks);
-  const int length = static_cast<int>(text.size());
-  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_), "MPI_Allgather");
-  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
-  std::string joined(static_cast<std::size_t>(offsets.back() + lengths.back()), '\0');
-  check_mpi(MPI_Allgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), offsets.data(), MPI_CHAR, comm_),
-            "MPI_Allgatherv");
-  std::vector<std::string> texts;
-  for (std::size_t r = 0; r < ranks; ++r)
-    texts.push_back(joined.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(lengths[r])));
-  return texts;
-}
-
 bool Communicator::all_equal(const std::string& text)
 {
   int same = broadcast_text(text) == text ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
   return same == 1;
 }
-
-void Communicator::barrier() { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
 
 void Communicator::sleeping_barrier()
 {

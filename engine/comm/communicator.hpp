@@ -22,6 +22,8 @@ struct Traffic {
   std::int64_t messages = 0;
 };
 
+enum class Receivers { all, root };
+
 class Communicator;
 
 // A message in progress. Its buffer must stay valid until the message is complete. If tracing is on, the message becomes a span
@@ -77,6 +79,8 @@ class Communicator {
   // a negative colour. The new communicator adds to the same traffic(). Collective.
   std::unique_ptr<Communicator> split(int color, int key);
   MPI_Comm handle() const { return comm_; }
+  // Equal on all its ranks, and different from that of other communicators: the original one's is empty.
+  const std::string& name() const { return name_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
@@ -108,7 +112,7 @@ class Communicator {
   // For tests: acts as if `count` fresh tags had been requested.
   void skip_fresh_tags(std::int64_t count);
 
-  // ---- for records, evaluation and start-up: not counted ----
+  // ---- for records, evaluation and start-up: not counted; some of them in machine/ranks/records.cpp ----
 
   // values <- sum over ranks, in place.
   void sum_record(std::span<double> values);
@@ -129,8 +133,8 @@ class Communicator {
   std::string broadcast_text(const std::string& text, int root = 0);
   // On rank 0: every rank's numbers, concatenated in rank order; every rank must pass equally many. Empty on the other ranks.
   std::vector<double> gather_numbers(std::span<const double> values);
-  // Returns every rank's text, on every rank, in rank order.
-  std::vector<std::string> gather_texts(const std::string& text);
+  // Returns every rank's text in rank order: on every rank, or on rank 0 and nothing on the others.
+  std::vector<std::string> gather_texts(const std::string& text, Receivers receivers = Receivers::all);
   // Whether all ranks passed the same text. The answer is equal on every rank.
   bool all_equal(const std::string& text);
   void barrier();
@@ -146,6 +150,8 @@ class Communicator {
   int rank_ = 0, size_ = 1;
   bool owned_ = false;                    // created by split() and freed with this object
   int next_fresh_ = 0, next_lasting_ = 0; // counters of the two kinds of tags
+  int splits_ = 0;
+  std::string name_;
   std::vector<int> world_;                // world_rank() of each rank; empty: the numbers are the same
   std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };

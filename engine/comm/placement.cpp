@@ -62,16 +62,6 @@ bool have_own_cores(std::span<const RankPlace> places)
   return true;
 }
 
-std::vector<RankPlace> gather_places(Communicator& comm)
-{
-  const auto own = own_place();
-  const auto hosts = comm.gather_texts(own.host);
-  const auto masks = comm.gather_texts(mask_text(own.cores));
-  std::vector<RankPlace> places;
-  for (std::size_t r = 0; r < hosts.size(); ++r) places.push_back({hosts[r], parse_mask(masks[r])});
-  return places;
-}
-
 int node_count(const std::vector<RankPlace>& places) { return static_cast<int>(nodes_of(places).size()); }
 
 void require_cores(const std::vector<RankPlace>& places, const RankThreads& threads)

@@ -165,7 +165,7 @@ Bandwidths measure_bandwidths(Communicator& comm)
 
 Topology probe_topology(Communicator& comm)
 {
-  auto topology = topology_of_hosts(comm, 0);
+  const auto topology = topology_of_hosts(comm, 0);
   const auto& node = topology.node;
   const auto first = std::find(node.begin(), node.end(), node[static_cast<std::size_t>(comm.rank())]) - node.begin();
   const auto leaders = comm.split(comm.rank() == first ? 0 : -1, comm.rank()); // in the order of the nodes
@@ -174,10 +174,10 @@ Topology probe_topology(Communicator& comm)
     for (const int group : group_by_bandwidth(measure_bandwidths(*leaders))) groups += std::to_string(group) + " ";
   std::istringstream words(comm.broadcast_text(groups));
   const std::vector<int> group_of_node{std::istream_iterator<int>(words), {}};
-  if (!group_of_node.empty())
-    std::transform(node.begin(), node.end(), topology.supernode.begin(),
-                   [&](int n) { return group_of_node[static_cast<std::size_t>(n)]; });
-  return topology;
+  if (group_of_node.empty()) return topology;
+  std::vector<int> supernodes;
+  for (const int n : node) supernodes.push_back(group_of_node[static_cast<std::size_t>(n)]);
+  return {node, std::move(supernodes)};
 }
 
 } // namespace dt::comm

@@ -46,15 +46,13 @@ SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
 // Topology of the ranks with the same place on each node; these ranks are ordered by node.
 Topology topology_of_peers(const Topology& topology)
 {
-  Topology peers;
-  peers.node.resize(static_cast<std::size_t>(topology.nodes()));
-  peers.supernode.resize(peers.node.size());
+  std::vector<int> nodes(static_cast<std::size_t>(topology.nodes())), supernodes(nodes.size());
   for (std::size_t rank = 0; rank < topology.node.size(); ++rank) {
     const auto node = static_cast<std::size_t>(topology.node[rank]);
-    peers.node[node] = topology.node[rank];
-    peers.supernode[node] = topology.supernode[rank];
+    nodes[node] = topology.node[rank];
+    supernodes[node] = topology.supernode[rank];
   }
-  return peers;
+  return {std::move(nodes), std::move(supernodes)};
 }
 
 } // namespace

@@ -63,7 +63,7 @@ AgeCounts all_counts(const AgeCounts& mine, comm::Communicator& comm)
   std::ostringstream text;
   for (const auto& [age, count] : mine) text << age << ' ' << count << ' ';
   AgeCounts all;
-  for (const auto& part : comm.gather_texts(text.str())) {
+  for (const auto& part : comm.gather_texts(text.str(), comm::Receivers::root)) {
     std::istringstream numbers(part);
     std::int32_t age = 0;
     for (std::int64_t count = 0; numbers >> age >> count;) all[age] += count;
@@ -77,7 +77,7 @@ std::vector<RankRecord> gather_records(const RankRecord& mine, comm::Communicato
 {
   const auto own = numbers_of(mine);
   const auto all = comm.gather_numbers(own);
-  const auto hosts = comm.gather_texts(mine.host);
+  const auto hosts = comm.gather_texts(mine.host, comm::Receivers::root);
   std::vector<RankRecord> records;
   for (std::size_t r = 0; r * own.size() < all.size(); ++r) {
     records.push_back(record_of(std::span(all).subspan(r * own.size(), own.size())));

@@ -46,16 +46,13 @@ std::vector<Topology> made_up(int ranks)
 {
   std::vector<Topology> topologies;
   for (int nodes = 1; nodes <= std::min(ranks, 3); ++nodes) {
-    Topology grouped, dealt, lonely;
+    std::vector<int> grouped, dealt, lonely;
     for (int r = 0; r < ranks; ++r) {
-      grouped.node.push_back(r * nodes / ranks);
-      dealt.node.push_back(r % nodes);
-      lonely.node.push_back(std::max(0, r - (ranks - nodes)));
+      grouped.push_back(r * nodes / ranks);
+      dealt.push_back(r % nodes);
+      lonely.push_back(std::max(0, r - (ranks - nodes)));
     }
-    for (auto* topology : {&grouped, &dealt, &lonely}) {
-      topology->supernode.assign(topology->node.size(), 0);
-      topologies.push_back(*topology);
-    }
+    for (const auto& node : {grouped, dealt, lonely}) topologies.push_back({node, std::vector<int>(node.size(), 0)});
   }
   return topologies;
 }
@@ -69,7 +66,7 @@ TEST_CASE("hierarchical sums bit-exactly on even and uneven nodes, at every leng
   for (const auto& topology : made_up(comm.size())) {
     HierarchicalAllreduce allreduce({.topology = topology}, comm);
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, p - 1, p, p + 1, std::size_t{10007}, std::size_t{700'001}}) {
-      CAPTURE(topology.node, length);
+      CAPTURE(topology.node.vector(), length);
       auto values = values_of(comm.rank(), length, 0);
       allreduce.sum(std::span(values));
       CHECK(is_sum(values, comm.size(), 0));

@@ -49,9 +49,9 @@ std::vector<std::size_t> lengths_for(int ranks)
 // Supernodes of 4, 4, 4, 4 and 1 for 17 ranks; the last is smaller wherever 4 does not divide.
 Topology supernodes_of_four(int ranks)
 {
-  Topology topology;
-  for (int r = 0; r < ranks; ++r) topology.supernode.push_back(r / 4);
-  return topology;
+  std::vector<int> supernode;
+  for (int r = 0; r < ranks; ++r) supernode.push_back(r / 4);
+  return {.node = {}, .supernode = std::move(supernode)};
 }
 
 std::unique_ptr<Allreduce> make(const std::string& name, Communicator& comm, dt::Wire wire = dt::Wire::float32)

@@ -158,9 +158,9 @@ class Network {
 
 Schedule aware(const Seat& seat)
 {
-  Topology topology;
-  for (int r = 0; r < seat.ranks; ++r) topology.supernode.push_back(r / 3);
-  return topology_aware_schedule(seat, topology);
+  std::vector<int> supernode;
+  for (int r = 0; r < seat.ranks; ++r) supernode.push_back(r / 3);
+  return topology_aware_schedule(seat, {.node = {}, .supernode = std::move(supernode)});
 }
 
 const std::vector<MakeSchedule> algorithms{ring_schedule, halving_doubling_schedule, tree_schedule, aware};

@@ -66,7 +66,9 @@ bool shares(const std::string& strategy, const std::string& optimizer, ProgressM
   spec.optimizer.name = optimizer;
   spec.optimizer.clip_norm = clip_norm;
   auto parts = make_parts(spec, comm, {});
-  for (std::size_t r = 0; r < parts.topology.node.size(); ++r) parts.topology.node[r] = static_cast<int>(r) % nodes;
+  std::vector<int> node;
+  for (int rank = 0; rank < comm.size(); ++rank) node.push_back(rank % nodes);
+  parts.topology.node = node;
   return shares_weights(spec, parts);
 }
 

@@ -168,7 +168,9 @@ TEST_CASE("a shared window over several nodes is refused")
   dt::RunSpec spec;
   spec.sync = {.strategy = "hogwild-sgd", .servers = 0};
   auto parts = make_parts(spec, comm, {});
-  parts.topology.node.back() = 1;
+  auto nodes = parts.topology.node.vector();
+  nodes.back() = 1;
+  parts.topology.node = nodes;
   SparseReplica replica(0, {0, 0}, 0);
   CHECK_THROWS_WITH(
       make_strategy(parts)->start(replica),

@@ -19,10 +19,10 @@ bool anywhere(int, int) { return true; }
 // Supernodes of these sizes, one after the other.
 Topology supernodes_of(const std::vector<int>& sizes)
 {
-  Topology topology;
+  std::vector<int> supernode;
   for (std::size_t s = 0; s < sizes.size(); ++s)
-    for (int k = 0; k < sizes[s]; ++k) topology.supernode.push_back(static_cast<int>(s));
-  return topology;
+    for (int k = 0; k < sizes[s]; ++k) supernode.push_back(static_cast<int>(s));
+  return {.node = {}, .supernode = std::move(supernode)};
 }
 
 Topology even_supernodes(int ranks, int each)
@@ -93,8 +93,7 @@ TEST_CASE("topology-aware sums for every number of ranks and size of supernodes,
 TEST_CASE("topology-aware sums for supernodes of very different sizes and of ranks that lie anywhere")
 {
   check_all_lengths(topology_aware(supernodes_of({1, 7, 2, 5})), 15);
-  Topology scattered;
-  scattered.supernode = {0, 1, 2, 1, 0, 2, 2, 1, 1, 0, 2};
+  const Topology scattered{.node = {}, .supernode = {0, 1, 2, 1, 0, 2, 2, 1, 1, 0, 2}};
   check_all_lengths(topology_aware(scattered), 11);
 }
 
