@@ -2,12 +2,14 @@
 // recipe reader checks everything that involves several files or computations.
 #include "recipes/recipe.hpp"
 
+#include "core/error.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "recipes/reading/values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -153,9 +155,18 @@ Json value_json(const Key& key)
   return Json::object();
 }
 
-Json json_of(const FieldValue& value)
+// As a recipe writes it, so that an editor may insert it.
+Json default_json(const Key& key)
 {
-  return std::visit([](const auto& v) -> Json { return v; }, value);
+  if (key.type == KeyType::duration || key.type == KeyType::moment) return default_text(key);
+  return std::visit([](const auto& v) -> Json { return v; }, default_of(key));
+}
+
+void add_example(Json& json, const Key& key)
+{
+  if (key.example.empty()) return;
+  auto example = Json::parse(key.example, nullptr, false);
+  json["examples"] = Json::array({example.is_discarded() ? Json(key.example) : std::move(example)});
 }
 
 Json key_json(const Key& key)
@@ -163,7 +174,8 @@ Json key_json(const Key& key)
   auto json = value_json(key);
   json["description"] = std::string(key.help) + (key.unit.empty() ? "" : " [" + std::string(key.unit) + "]");
   if (!key.unit.empty()) json["x-unit"] = key.unit;
-  if (has_default(key)) json["default"] = json_of(default_of(key));
+  if (has_default(key)) json["default"] = default_json(key);
+  add_example(json, key);
   return json;
 }
 
@@ -208,10 +220,35 @@ Json structure_json(const Key& key)
   if (key.path == "sweep.include") json = Json{{"type", "array"}, {"items", paths_json([](Json value) { return value; })}};
   if (key.path == "sweep.exclude") json = Json{{"type", "array"}, {"items", condition_json()}};
   json["description"] = key.help;
+  add_example(json, key);
   return json;
 }
 
 Json not_both(const char* one, const char* other) { return Json{{"not", Json{{"required", Json::array({one, other})}}}}; }
+
+// What an editor shows for a block.
+struct BlockHelp {
+  std::string_view name, help;
+};
+constexpr std::array block_helps{
+    BlockHelp{"model", "The network to train."},
+    BlockHelp{"data", "The data set, and how it is read."},
+    BlockHelp{"program", "A training program of your own, in place of dtengine."},
+    BlockHelp{"train", "How long to train, with which batch, and what is measured."},
+    BlockHelp{"optimizer", "The update rule and the learning rate over time."},
+    BlockHelp{"sync", "How the ranks keep in step: strategy, allreduce, messages."},
+    BlockHelp{"resources", "What each job gets: nodes, ranks, threads, time, scheduler."},
+    BlockHelp{"platform", "The machine on which runs are simulated, if resources.platform is `custom`."},
+    BlockHelp{"study", "The sizes of a scaling study, and how often each point is repeated."},
+    BlockHelp{"sweep", "The values that vary from run to run."},
+};
+
+std::string_view help_of(std::string_view block)
+{
+  const auto found = std::ranges::find(block_helps, block, &BlockHelp::name);
+  if (found == block_helps.end()) throw Error(ErrorKind::internal, "the block " + std::string(block) + " has no help");
+  return found->help;
+}
 
 Json exclusions_of(std::string_view block)
 {
@@ -241,8 +278,13 @@ std::string json_schema()
   for (auto& [name, properties] : blocks)
     for (auto& [path, inner] : inner_blocks)
       if (path.first == name) properties[path.second] = block_json(std::move(inner), Json::array());
-  for (auto& [name, properties] : blocks) root[name] = block_json(std::move(properties), exclusions_of(name));
-  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "dtctl recipe, version 1"}};
+  for (auto& [name, properties] : blocks) {
+    root[name] = block_json(std::move(properties), exclusions_of(name));
+    root[name]["description"] = help_of(name);
+  }
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"$id", "urn:dtctl:recipe:1"},
+              {"title", "dtctl recipe, version 1"}};
   schema.update(object_json(std::move(root)));
   schema["patternProperties"] = Json{{"^x-", Json{{"description", "ignored: a place for YAML anchors"}}}};
   schema["required"] = Json::array({"version"});
