@@ -80,9 +80,8 @@ class Home:
         """
         path = _write(recipe, file) if isinstance(recipe, Mapping) else recipe
         answer = self._program.call("sweep", str(path), *(["--wait"] if wait else []), follow=wait)
-        if answer.get("refusals"):
-            raise DtctlError("only a part of the runs was submitted: " + json.dumps(answer["refusals"], ensure_ascii=False),
-                             "scheduler", answer["exit_code"])
+        if answer["exit_code"] not in (0, 1):  # 1: a run ended without success
+            raise DtctlError("not all runs were submitted: " + _refusals(answer), "scheduler", answer["exit_code"])
         return self.study(answer["study"])
 
 
@@ -167,6 +166,11 @@ class Study:
     def _repr_html_(self) -> str:
         rows: List[Dict[str, Any]] = self._point_rows()["rows"]
         return self.verdict()._repr_html_() + points_html(rows)
+
+
+def _refusals(answer: Dict[str, Any]) -> str:
+    reasons = [f"{refusal['runs']} {'run' if refusal['runs'] == 1 else 'runs'}: {refusal['reason']}" for refusal in answer["refusals"]]
+    return "; ".join(reasons) or f"dtctl sweep ended with exit code {answer['exit_code']}"
 
 
 def _selector(study: Union[str, Study]) -> str:

@@ -16,13 +16,13 @@ struct OwnColumn {
   std::string_view column, type, unit, help;
 };
 
-constexpr std::array study_columns{
+constexpr std::array own_study_columns{
     OwnColumn{"study", "TEXT", "", "name of the study"},
     OwnColumn{"study_key", "TEXT", "", "id of the study"},
     OwnColumn{"study_newest", "INTEGER", "", "1: no later study has the same name"},
 };
 
-constexpr std::array run_columns{
+constexpr std::array own_run_columns{
     OwnColumn{"study_submitted_unix_s", "REAL", "s", "when the study was submitted, since 1970"},
     OwnColumn{"newest", "INTEGER", "", "1: no later study contains the run"},
     OwnColumn{"name", "TEXT", "", "name of the run in the study"},
@@ -54,11 +54,11 @@ constexpr std::array run_columns{
     OwnColumn{"batch_per_rank", "INTEGER", "samples", "samples of a worker per step"},
 };
 
-constexpr OwnColumn not_finite{not_finite_column, "TEXT", "",
-                               "figures of the row that are NaN or infinite, as JSON; `NULL`: none"};
+constexpr OwnColumn own_not_finite{not_finite_column, "TEXT", "",
+                                   "figures of the row that are NaN or infinite, as JSON; `NULL`: none"};
 
-constexpr std::array attempt_columns{
-    not_finite,
+constexpr std::array own_attempt_columns{
+    own_not_finite,
     OwnColumn{"reached_target", "INTEGER", "", "1: the run reached its target accuracy, 0: it missed it; `NULL`: it has none"},
     OwnColumn{"submitted_unix_s", "REAL", "s", "when the current attempt was submitted, since 1970"},
     OwnColumn{"begin_unix_s", "REAL", "s", "when it began, since 1970"},
@@ -83,9 +83,9 @@ ColumnInfo info_of(std::string_view table, const Key& key, std::string column)
 }
 
 // Collects the columns of one table or view.
-class Columns {
+class ColumnList {
  public:
-  Columns(std::string_view table, std::vector<ColumnInfo>& all) : table_(table), all_(all) {}
+  ColumnList(std::string_view table, std::vector<ColumnInfo>& all) : table_(table), all_(all) {}
 
   void add(std::span<const OwnColumn> columns)
   {
@@ -125,25 +125,25 @@ class Columns {
 std::vector<ColumnInfo> describe_columns()
 {
   std::vector<ColumnInfo> all;
-  Columns runs("runs_flat", all);
-  runs.add(study_columns);
-  runs.add(run_columns);
+  ColumnList runs("runs_flat", all);
+  runs.add(own_study_columns);
+  runs.add(own_run_columns);
   runs.add_fields(result_fields());
-  runs.add(attempt_columns);
+  runs.add(own_attempt_columns);
   runs.add_keys();
-  Columns scaling("scaling", all);
-  scaling.add(study_columns);
+  ColumnList scaling("scaling", all);
+  scaling.add(own_study_columns);
   scaling.add(OwnColumn{"kind", "TEXT", "", "kind of the study: single, sweep, strong, weak or partition"});
   scaling.add_fields(scaling_fields());
   const OwnColumn attempt_keys[]{{"run_id", "INTEGER", "", "joins the tables of the database; means nothing outside"},
                                  {"attempt", "INTEGER", "", "number of the attempt, from 1"}};
-  Columns steps("steps", all), evals("evals", all);
+  ColumnList steps("steps", all), evals("evals", all);
   steps.add(attempt_keys);
   steps.add_fields(step_event_fields());
-  steps.add(not_finite);
+  steps.add(own_not_finite);
   evals.add(attempt_keys);
   evals.add_fields(eval_event_fields());
-  evals.add(not_finite);
+  evals.add(own_not_finite);
   return all;
 }
 

@@ -165,7 +165,7 @@ class OnAStudy(unittest.TestCase):
         import pandas
 
         subprocess.run([site.DTCTL, "export", self.study.id, "-o", "runs.csv", "--quiet"], check=True)
-        read = pandas.read_csv("runs.csv", dtype={"key": str, "study_key": str, "job_id": str})
+        read = pandas.read_csv("runs.csv", dtype={"key": str, "study_key": str}, float_precision="round_trip")
         runs = self.study.runs()
         self.assertEqual(list(read.columns), list(runs.columns))
         self.assertEqual(list(read.key), list(runs.key))
@@ -205,6 +205,26 @@ class Refused(unittest.TestCase):
             dtctl.home().submit(nameless)
         with self.assertRaisesRegex(dtctl.DtctlError, "file="):
             dtctl.home().submit(dict(site.TINY, name="a/b"))
+
+    def test_a_study_whose_run_failed_is_returned_and_says_so(self):
+        recipe = {"version": 1, "name": "bad", "program": {"command": ["false"]}, "train": {"global_batch": 4, "steps": 20}}
+        with contextlib.redirect_stderr(io.StringIO()):
+            study = dtctl.home().submit(recipe, wait=True)
+        self.assertEqual(study.states(), {"failed": 1})
+        self.assertIn("exit code 1", study.runs().cause[0])
+        self.assertEqual(len(study.steps()), 0)
+        self.assertIn("<table>", study._repr_html_())
+
+    def test_runs_that_the_scheduler_refuses_are_an_error(self):
+        program = self.folder / "refuses"
+        program.write_text("""#!/bin/sh
+echo '{"schema": 1, "exit_code": 4, "study": "ab", "refusals": [{"reason": "the queue is full", "runs": 2}]}'
+exit 4
+""")
+        program.chmod(0o755)
+        with self.assertRaisesRegex(dtctl.DtctlError, "not all runs were submitted: 2 runs: the queue is full") as caught:
+            dtctl.home(program=program).submit("any.yaml")
+        self.assertEqual(caught.exception.exit_code, 4)
 
     def test_a_missing_program_is_named(self):
         with self.assertRaisesRegex(dtctl.DtctlError, "/nowhere/dtctl cannot be started"):
