@@ -43,9 +43,9 @@ class Figure:
         return self.png, {"width": width // 2}
 
 
-#: Unit of the values of a metric of dtctl compare (`value`, `a`, `b`).
+#: Unit of the values of each metric of dtctl compare (`value`, `a`, `b`). A test holds the names to those of the program.
 METRIC_UNITS = {"throughput": "samples/s", "time-to-target": "s", "step-time": "s", "accuracy": "0..1",
-                "node-hours": "node-hours", "samples": "samples", "energy": "J", "mfu": "0..1"}
+                "node-hours": "node-hours", "samples": "samples", "energy": "J/sample", "mfu": "0..1"}
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,12 @@ class Comparison:
         `low` and `high` are its 95 % interval."""
         rows = self.rows
         names = list(rows[0]) if rows else []
+        return plain_frame(rows, names, {**self._units(), "more_node_hours": "node-hours"})
+
+    def _units(self) -> Dict[str, str]:
+        rows = self.rows
         unit = METRIC_UNITS.get(rows[0]["metric"], "") if rows else ""
-        units = {name: unit for name in ("a", "b", "value") if unit}
-        return plain_frame(rows, names, {**units, "more_node_hours": "node-hours"})
+        return {name: unit for name in ("a", "b", "value") if unit}
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -86,13 +89,17 @@ class Comparison:
         if "comparisons" not in self.data:
             names = ["contest", "name", "runs", "value", "effect", "low", "high", "rank"]
         body = [[_text(row.get(name)) for name in names] for row in self.rows]
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences) + html_table(names, body)
+        units = self._units()
+        heads = [f"{name} [{units[name]}]" if name in units else name for name in names]
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences) + html_table(heads, body)
 
 
 def points_html(rows: Sequence[Dict[str, Any]]) -> str:
     """The points of a study as dtctl results prints them: throughput in samples/s, shares in percent."""
     heads = ["label", "nodes", "ranks", "runs", "samples/s", "speed-up", "efficiency [95 %]", "comm.", "accuracy"]
-    return html_table(heads, [_point_cells(row) for row in rows])
+    body = [_point_cells(row) for row in rows]
+    first = 0 if any(cells[0] for cells in body) else 1  # without the labels, if there are none
+    return html_table(heads[first:], [cells[first:] for cells in body])
 
 
 def _point_cells(row: Dict[str, Any]) -> List[str]:
@@ -121,4 +128,6 @@ def _percent(share: Optional[float]) -> str:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    return str(value)

@@ -18,7 +18,7 @@ import site_of_a_test as site
 site.use_sources()
 
 import dtctl  # noqa: E402
-from dtctl import _frames, _program  # noqa: E402
+from dtctl import _frames, _program, answers  # noqa: E402
 
 
 def said_by_dtctl(*words):
@@ -268,10 +268,20 @@ exit 4
 
 
 class Sources(unittest.TestCase):
+    def setUp(self):
+        self.folder = site.enter()
+
+    def tearDown(self):
+        site.leave(self.folder)
+
     def test_the_version_is_that_of_the_program(self):
         project = (site.SOURCE / "python" / "pyproject.toml").read_text()
         told = subprocess.run([site.DTCTL, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
         self.assertEqual(re.search(r'^version = "([^"]+)"', project, re.M).group(1), re.search(r"\d+\.\d+\.\d+", told).group(0))
+
+    def test_every_metric_of_dtctl_compare_has_a_unit(self):
+        told = subprocess.run([site.DTCTL, "compare", "a", "--metric", "none"], stderr=subprocess.PIPE, text=True, check=False).stderr
+        self.assertEqual(told.strip().split("allowed: ")[1].split(", "), list(answers.METRIC_UNITS))
 
     def test_the_types_hold(self):
         done = subprocess.run(["/usr/bin/mypy", "--cache-dir=/dev/null", "-p", "dtctl"], cwd=site.SOURCE / "python",
