@@ -139,4 +139,10 @@ fs::path recipe_library() { return shipped("recipes", fs::path("recipes") / "lib
 
 fs::path report_modules() { return shipped("report", fs::path("share") / "dtctl" / "report"); }
 
+fs::path recipe_schema_file()
+{
+  const auto file = fs::path("share") / "dtctl" / "recipe.schema.json";
+  return shipped(file.filename(), file);
+}
+
 } // namespace dt
