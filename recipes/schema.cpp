@@ -40,15 +40,20 @@ Json choice_json(const Key& key)
   return Json{{"enum", names}, {"markdownEnumDescriptions", help}};
 }
 
-Json duration_json(const Key& key)
+// A text of a number and its unit. `needed` is what editors say in place of "does not match the pattern".
+Json quantity_json(const char* pattern, const char* needed)
 {
-  Json text{{"type", "string"},
-            {"pattern", "^([0-9]+[wdhms])+$|^[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+-[0-9]+(:[0-9]{1,2}){0,2}$"}};
-  if (key.min > 0) return text;
-  return Json{{"anyOf", Json::array({Json{{"const", 0}}, text})}}; // any other number needs a unit
+  return Json{{"type", "string"}, {"pattern", pattern}, {"errorMessage", needed}, {"patternErrorMessage", needed}};
 }
 
-Json quantity_json(const char* pattern) { return Json{{"type", "string"}, {"pattern", pattern}}; }
+Json duration_json(const Key& key)
+{
+  const auto* needed = "A duration needs its unit: 90s, 30m, 1h30m.";
+  const auto text =
+      quantity_json("^([0-9]+[wdhms])+$|^[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+-[0-9]+(:[0-9]{1,2}){0,2}$", needed);
+  if (key.min > 0) return text;
+  return Json{{"anyOf", Json::array({Json{{"const", 0}, {"errorMessage", needed}}, text})}}; // any other number needs a unit
+}
 
 Json object_json(Json properties)
 {
@@ -140,9 +145,10 @@ Json value_json(const Key& key)
   case KeyType::duration:
     return duration_json(key);
   case KeyType::rate:
-    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *([kMG]?bit/s|[kMG]?B/s|[MG]iB/s)$");
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *([kMG]?bit/s|[kMG]?B/s|[MG]iB/s)$",
+                         "A rate needs its unit: 10 Gbit/s, 1.25 GB/s.");
   case KeyType::moment:
-    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *(ns|us|µs|ms|s)$");
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *(ns|us|µs|ms|s)$", "A time needs its unit: 50us, 1.5ms.");
   case KeyType::integer_list:
     return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
   case KeyType::text_list:

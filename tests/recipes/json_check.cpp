@@ -92,7 +92,9 @@ bool keeps(const std::string& keyword, const Json& rule, const Json& value)
                                                "x-unit",
                                                "markdownEnumDescriptions",
                                                "$id",
-                                               "examples"};
+                                               "examples",
+                                               "errorMessage",
+                                               "patternErrorMessage"};
   if (!elsewhere.contains(keyword)) throw std::logic_error("unknown keyword " + keyword);
   return true;
 }

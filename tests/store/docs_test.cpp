@@ -93,7 +93,7 @@ TEST_CASE("the described columns are those of the views and tables, in their ord
   }
   CHECK(described.size() == 4);
   for (const auto& [table, columns] : described) {
-    INFO(table);
+    INFO(table << ": store/query/columns.cpp describes the columns that come from no table of fields or keys");
     auto listed = database.impl().connection.statement("SELECT name FROM pragma_table_info('" + table + "')");
     std::vector<std::string> names;
     while (listed.next()) names.push_back(listed.text(0));
