@@ -38,7 +38,9 @@ def plain_frame(rows: List[Dict[str, Any]], names: List[str], units: Dict[str, s
 
 
 def _numbers(column: Any) -> Any:
-    # JSON has no infinity and no NaN: dtctl writes them as words. float() reads these.
+    if column.dtype != object:
+        return column
+    # JSON has no infinity and no NaN: dtctl writes them as words, which float() reads. None becomes NaN.
     return _pandas().to_numeric(column.map(lambda value: float(value) if isinstance(value, str) else value))
 
 
