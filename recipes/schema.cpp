@@ -3,6 +3,7 @@
 #include "recipes/recipe.hpp"
 
 #include "core/error.hpp"
+#include "core/program/program_words.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
@@ -127,6 +128,26 @@ Json number_with_unit_json(const Key& key)
                                      Json{{"type", "string"}, {"pattern", "^[+]?[0-9.]+([eE][-+]?[0-9]+)? *" + unit + "$"}}})}};
 }
 
+// The entries of program.metrics are the figures that dtctl knows.
+Json metrics_json()
+{
+  Json properties = Json::object();
+  for (const auto& name : program_metric_names()) {
+    properties[std::string(name.name)] = text_json();
+    properties[std::string(name.name)]["description"] = name.help;
+  }
+  return object_json(std::move(properties));
+}
+
+Json map_json(const Key& key)
+{
+  if (key.path == "program.metrics") return metrics_json();
+  if (key.path != "program.parameters") return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+  auto json = object_json(Json::object());
+  json["patternProperties"] = Json{{"^[A-Za-z0-9_]+$", text_json()}};
+  return json;
+}
+
 // The schema of a key's value.
 Json value_json(const Key& key)
 {
@@ -154,7 +175,7 @@ Json value_json(const Key& key)
   case KeyType::text_list:
     return Json{{"type", "array"}, {"items", text_json()}};
   case KeyType::text_map:
-    return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+    return map_json(key);
   case KeyType::structure:
     break;
   }
@@ -188,12 +209,15 @@ Json key_json(const Key& key)
 // An object whose keys are full paths, as in sweep.matrix. `convert` changes the schema of each key's value.
 template<class Convert> Json paths_json(Convert convert)
 {
-  Json properties = Json::object();
-  for (const auto& key : spec_keys())
-    if ((key.identity || names_content(key)) && key.path != "model.layers")
-      properties[std::string(key.path)] = convert(value_json(key));
+  Json properties = Json::object(), entries = Json::object(); // entries: of maps, such as resources.env.NAME
+  for (const auto& key : spec_keys()) {
+    if ((!key.identity && !names_content(key)) || key.path == "model.layers") continue;
+    properties[std::string(key.path)] = convert(value_json(key));
+    if (key.type == KeyType::text_map)
+      entries["^" + join(split(key.path, '.'), "\\.") + "\\.[A-Za-z0-9_]+$"] = convert(text_json());
+  }
   auto json = object_json(std::move(properties));
-  json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
+  json["patternProperties"] = std::move(entries);
   return json;
 }
 
@@ -230,7 +254,11 @@ Json structure_json(const Key& key)
   return json;
 }
 
-Json not_both(const char* one, const char* other) { return Json{{"not", Json{{"required", Json::array({one, other})}}}}; }
+// "required" alone would hold for an empty block, too, which is no object.
+Json not_both(const char* one, const char* other)
+{
+  return Json{{"not", Json{{"type", "object"}, {"required", Json::array({one, other})}}}};
+}
 
 // What an editor shows for a block.
 struct BlockHelp {
