@@ -31,15 +31,11 @@ class OnAStudy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = site.enter()
+        cls.addClassCleanup(site.leave, cls.folder)
         warnings.simplefilter("ignore", dtctl.DtctlWarning)
         cls.progress = io.StringIO()
         with contextlib.redirect_stderr(cls.progress):
             cls.study = dtctl.home().submit(site.TINY, wait=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([site.DTCTL, "cancel", "all", "--quiet"], check=False, stderr=subprocess.DEVNULL)
-        site.leave(cls.folder)
 
     def test_submit_writes_the_recipe_and_waits_for_its_runs(self):
         self.assertEqual(self.study.name, "tiny")
@@ -175,9 +171,7 @@ class OnAStudy(unittest.TestCase):
 class Refused(unittest.TestCase):
     def setUp(self):
         self.folder = site.enter()
-
-    def tearDown(self):
-        site.leave(self.folder)
+        self.addCleanup(site.leave, self.folder)
 
     def test_an_empty_home_says_how_to_begin(self):
         with self.assertRaisesRegex(dtctl.DtctlError, "nothing has been submitted yet"):
@@ -270,9 +264,7 @@ exit 4
 class Sources(unittest.TestCase):
     def setUp(self):
         self.folder = site.enter()
-
-    def tearDown(self):
-        site.leave(self.folder)
+        self.addCleanup(site.leave, self.folder)
 
     def test_the_version_is_that_of_the_program(self):
         project = (site.SOURCE / "python" / "pyproject.toml").read_text()

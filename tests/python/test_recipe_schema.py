@@ -159,13 +159,10 @@ class Schema(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = site.enter()
+        cls.addClassCleanup(site.leave, cls.folder)
         subprocess.run([site.DTCTL, "recipe", "schema", "-o", "schema.json", "--quiet"], check=True)
         cls.schema = json.loads(Path("schema.json").read_text())
         cls.validator = jsonschema.Draft7Validator(cls.schema)
-
-    @classmethod
-    def tearDownClass(cls):
-        site.leave(cls.folder)
 
     def test_the_schema_is_a_schema_of_draft_7_with_an_id(self):
         jsonschema.Draft7Validator.check_schema(self.schema)

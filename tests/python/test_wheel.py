@@ -13,6 +13,7 @@ class Wheel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = site.enter()
+        cls.addClassCleanup(site.leave, cls.folder)
         os.environ["IPYTHONDIR"] = str(cls.folder / "ipython")  # nothing is left in the user's home
         os.environ["JUPYTER_RUNTIME_DIR"] = str(cls.folder / "jupyter")
         packages = cls.folder / "packages"
@@ -22,11 +23,6 @@ class Wheel(unittest.TestCase):
         cls.python = str(cls.folder / "venv" / "bin" / "python")
         wheel = next(packages.glob("dtctl-*-py3-none-any.whl"))
         subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--no-index", str(wheel)], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([site.DTCTL, "cancel", "all", "--quiet"], check=False, stderr=subprocess.DEVNULL)
-        site.leave(cls.folder)
 
     def test_the_installed_package_submits_and_reads_a_study(self):
         code = (f"import dtctl, pathlib\nstudy = dtctl.home().submit({site.TINY!r}, wait=True)\n"
