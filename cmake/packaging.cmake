@@ -4,6 +4,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/programs" DESTINATION "
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h")
 # Where the package's Python looks for modules, so that programs that report also run outside of dtctl.
 install(FILES "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_report.py" "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_sync.py" DESTINATION lib/python3/dist-packages)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/dtctl" DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/ARCHITECTURE.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg")

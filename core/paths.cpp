@@ -115,8 +115,8 @@ fs::path agent_program() { return program_beside("DTCTL_JOB_AGENT", "dtjob", "th
 
 namespace {
 
-// The folder as it is installed, below <prefix>/share/dtctl, else as it lies in the source tree.
-fs::path shipped_folder(const fs::path& installed_name, const fs::path& in_source)
+// The folder or file as it is installed, below <prefix>/share/dtctl, else as it lies in the source tree.
+fs::path shipped(const fs::path& installed_name, const fs::path& in_source)
 {
   const auto installed = own_program().parent_path().parent_path() / "share" / "dtctl" / installed_name;
   if (is_visible(installed)) return installed;
@@ -135,8 +135,14 @@ fs::path shipped_library(const std::string& file)
   return {};
 }
 
-fs::path recipe_library() { return shipped_folder("recipes", fs::path("recipes") / "library"); }
+fs::path recipe_library() { return shipped("recipes", fs::path("recipes") / "library"); }
 
-fs::path report_modules() { return shipped_folder("report", fs::path("share") / "dtctl" / "report"); }
+fs::path report_modules() { return shipped("report", fs::path("share") / "dtctl" / "report"); }
+
+fs::path recipe_schema_file()
+{
+  const auto file = fs::path("share") / "dtctl" / "recipe.schema.json";
+  return shipped(file.filename(), file);
+}
 
 } // namespace dt

@@ -57,4 +57,8 @@ std::filesystem::path report_modules();
 // Empty if neither exists.
 std::filesystem::path recipe_library();
 
+// The JSON Schema of recipes for editors: <prefix>/share/dtctl/recipe.schema.json, also in a build tree. Empty if it is not
+// there.
+std::filesystem::path recipe_schema_file();
+
 } // namespace dt

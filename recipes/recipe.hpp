@@ -50,7 +50,7 @@ Plan load_plan(const std::filesystem::path& recipe, const LoadOptions& options);
 // vary, and the repeat, counted from 1. Parts that do not vary are left out.
 std::string run_name(const RunSpec& spec);
 
-// A JSON Schema (draft 2020-12) for recipes, for use in editors.
+// A JSON Schema (draft 7, which editors read) for recipes.
 std::string json_schema();
 
 // The reference of all keys in Markdown, generated from the key table.

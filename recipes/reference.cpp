@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view introduction = R"(# Recipe reference
 
-A recipe is one YAML file. Every key of every block stands below; unknown keys are refused. `dtctl recipe schema --json`
-prints the same as a JSON Schema for editors.
+A recipe is one YAML file. Every key of every block stands below; unknown keys are refused. `dtctl recipe schema -o FILE`
+writes the same as a JSON Schema for editors.
 
 ```yaml
 version: 1
@@ -134,16 +134,10 @@ std::string allowed_text(const Key& key)
   }
 }
 
-std::string in_microseconds(double seconds) { return format_shortest(1e6 * seconds) + "us"; }
-
-std::string default_text(const Key& key)
+std::string default_cell(const Key& key)
 {
   if (key.required) return "required";
-  if (!has_default(key)) return "";
-  const auto value = default_of(key);
-  if (key.type == KeyType::duration) return "`" + format_duration(static_cast<double>(std::get<std::int64_t>(value))) + "`";
-  if (key.type == KeyType::moment) return "`" + in_microseconds(std::get<double>(value)) + "`";
-  return "`" + dt::to_text(value) + "`";
+  return has_default(key) ? "`" + default_text(key) + "`" : "";
 }
 
 // Escapes a text for a cell of a Markdown table.
@@ -164,7 +158,7 @@ std::string row(const Key& key)
 {
   const auto name = key.path.substr(key.path.find('.') + 1);
   const auto identity = key.identity ? "yes" : "";
-  return "| `" + std::string(name) + "` | " + allowed_text(key) + " | " + std::string(key.unit) + " | " + default_text(key) +
+  return "| `" + std::string(name) + "` | " + allowed_text(key) + " | " + std::string(key.unit) + " | " + default_cell(key) +
          " | " + identity + " | " + in_table(key.help) + " |\n";
 }
 

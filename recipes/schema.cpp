@@ -2,12 +2,15 @@
 // recipe reader checks everything that involves several files or computations.
 #include "recipes/recipe.hpp"
 
+#include "core/error.hpp"
+#include "core/program/program_words.hpp"
 #include "core/spec/layer_schema.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 #include "recipes/reading/values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -38,15 +41,20 @@ Json choice_json(const Key& key)
   return Json{{"enum", names}, {"markdownEnumDescriptions", help}};
 }
 
-Json duration_json(const Key& key)
+// A text of a number and its unit. `needed` is what editors say in place of "does not match the pattern".
+Json quantity_json(const char* pattern, const char* needed)
 {
-  Json text{{"type", "string"},
-            {"pattern", "^([0-9]+[wdhms])+$|^[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+-[0-9]+(:[0-9]{1,2}){0,2}$"}};
-  if (key.min > 0) return text;
-  return Json{{"anyOf", Json::array({Json{{"const", 0}}, text})}}; // any other number needs a unit
+  return Json{{"type", "string"}, {"pattern", pattern}, {"errorMessage", needed}, {"patternErrorMessage", needed}};
 }
 
-Json quantity_json(const char* pattern) { return Json{{"type", "string"}, {"pattern", pattern}}; }
+Json duration_json(const Key& key)
+{
+  const auto* needed = "A duration needs its unit: 90s, 30m, 1h30m.";
+  const auto text =
+      quantity_json("^([0-9]+[wdhms])+$|^[0-9]+:[0-9]{1,2}(:[0-9]{1,2})?$|^[0-9]+-[0-9]+(:[0-9]{1,2}){0,2}$", needed);
+  if (key.min > 0) return text;
+  return Json{{"anyOf", Json::array({Json{{"const", 0}, {"errorMessage", needed}}, text})}}; // any other number needs a unit
+}
 
 Json object_json(Json properties)
 {
@@ -120,6 +128,26 @@ Json number_with_unit_json(const Key& key)
                                      Json{{"type", "string"}, {"pattern", "^[+]?[0-9.]+([eE][-+]?[0-9]+)? *" + unit + "$"}}})}};
 }
 
+// The entries of program.metrics are the figures that dtctl knows.
+Json metrics_json()
+{
+  Json properties = Json::object();
+  for (const auto& name : program_metric_names()) {
+    properties[std::string(name.name)] = text_json();
+    properties[std::string(name.name)]["description"] = name.help;
+  }
+  return object_json(std::move(properties));
+}
+
+Json map_json(const Key& key)
+{
+  if (key.path == "program.metrics") return metrics_json();
+  if (key.path != "program.parameters") return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+  auto json = object_json(Json::object());
+  json["patternProperties"] = Json{{"^[A-Za-z0-9_]+$", text_json()}};
+  return json;
+}
+
 // The schema of a key's value.
 Json value_json(const Key& key)
 {
@@ -138,24 +166,34 @@ Json value_json(const Key& key)
   case KeyType::duration:
     return duration_json(key);
   case KeyType::rate:
-    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *([kMG]?bit/s|[kMG]?B/s|[MG]iB/s)$");
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *([kMG]?bit/s|[kMG]?B/s|[MG]iB/s)$",
+                         "A rate needs its unit: 10 Gbit/s, 1.25 GB/s.");
   case KeyType::moment:
-    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *(ns|us|µs|ms|s)$");
+    return quantity_json("^[0-9.]+([eE][-+]?[0-9]+)? *(ns|us|µs|ms|s)$", "A time needs its unit: 50us, 1.5ms.");
   case KeyType::integer_list:
     return Json{{"type", "array"}, {"items", range_json(key, "integer")}, {"uniqueItems", true}};
   case KeyType::text_list:
     return Json{{"type", "array"}, {"items", text_json()}};
   case KeyType::text_map:
-    return Json{{"type", "object"}, {"additionalProperties", text_json()}};
+    return map_json(key);
   case KeyType::structure:
     break;
   }
   return Json::object();
 }
 
-Json json_of(const FieldValue& value)
+// As a recipe writes it, so that an editor may insert it.
+Json default_json(const Key& key)
 {
-  return std::visit([](const auto& v) -> Json { return v; }, value);
+  if (key.type == KeyType::duration || key.type == KeyType::moment) return default_text(key);
+  return std::visit([](const auto& v) -> Json { return v; }, default_of(key));
+}
+
+void add_example(Json& json, const Key& key)
+{
+  if (key.example.empty()) return;
+  auto example = Json::parse(key.example, nullptr, false);
+  json["examples"] = Json::array({example.is_discarded() ? Json(key.example) : std::move(example)});
 }
 
 Json key_json(const Key& key)
@@ -163,19 +201,23 @@ Json key_json(const Key& key)
   auto json = value_json(key);
   json["description"] = std::string(key.help) + (key.unit.empty() ? "" : " [" + std::string(key.unit) + "]");
   if (!key.unit.empty()) json["x-unit"] = key.unit;
-  if (has_default(key)) json["default"] = json_of(default_of(key));
+  if (has_default(key)) json["default"] = default_json(key);
+  add_example(json, key);
   return json;
 }
 
 // An object whose keys are full paths, as in sweep.matrix. `convert` changes the schema of each key's value.
 template<class Convert> Json paths_json(Convert convert)
 {
-  Json properties = Json::object();
-  for (const auto& key : spec_keys())
-    if ((key.identity || names_content(key)) && key.path != "model.layers")
-      properties[std::string(key.path)] = convert(value_json(key));
+  Json properties = Json::object(), entries = Json::object(); // entries: of maps, such as resources.env.NAME
+  for (const auto& key : spec_keys()) {
+    if ((!key.identity && !names_content(key)) || key.path == "model.layers") continue;
+    properties[std::string(key.path)] = convert(value_json(key));
+    if (key.type == KeyType::text_map)
+      entries["^" + join(split(key.path, '.'), "\\.") + "\\.[A-Za-z0-9_]+$"] = convert(text_json());
+  }
   auto json = object_json(std::move(properties));
-  json["patternProperties"] = Json{{"^resources\\.env\\.[A-Za-z_][A-Za-z0-9_]*$", convert(text_json())}};
+  json["patternProperties"] = std::move(entries);
   return json;
 }
 
@@ -208,10 +250,39 @@ Json structure_json(const Key& key)
   if (key.path == "sweep.include") json = Json{{"type", "array"}, {"items", paths_json([](Json value) { return value; })}};
   if (key.path == "sweep.exclude") json = Json{{"type", "array"}, {"items", condition_json()}};
   json["description"] = key.help;
+  add_example(json, key);
   return json;
 }
 
-Json not_both(const char* one, const char* other) { return Json{{"not", Json{{"required", Json::array({one, other})}}}}; }
+// "required" alone would hold for an empty block, too, which is no object.
+Json not_both(const char* one, const char* other)
+{
+  return Json{{"not", Json{{"type", "object"}, {"required", Json::array({one, other})}}}};
+}
+
+// What an editor shows for a block.
+struct BlockHelp {
+  std::string_view name, help;
+};
+constexpr std::array block_helps{
+    BlockHelp{"model", "The network to train."},
+    BlockHelp{"data", "The data set, and how it is read."},
+    BlockHelp{"program", "A training program of your own, in place of dtengine."},
+    BlockHelp{"train", "How long to train, with which batch, and what is measured."},
+    BlockHelp{"optimizer", "The update rule and the learning rate over time."},
+    BlockHelp{"sync", "How the ranks keep in step: strategy, allreduce, messages."},
+    BlockHelp{"resources", "What each job gets: nodes, ranks, threads, time, scheduler."},
+    BlockHelp{"platform", "The machine on which runs are simulated, if resources.platform is `custom`."},
+    BlockHelp{"study", "The sizes of a scaling study, and how often each point is repeated."},
+    BlockHelp{"sweep", "The values that vary from run to run."},
+};
+
+std::string_view help_of(std::string_view block)
+{
+  const auto found = std::ranges::find(block_helps, block, &BlockHelp::name);
+  if (found == block_helps.end()) throw Error(ErrorKind::internal, "the block " + std::string(block) + " has no help");
+  return found->help;
+}
 
 Json exclusions_of(std::string_view block)
 {
@@ -241,8 +312,13 @@ std::string json_schema()
   for (auto& [name, properties] : blocks)
     for (auto& [path, inner] : inner_blocks)
       if (path.first == name) properties[path.second] = block_json(std::move(inner), Json::array());
-  for (auto& [name, properties] : blocks) root[name] = block_json(std::move(properties), exclusions_of(name));
-  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "dtctl recipe, version 1"}};
+  for (auto& [name, properties] : blocks) {
+    root[name] = block_json(std::move(properties), exclusions_of(name));
+    root[name]["description"] = help_of(name);
+  }
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"$id", "urn:dtctl:recipe:1"},
+              {"title", "dtctl recipe, version 1"}};
   schema.update(object_json(std::move(root)));
   schema["patternProperties"] = Json{{"^x-", Json{{"description", "ignored: a place for YAML anchors"}}}};
   schema["required"] = Json::array({"version"});

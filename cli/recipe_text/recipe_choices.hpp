@@ -15,7 +15,8 @@ namespace dt::cli {
 enum class SizeUnit { ranks, nodes, parts };
 
 struct RecipeChoices {
-  std::string file; // path of the recipe, for the commands in its comments; empty: standard output
+  std::string schema; // path of the JSON Schema of recipes, for editors; empty: none
+  std::string file;   // path of the recipe, for the commands in its comments; empty: standard output
   std::string name;
   std::string model, data;
   std::string set;             // data packed: name of the set in the home

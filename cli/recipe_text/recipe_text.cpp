@@ -51,8 +51,17 @@ std::string subject(const RecipeChoices& choices)
                      choices.set.empty() ? choices.data : choices.set, listed(choices.strategies));
 }
 
+// Names the schema for the YAML language server of editors: a path, or where a blank would end it a URL.
+void write_schema(Text& text, const std::string& path)
+{
+  if (path.empty()) return;
+  if (path.find(' ') == std::string::npos) return text.line("# yaml-language-server: $schema=" + path);
+  text.line("# yaml-language-server: $schema=file://" + join(split(path, ' '), "%20"));
+}
+
 void write_head(Text& text, const RecipeChoices& choices)
 {
+  write_schema(text, choices.schema);
   const auto file = shell_quote(choices.file.empty() ? "RECIPE.yaml" : choices.file);
   text.comment(subject(choices) + ".");
   text.comment("Written by dtctl new, to be changed: each block says what it sets, and what to change next.");

@@ -2,6 +2,7 @@
 #include "cli/runs/results_store.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "store/query/columns.hpp"
 
 namespace dt::cli {
 namespace {
@@ -58,11 +59,28 @@ ExitCode check(Context& context)
   return problems.empty() ? ExitCode::ok : ExitCode::environment;
 }
 
+ExitCode columns(Context& context)
+{
+  Table table{"columns",
+              {{"table", "table or view"},
+               {"column", "column"},
+               {"type", "type", Align::left, 3},
+               {"unit", "unit", Align::left, 2},
+               {"definition", "definition", Align::left, 1}},
+              {},
+              "none"};
+  for (const auto& info : store::describe_columns())
+    table.rows.push_back({text_cell(info.table), text_cell(info.column, Style::strong), text_cell(std::string(info.type)),
+                          text_cell(std::string(info.unit)), text_cell(std::string(info.help))});
+  context.out.table(table);
+  return ExitCode::ok;
+}
+
 } // namespace
 
 void add_db(Commands& commands)
 {
-  auto& family = commands.add_family({"db", keep_verbs, "The results database: migrate, rebuild, check.",
+  auto& family = commands.add_family({"db", keep_verbs, "The results database: migrate, rebuild, check, columns.",
                                       "Everything in the database comes from the run folders, so it can always be rebuilt.\n\n"
                                       "Example:\n  dtctl db check"});
   commands.add_under(
@@ -71,6 +89,10 @@ void add_db(Commands& commands)
                      {"rebuild", family_verbs, "Rebuild the database from the run folders.", "Example:\n  dtctl db rebuild"},
                      [](Context& context) { return rebuild(context, context.locked_home()); });
   commands.add_under(family, {"check", family_verbs, "Check the database's integrity.", "Example:\n  dtctl db check"}, check);
+  commands.add_under(family,
+                     {"columns", family_verbs, "List what the columns for queries mean, with their units.",
+                      "Example:\n  dtctl db columns | grep throughput"},
+                     columns);
 }
 
 } // namespace dt::cli

@@ -9,6 +9,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/lookup.hpp"
+#include "core/paths.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
@@ -513,6 +514,7 @@ ExitCode make_recipe(Context& context, const NewOptions& options)
   RecipeQuestions questions(context, options);
   auto choices = questions.complete();
   if (choices.name.empty()) choices.name = choices.model + "-" + (choices.study ? std::string(name_of(*choices.study)) : "run");
+  choices.schema = recipe_schema_file().string();
   const auto text = recipe_text(choices);
   tell_defaults(context, questions.defaults());
   if (options.to_stdout()) {

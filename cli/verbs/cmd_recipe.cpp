@@ -1,7 +1,10 @@
 // dtctl recipe schema|docs|list: documentation of recipes, and the shipped recipes.
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/file.hpp"
 #include "core/spec/spec_schema.hpp"
+
+#include <memory>
 
 namespace dt::cli {
 namespace {
@@ -28,9 +31,14 @@ Table keys_table()
   return table;
 }
 
-// In JSON the output is the schema itself, so that editors can use it.
-ExitCode schema(Context& context)
+// To a file goes the schema alone, with --json it is the JSON value's own members.
+ExitCode schema(Context& context, const std::string& file)
 {
+  if (!file.empty()) {
+    write_file_atomic(file, recipes::json_schema(), Readers::everybody);
+    context.out.field("file", "schema", text_cell(file, Style::strong));
+    return ExitCode::ok;
+  }
   if (!context.json) {
     context.out.table(keys_table());
     return ExitCode::ok;
@@ -71,6 +79,19 @@ ExitCode platforms(Context& context)
   return ExitCode::ok;
 }
 
+void add_schema(Commands& commands, Verb& family)
+{
+  auto file = std::make_shared<std::string>();
+  auto& verb =
+      commands.add_under(family,
+                         {"schema", family_verbs, "List all keys, or write them as a JSON Schema for editors.",
+                          "A recipe names its schema in a first line that dtctl new writes, for the YAML language server "
+                          "of editors:\n  # yaml-language-server: $schema=FILE\n\n"
+                          "Example:\n  dtctl recipe schema -o recipe.schema.json"},
+                         [file](Context& context) { return schema(context, *file); });
+  verb.add_option("-o,--output", *file, "write the JSON Schema (draft 7) to this file")->type_name("FILE");
+}
+
 } // namespace
 
 void add_recipe(Commands& commands)
@@ -82,10 +103,7 @@ void add_recipe(Commands& commands)
                      {"list", family_verbs, "List the recipes shipped with dtctl; those in papers/ repeat a paper's study.",
                       "Example:\n  dtctl recipe list"},
                      list);
-  commands.add_under(family,
-                     {"schema", family_verbs, "List all keys; with --json as a JSON Schema for editors.",
-                      "Example:\n  dtctl recipe schema --json > recipe.schema.json"},
-                     schema);
+  add_schema(commands, family);
   commands.add_under(
       family, {"docs", family_verbs, "Print the reference of all keys in Markdown.", "Example:\n  dtctl recipe docs > keys.md"},
       docs);

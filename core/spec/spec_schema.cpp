@@ -26,23 +26,24 @@ template<class Field> FieldRef ref_to(Field& field)
 constexpr bool yes = true, no = false;
 
 using enum KeyType;
-// Columns: path, type, unit, min, max, required, identity, choices, field, help.
+// Columns: path, type, unit, min, max, required, identity, choices, field, help, example.
 
 std::vector<Key> document_keys()
 {
   return {
       {"version", structure, "", 1, 1, yes, no, none, nullptr, "Version of the recipe format. Always 1."},
       {"name", text, "", 0, 0, no, no, none, DT_FIELD(name),
-       "Name under which the results are listed. Default: the name of the file. Not inherited by `extends`."},
+       "Name under which the results are listed. Default: the name of the file. Not inherited by `extends`.", "my-study"},
       {"description", text, "", 0, 0, no, no, none, DT_FIELD(description),
-       "One line that describes the recipe. Not inherited by `extends`."},
+       "One line that describes the recipe. Not inherited by `extends`.", "LeNet on digits, 1 to 4 ranks"},
       {"extends", structure, "", 0, 0, no, no, none, nullptr,
-       "Path of another recipe, relative to this one. This recipe overrides its keys."},
+       "Path of another recipe, relative to this one. This recipe overrides its keys.", "base.yaml"},
       {"profile", structure, "", 0, 0, no, no, none, nullptr,
-       "Machine profile that supplies the resources. Default: the profile `default`, if there is one."},
+       "Machine profile that supplies the resources. Default: the profile `default`, if there is one.", "cluster"},
       {"label", structure, "", 0, 0, no, no, none, nullptr,
        "Name of a point of the sweep in tables, legends and verdicts, with values of keys in braces, such as "
-       "`\"{sync.strategy} lr {optimizer.learning_rate}\"`. The size is added. Default: the values that differ."},
+       "`\"{sync.strategy} lr {optimizer.learning_rate}\"`. The size is added. Default: the values that differ.",
+       "{sync.strategy} lr {optimizer.learning_rate}"},
       {"engine", choice, "", 0, 0, no, yes, choice_names<Engine>(), DT_FIELD(engine),
        "The implementation that computes convolutions and inner products."},
   };
@@ -54,7 +55,8 @@ std::vector<Key> model_keys()
       {"model.name", choice, "", 0, 0, no, yes, model_names(), DT_FIELD(model.name),
        "Network to train. If `model.layers` describes the network: `custom`, or not given."},
       {"model.layers", text_list, "", 0, 0, no, yes, none, DT_FIELD(model.layers),
-       "Layers of a custom network, from the images to one output per class."},
+       "Layers of a custom network, from the images to one output per class.",
+       R"([{"convolution": {"channels": 8, "kernel": 5}}, "relu", {"inner_product": {"outputs": "classes"}}])"},
       {"model.dropout", boolean, "", 0, 0, no, yes, none, DT_FIELD(model.dropout),
        "Whether dropout layers drop values in training. false: they pass all values."},
       {"model.batch_norm", choice, "", 0, 0, no, yes, choice_names<BatchNormSamples>(), DT_FIELD(model.batch_norm),
@@ -68,9 +70,11 @@ std::vector<Key> data_keys()
       {"data.name", choice, "", 0, 0, yes, yes, data_names(), DT_FIELD(data.name), "Data set."},
       {"data.path", text, "", 0, 0, no, no, none, DT_FIELD(data.path),
        "Folder of the data set, relative to the file that contains this key; for packed: its file. Default: <home>/data/<name>. "
-       "A run is identified by the content, not by the path."},
+       "A run is identified by the content, not by the path.",
+       "../data/digits"},
       {"data.set", text, "", 0, 0, no, no, none, DT_FIELD(data.set),
-       "Name of a packed set in <home>/data, as `dtctl data list` shows it. Only for packed, which needs `set` or `path`."},
+       "Name of a packed set in <home>/data, as `dtctl data list` shows it. Only for packed, which needs `set` or `path`.",
+       "photos"},
       {"data.train_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.train_samples),
        "Number of training samples to use, beginning with the first. 0: all (synthetic: 8192)."},
       {"data.test_samples", integer, "samples", 0, big, no, yes, none, DT_FIELD(data.test_samples),
@@ -113,16 +117,21 @@ std::vector<Key> program_keys()
   return {
       {"program.command", text_list, "", 0, 0, no, yes, none, DT_FIELD(program.command),
        "Program and arguments that every rank runs in place of dtengine. `{KEY}` stands for the value of a key of the recipe, "
-       "e.g. `{optimizer.learning_rate}`; `{{` and `}}` for braces."},
+       "e.g. `{optimizer.learning_rate}`; `{{` and `}}` for braces.",
+       R"(["python3", "train.py", "--lr", "{optimizer.learning_rate}"])"},
       {"program.files", text_list, "", 0, 0, no, no, none, DT_FIELD(program.files),
        "Files and folders that the program needs, relative to the file that contains this key. A run is identified by their "
-       "content."},
+       "content.",
+       R"(["train.py"])"},
       {"program.parameters", text_map, "", 0, 0, no, yes, none, DT_FIELD(program.parameters),
-       "The program's own parameters and their values. Each can be a sweep's parameter: `program.parameters.NAME`."},
+       "The program's own parameters and their values. Each can be a sweep's parameter: `program.parameters.NAME`.",
+       R"({"width": 128})"},
       {"program.metrics", text_map, "", 0, 0, no, yes, none, DT_FIELD(program.metrics),
-       "Map of figures to regular expressions over the lines that rank 0 prints, for a program that does not report by itself."},
+       "Map of figures to regular expressions over the lines that rank 0 prints, for a program that does not report by itself.",
+       R"({"loss": "loss=([0-9.]+)$"})"},
       {"program.environment", text_list, "", 0, 0, no, no, none, DT_FIELD(program.environment),
-       "Names of environment variables that the program gets and whose values are part of the run's identity."},
+       "Names of environment variables that the program gets and whose values are part of the run's identity.",
+       R"(["OMP_PLACES"])"},
       {"program.identity", choice, "", 0, 0, no, no, choice_names<ProgramIdentity>(), DT_FIELD(program.identity),
        "What a run is identified by beside its command, its parameters and its data. After an upgrade of a Python package runs "
        "are new ones, unless this is `files`."},
@@ -141,13 +150,13 @@ std::vector<Key> train_keys()
 {
   return {
       {"train.batch_per_rank", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.batch_per_rank),
-       "Samples per rank and step. Give this or `global_batch`."},
+       "Samples per rank and step. Give this or `global_batch`.", "32"},
       {"train.global_batch", integer, "samples", 1, int_max, no, yes, none, DT_FIELD(train.global_batch),
-       "Samples of all ranks per step; a multiple of the number of workers. Give this or `batch_per_rank`."},
+       "Samples of all ranks per step; a multiple of the number of workers. Give this or `batch_per_rank`.", "128"},
       {"train.epochs", real, "epochs", 1e-6, 1e9, no, yes, none, DT_FIELD(train.epochs),
-       "Number of passes over the training set. Give this or `steps`."},
+       "Number of passes over the training set. Give this or `steps`.", "3"},
       {"train.steps", integer, "steps", 1, big, no, yes, none, DT_FIELD(train.steps),
-       "Number of optimizer steps. Give this or `epochs`."},
+       "Number of optimizer steps. Give this or `epochs`.", "500"},
       {"train.warmup_steps", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.warmup_steps),
        "Number of first steps that are excluded from throughput. They train like the others. At least one step must remain."},
       {"train.modelled_rate", real, "samples/s", 0, 1e9, no, yes, none, DT_FIELD(train.modelled_rate),
@@ -158,7 +167,8 @@ std::vector<Key> train_keys()
        "Measured computation of a rank, for simulated runs: the name of a shipped profile, or the path of a file that "
        "`dtbench compute --profile --json` wrote, relative to the file that contains this key. Times are scaled to the run's "
        "batch, and to its threads as if all of them helped equally. A run is identified by the content of the file. Give this or "
-       "`modelled_rate`."},
+       "`modelled_rate`.",
+       "lenet"},
       {"train.seed", integer, "", 0, big, no, yes, none, DT_FIELD(train.seed),
        "Seed of the initial weights and of the order of samples."},
       {"train.eval_every_epochs", real, "epochs", 0, 1e9, no, yes, none, DT_FIELD(train.eval_every_epochs),
@@ -168,7 +178,8 @@ std::vector<Key> train_keys()
       {"train.stop_at_target", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.stop_at_target),
        "Whether the run stops when `target_accuracy` is reached."},
       {"train.checkpoint_every", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.checkpoint_every_s),
-       "Time between two checkpoints. 0: the run writes one only when the scheduler stops the job (time limit, preemption)."},
+       "Time between two checkpoints. 0: the run writes one only when the scheduler stops the job (time limit, preemption).",
+       "10m"},
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s),
        "If no step ends for this time, the run reports which ranks the others wait for and what every rank is doing. 0: never."},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace),
@@ -186,11 +197,13 @@ std::vector<Key> train_keys()
       {"train.algorithms_from", text, "", 0, 0, no, no, none, DT_FIELD(train.algorithms_from),
        "The choices that `algorithms: fixed` repeats: the folder or the key of a run; `last`, the only run of the newest study "
        "that has recorded any; or the path of an algorithms.json, relative to the file that contains this key. A run is "
-       "identified by the list in it, not by its path."},
+       "identified by the list in it, not by its path.",
+       "last"},
       {"train.algorithm_list", text_list, "", 0, 0, no, yes, none, DT_FIELD(train.algorithm_list),
        "The choices that `algorithms: fixed` repeats, in place of `algorithms_from`, which fills this in: for each convolution "
        "one text with its name and its algorithms forward, backward to the data and backward to the weights, as in "
-       "\"conv2 winograd direct direct\"."},
+       "\"conv2 winograd direct direct\".",
+       R"(["conv2 winograd direct direct"])"},
       {"train.accumulation", integer, "", 1, int_max, no, yes, none, DT_FIELD(train.accumulation),
        "Number of micro-batches into which the batch of a rank is split. They are computed one after the other, in the memory of "
        "one. Must divide the batch."},
@@ -204,7 +217,8 @@ std::vector<Key> train_keys()
        "this "
        "key; the folder or the key of a run; or `last`, the only run of the newest study that has a checkpoint. The run begins "
        "at step 0. "
-       "Default: weights drawn from train.seed. A run is identified by the content of the file, not by its path."},
+       "Default: weights drawn from train.seed. A run is identified by the content of the file, not by its path.",
+       "last"},
       {"train.final_checkpoint", boolean, "", 0, 0, no, no, none, DT_FIELD(train.final_checkpoint),
        "Whether a checkpoint is written after the last step, and kept."},
   };
@@ -265,9 +279,9 @@ std::vector<Key> sync_keys()
       {"sync.period", integer, "steps", 1, 1e9, no, yes, none, DT_FIELD(sync.period),
        "Steps between two exchanges of weights, tau (EASGD family, local-sgd and diloco, whose paper calls it H)."},
       {"sync.alpha", real, "", 0, 1, no, yes, none, DT_FIELD(sync.alpha),
-       "Elastic rate of an exchange (EASGD family). Give this or `rho`. Default: 0.9 / number of workers."},
+       "Elastic rate of an exchange (EASGD family). Give this or `rho`. Default: 0.9 / number of workers.", "0.1"},
       {"sync.rho", real, "", 0, 1e6, no, yes, none, DT_FIELD(sync.rho),
-       "Elastic strength (EASGD family). The elastic rate is learning rate x rho at every step."},
+       "Elastic strength (EASGD family). The elastic rate is learning rate x rho at every step.", "0.1"},
       {"sync.elastic", choice, "", 0, 0, no, yes, choice_names<ElasticForm>(), DT_FIELD(sync.elastic),
        "Whether the elastic term is evaluated before or after the local step (EASGD family)."},
       {"sync.pack", boolean, "", 0, 0, no, yes, none, DT_FIELD(sync.pack),
@@ -336,7 +350,8 @@ std::vector<Key> resources_keys()
        "Time after which the job is ended, with its unit (90s, 30m, 1h30m) or as Slurm writes it (HH:MM:SS, D-HH, D-HH:MM)."},
       {"resources.signal_ahead", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.signal_ahead_s),
        "How long before the time limit the scheduler signals the run to write a checkpoint and to stop. 0: no signal. If this is "
-       "not given, it is at most a quarter of the time limit."},
+       "not given, it is at most a quarter of the time limit.",
+       "2m"},
       {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue),
        "How often a job is started again from its checkpoint after a preemption, its time limit or the loss of a node (slurm)."},
       {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries),
@@ -347,19 +362,23 @@ std::vector<Key> resources_keys()
       {"resources.gpus_per_node", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_node),
        "GPUs that the job asks its scheduler for on each node (slurm: gres). If this is not given, each run asks for "
        "gpus_per_rank GPUs "
-       "for each of its ranks on a node. Runs of dtengine ask for none."},
+       "for each of its ranks on a node. Runs of dtengine ask for none.",
+       "4"},
       {"resources.gpus_per_rank", integer, "GPUs", 0, 1024, no, yes, none, DT_FIELD(resources.gpus_per_rank),
        "GPUs that each rank sees (CUDA_VISIBLE_DEVICES). 0: every rank sees all GPUs of the job on its node."},
       {"resources.wrapper", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.wrapper),
-       "Command that is put in front of the program of every rank: a container, numactl, perf."},
+       "Command that is put in front of the program of every rank: a container, numactl, perf.",
+       R"(["numactl", "--localalloc"])"},
       {"resources.container.image", text, "", 0, 0, no, yes, none, DT_FIELD(resources.container.image),
        "Container image in which a program of your own runs: a file or a folder, or what the runtime pulls, e.g. "
-       "`docker://nvcr.io/nvidia/pytorch:24.10-py3`. Empty: no container."},
+       "`docker://nvcr.io/nvidia/pytorch:24.10-py3`. Empty: no container.",
+       "docker://nvcr.io/nvidia/pytorch:24.10-py3"},
       {"resources.container.runtime", choice, "", 0, 0, no, yes, choice_names<ContainerRuntime>(),
        DT_FIELD(resources.container.runtime), "Program that starts the container on every rank."},
       {"resources.container.mounts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.container.mounts),
        "Files and folders of the node that the container sees, as `SOURCE:TARGET` or `SOURCE:TARGET:ro`. The home of dtctl and "
-       "the data set are there anyway, at the same paths."},
+       "the data set are there anyway, at the same paths.",
+       R"(["/data:/data:ro"])"},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
        "Whether more threads than cores are allowed. Timings are then not meaningful."},
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),
@@ -367,35 +386,42 @@ std::vector<Key> resources_keys()
       {"resources.launcher", choice, "", 0, 0, no, yes, launcher_names(), DT_FIELD(resources.launcher),
        "Program that starts the ranks."},
       {"resources.launcher_args", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.launcher_args),
-       "Additional arguments of the launcher."},
+       "Additional arguments of the launcher.", R"(["--mca", "btl_tcp_if_include", "ib0"])"},
       {"resources.platform", text, "", 0, 0, no, yes, none, DT_FIELD(resources.platform),
        "Machine on which the run is simulated instead of executed: a shipped platform (`dtctl recipe platforms`), the path of a "
-       "file with a `platform:` block, or `custom` if the recipe or the profile has the block. Empty: the run is executed."},
+       "file with a `platform:` block, or `custom` if the recipe or the profile has the block. Empty: the run is executed.",
+       "ethernet-10g"},
       {"resources.hosts", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.hosts),
-       "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only."},
+       "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only.",
+       R"(["node01", "node02"])"},
       {"resources.nodelist", text, "", 0, 0, no, yes, none, DT_FIELD(resources.nodelist),
        "Node on which the run must take place: a node of the partition (slurm), or one of resources.hosts. `dtctl submit "
-       "--distribute` gives each run one. Empty: any."},
+       "--distribute` gives each run one. Empty: any.",
+       "node07"},
       {"resources.exclude", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.exclude),
        "Nodes that no run uses, for example slow ones: nodes of the partition (slurm), or some of resources.hosts. Runs with and "
-       "without them are different runs."},
+       "without them are different runs.",
+       R"(["node13"])"},
       {"resources.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(resources.nodes_per_supernode),
        "Number of consecutive nodes on one switch. Links between switches are slower. 0: unknown."},
       {"resources.partition", text, "", 0, 0, no, yes, none, DT_FIELD(resources.partition),
-       "Partition of the cluster. The local scheduler ignores partition, account, qos and constraint."},
-      {"resources.account", text, "", 0, 0, no, no, none, DT_FIELD(resources.account), "Account that is charged."},
-      {"resources.qos", text, "", 0, 0, no, no, none, DT_FIELD(resources.qos), "Quality of service (QOS)."},
+       "Partition of the cluster. The local scheduler ignores partition, account, qos and constraint.", "batch"},
+      {"resources.account", text, "", 0, 0, no, no, none, DT_FIELD(resources.account), "Account that is charged.", "physics"},
+      {"resources.qos", text, "", 0, 0, no, no, none, DT_FIELD(resources.qos), "Quality of service (QOS).", "normal"},
       {"resources.constraint", text, "", 0, 0, no, yes, none, DT_FIELD(resources.constraint),
-       "Features that the nodes must have."},
+       "Features that the nodes must have.", "skylake"},
       {"resources.setup_before", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.setup_before),
-       "Shell commands that the job runs before it loads the modules, for example `module use FOLDER`."},
+       "Shell commands that the job runs before it loads the modules, for example `module use FOLDER`.",
+       R"(["module use /opt/modules"])"},
       {"resources.modules", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.modules),
-       "Environment modules that the job loads."},
-      {"resources.env", text_map, "", 0, 0, no, yes, none, DT_FIELD(resources.env), "Environment variables of the job."},
+       "Environment modules that the job loads.", R"(["openmpi/4.1"])"},
+      {"resources.env", text_map, "", 0, 0, no, yes, none, DT_FIELD(resources.env), "Environment variables of the job.",
+       R"({"OMP_WAIT_POLICY": "active"})"},
       {"resources.setup", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.setup),
-       "Shell commands that the job runs after it has loaded the modules and before the ranks start."},
+       "Shell commands that the job runs after it has loaded the modules and before the ranks start.",
+       R"(["ulimit -s unlimited"])"},
       {"resources.scheduler_args", text_list, "", 0, 0, no, no, none, DT_FIELD(resources.scheduler_args),
-       "Additional arguments for the scheduler."},
+       "Additional arguments for the scheduler.", R"(["--reservation=team"])"},
   };
 }
 
@@ -408,20 +434,22 @@ std::vector<Key> platform_keys()
       {"platform.ranks_per_node", integer, "ranks", 0, 65536, no, yes, none, DT_FIELD(platform.ranks_per_node),
        "Maximum number of ranks on a node of the simulated machine. 0: no limit."},
       {"platform.bandwidth", rate, "bytes/s", least_rate, largest_rate, no, yes, none, DT_FIELD(platform.bandwidth),
-       "Bandwidth of the link between a node and its switch, in each direction."},
-      {"platform.latency", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.latency_s), "Latency from one node to another."},
+       "Bandwidth of the link between a node and its switch, in each direction.", "10 Gbit/s"},
+      {"platform.latency", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.latency_s), "Latency from one node to another.",
+       "50us"},
       {"platform.message_time", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.message_time_s),
-       "Time that a rank is busy with each message that it sends or receives, besides latency and bandwidth."},
+       "Time that a rank is busy with each message that it sends or receives, besides latency and bandwidth.", "1.5us"},
       {"platform.nodes_per_supernode", integer, "nodes", 0, 1e6, no, yes, none, DT_FIELD(platform.nodes_per_supernode),
        "Number of consecutive nodes on one switch. 0: all nodes are on one switch. A simulated run takes it for "
        "resources.nodes_per_supernode too."},
       {"platform.trunk_share", real, "share", 1e-6, 1, no, yes, none, DT_FIELD(platform.trunk_share),
        "Bandwidth of the trunk from a supernode's switch to the others, as a share of the links of its nodes together. Written "
-       "as 25% or 0.25."},
+       "as 25% or 0.25.",
+       "25%"},
       {"platform.trunk_latency", moment, "s", 0, 1, no, yes, none, DT_FIELD(platform.trunk_latency_s),
-       "Latency that the trunks add between nodes of two supernodes."},
+       "Latency that the trunks add between nodes of two supernodes.", "1us"},
       {"platform.memory_bandwidth", rate, "bytes/s", least_rate, largest_rate, no, yes, none, DT_FIELD(platform.memory_bandwidth),
-       "Bandwidth at which one rank reads and writes memory: sums and updates take the time of their memory traffic."},
+       "Bandwidth at which one rank reads and writes memory: sums and updates take the time of their memory traffic.", "12 GB/s"},
   };
 }
 
@@ -431,13 +459,14 @@ std::vector<Key> study_keys()
       {"study.mode", choice, "", 0, 0, no, no, choice_names<StudyMode>(), DT_FIELD(study.mode),
        "Kind of scaling study: what stays constant while the size grows."},
       {"study.ranks", integer_list, "ranks", 1, 1e6, no, no, none, DT_FIELD(study.ranks),
-       "Sizes as numbers of ranks on resources.nodes nodes. Give this or `nodes`."},
+       "Sizes as numbers of ranks on resources.nodes nodes. Give this or `nodes`.", "[1, 2, 4]"},
       {"study.nodes", integer_list, "nodes", 1, 1e6, no, no, none, DT_FIELD(study.nodes),
-       "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`."},
+       "Sizes as numbers of nodes with resources.ranks_per_node ranks each. Give this or `ranks`.", "[1, 2, 4]"},
       {"study.parts", integer_list, "parts", 1, 65536, no, no, none, DT_FIELD(study.parts),
        "With mode partition: the cores of a node (resources.ranks_per_node x resources.threads_per_rank) are divided into so "
        "many parts. Each part is one rank with its own weights and data; its threads are its share of the cores. A part's "
-       "train.modelled_rate is its share, too."},
+       "train.modelled_rate is its share, too.",
+       "[1, 2, 4]"},
       {"study.repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.repeats), "Number of runs per point."},
       {"study.order", choice, "", 0, 0, no, no, choice_names<StudyOrder>(), DT_FIELD(study.order),
        "Order of submission. If it is not given, a sweep without a study is submitted as listed."},
@@ -457,11 +486,13 @@ std::vector<Key> study_keys()
        "of the machine (A/A control)."},
       {"study.until.interval", real, "share", 0, 1, no, no, none, DT_FIELD(study.until.interval),
        "With `dtctl sweep --until-decided`: repeats continue until labels of a size are ranked or equivalent within this margin, "
-       "and efficiencies are known this closely. Written as 3% or 0.03. 0: 3%."},
+       "and efficiencies are known this closely. Written as 3% or 0.03. 0: 3%.",
+       "3%"},
       {"study.until.max_repeats", integer, "", 1, 10000, no, no, none, DT_FIELD(study.until.max_repeats),
        "With `dtctl sweep --until-decided`: most runs per point. The first comparison is after study.repeats runs, at least 3."},
       {"study.until.budget", real, "node-hours", 0, 1e9, no, no, none, DT_FIELD(study.until.budget_node_hours),
-       "With `dtctl sweep --until-decided`: no more repeats begin when the study would need more than this. 0: no limit."},
+       "With `dtctl sweep --until-decided`: no more repeats begin when the study would need more than this. 0: no limit.",
+       "2 node-hours"},
       {"study.until.metric", choice, "", 0, 0, no, no, race_metric_names(), DT_FIELD(study.until.metric),
        "With `dtctl sweep --until-decided`: what labels are compared by."},
   };
@@ -472,13 +503,16 @@ std::vector<Key> sweep_keys()
   return {
       {"sweep.matrix", structure, "", 0, 0, no, no, none, nullptr,
        "Map of keys to lists of values. Every combination is one point. A range in a list, such as `0.001..1 log 4`, stands for "
-       "its values."},
+       "its values.",
+       R"({"sync.strategy": ["sync-sgd", "sync-easgd"]})"},
       {"sweep.zip", structure, "", 0, 0, no, no, none, nullptr,
-       "Map of keys to lists of equal length. The first values are one point, the second values the next, and so on."},
+       "Map of keys to lists of equal length. The first values are one point, the second values the next, and so on.",
+       R"({"train.global_batch": [64, 128], "optimizer.learning_rate": [0.01, 0.02]})"},
       {"sweep.include", structure, "", 0, 0, no, no, none, nullptr,
-       "List of maps of keys to values. Each map is one additional point."},
+       "List of maps of keys to values. Each map is one additional point.", R"([{"optimizer.learning_rate": 0.5}])"},
       {"sweep.exclude", structure, "", 0, 0, no, no, none, nullptr,
-       "List of conditions. Runs that meet one of them are left out."},
+       "List of conditions. Runs that meet one of them are left out.",
+       R"(["train.global_batch>=128 optimizer.learning_rate<0.02"])"},
   };
 }
 

@@ -83,6 +83,8 @@ struct Key {
   std::span<const Name> choices;
   FieldRef (*field)(RunSpec&); // null if type is structure
   std::string_view help;
+  // A value as JSON, or a text as it is: `[1, 2, 4]`, `10m`. For keys whose choices or default do not show one.
+  std::string_view example{};
 };
 
 // All keys, block by block, in the order of the reference.

@@ -310,6 +310,14 @@ std::string range_text(const Key& key)
   return number_text(key.min) + " to " + number_text(key.max) + (key.unit.empty() ? "" : " " + std::string(key.unit));
 }
 
+std::string default_text(const Key& key)
+{
+  const auto value = default_of(key);
+  if (key.type == KeyType::duration) return format_duration(static_cast<double>(std::get<std::int64_t>(value)));
+  if (key.type == KeyType::moment) return format_shortest(1e6 * std::get<double>(value)) + "us";
+  return dt::to_text(value);
+}
+
 bool takes_unit(const Key& key) { return key.unit == "share" || key.unit == "node-hours"; }
 
 bool is_one_line(const Key& key)

@@ -18,6 +18,9 @@ std::string range_text(const Key& key);
 // Whether a number of this key may be written with its unit: "2 node-hours", and a share as "3%".
 bool takes_unit(const Key& key);
 
+// The key's default as a recipe writes it: "0.1", "1h", "50us". Only for keys with has_default (core/spec/spec_schema.hpp).
+std::string default_text(const Key& key);
+
 // Whether the key's text must be a single line. That is so except for descriptions, words of a program's command, set-up lines
 // and environment variables.
 bool is_one_line(const Key& key);

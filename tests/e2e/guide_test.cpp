@@ -106,12 +106,13 @@ struct Cancelled {
   ~Cancelled() { dtctl.run({"cancel", "all"}); }
 };
 
-// Through bash, in the page's folder, with the built dtctl first in PATH. /usr/bin comes next: the distribution's python3 may
-// have PyTorch.
+// Through bash, in the page's folder, with the built dtctl first in PATH and the Python package as if it were installed. /usr/bin
+// comes next: the distribution's python3 may have PyTorch.
 dt::CommandResult run_in_bash(const Dtctl& dtctl, const std::string& command)
 {
   const auto* path = std::getenv("PATH");
-  auto words = dtctl.command({}, {"PATH=" DTCTL_BINARY_DIR "/bin:/usr/bin:" + std::string(path ? path : "/usr/bin:/bin")});
+  auto words = dtctl.command({}, {"PATH=" DTCTL_BINARY_DIR "/bin:/usr/bin:" + std::string(path ? path : "/usr/bin:/bin"),
+                                  "PYTHONPATH=" DTCTL_SOURCE_DIR "/python", "PYTHONDONTWRITEBYTECODE=1"});
   words.back() = "bash"; // in place of dtctl itself
   return dt::run_command(dt::test::with(std::move(words), {"-c", command}), 180);
 }
@@ -154,7 +155,8 @@ const std::set<std::string>& tested_pages()
                                            "figures.md",
                                            "data.md",
                                            "own-program.md",
-                                           "pytorch.md"};
+                                           "pytorch.md",
+                                           "python.md"};
   return pages;
 }
 
@@ -213,5 +215,6 @@ TEST_CASE("the guide's commands work: pytorch.md")
   if (!dt::run_command({"/usr/bin/python3", "-c", "import torch"}).ok()) return; // Debian: python3-torch
   check_page("pytorch.md");
 }
+TEST_CASE("the guide's commands work: python.md") { check_page("python.md"); }
 TEST_CASE("the guide's commands work: figures.md") { check_page("figures.md"); }
 TEST_CASE("the guide's commands work: which-strategy.md") { check_page("which-strategy.md"); }

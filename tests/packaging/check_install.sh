@@ -24,7 +24,7 @@ else
 fi
 
 modules=$prefix/share/dtctl/report
-for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/man/man1/dtctl.1 \
+for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/dtctl/recipe.schema.json share/man/man1/dtctl.1 \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
 done
@@ -36,6 +36,8 @@ cd /
 for folder in "$modules" "$prefix/lib/python3/dist-packages"; do
   PYTHONPATH=$folder python3 -c 'import dtctl_report as r; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
 done
+PATH=$prefix/bin:$PATH PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import dtctl; print(dtctl.home().path)' | grep -qx "$DTCTL_HOME" || fail "the Python package does not find the program"
+"$prefix/bin/dtctl" new --defaults 2>/dev/null | head -n 1 | grep -qxF "# yaml-language-server: \$schema=$prefix/share/dtctl/recipe.schema.json" || fail "dtctl new does not name the installed schema"
 "$prefix/bin/dtctl" validate quickstart >/dev/null || fail "the shipped recipe does not validate"
 cat >"$work/tiny.yaml" <<'RECIPE'
 version: 1

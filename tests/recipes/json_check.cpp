@@ -80,10 +80,22 @@ bool keeps(const std::string& keyword, const Json& rule, const Json& value)
   if (keyword == "allOf") return std::all_of(rule.begin(), rule.end(), fits);
   if (keyword == "not") return !fits(rule);
   if (keyword == "required")
-    return std::all_of(rule.begin(), rule.end(), [&](const Json& name) { return value.contains(name.get<std::string>()); });
-  static const std::set<std::string> elsewhere{
-      "properties", "patternProperties",       "additionalProperties", "items", "$schema", "title", "description", "default",
-      "x-unit",     "markdownEnumDescriptions"};
+    return !value.is_object() ||
+           std::all_of(rule.begin(), rule.end(), [&](const Json& name) { return value.contains(name.get<std::string>()); });
+  static const std::set<std::string> elsewhere{"properties",
+                                               "patternProperties",
+                                               "additionalProperties",
+                                               "items",
+                                               "$schema",
+                                               "title",
+                                               "description",
+                                               "default",
+                                               "x-unit",
+                                               "markdownEnumDescriptions",
+                                               "$id",
+                                               "examples",
+                                               "errorMessage",
+                                               "patternErrorMessage"};
   if (!elsewhere.contains(keyword)) throw std::logic_error("unknown keyword " + keyword);
   return true;
 }

@@ -49,7 +49,7 @@ TEST_CASE("the schema accepts every shipped recipe")
 
 TEST_CASE("the schema has an entry with help for every key, and no unknown keyword in any")
 {
-  CHECK(schema().at("$schema") == "https://json-schema.org/draft/2020-12/schema");
+  CHECK(schema().at("$schema") == "http://json-schema.org/draft-07/schema#");
   for (const auto& key : spec_keys()) {
     INFO(key.path);
     const auto entry = entry_of(key.path);
@@ -57,6 +57,20 @@ TEST_CASE("the schema has an entry with help for every key, and no unknown keywo
     CHECK(entry.value("x-unit", "") == key.unit);
     CHECK_NOTHROW(violations(entry, Json("x")));
   }
+}
+
+TEST_CASE("every key shows a value: choices, a default or an example, and the schema accepts what it shows")
+{
+  for (const auto& key : spec_keys()) {
+    INFO(key.path);
+    const auto entry = entry_of(key.path);
+    const bool is_yes_or_no = key.type == KeyType::boolean || key.path == "version";
+    CHECK((is_yes_or_no || entry.contains("enum") || entry.contains("default") || entry.contains("examples")));
+    if (entry.contains("default")) CHECK(violations(entry, entry["default"]) == Lines{});
+    for (const auto& example : entry.value("examples", Json::array())) CHECK(violations(entry, example) == Lines{});
+  }
+  CHECK(entry_of("resources.time_limit").at("default") == "1h");
+  CHECK(entry_of("platform.message_time").at("default") == "1us");
 }
 
 TEST_CASE("the schema has ranges, defaults and choices")

@@ -4,6 +4,7 @@
 #include "core/record/fields.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/columns.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -78,6 +79,26 @@ TEST_CASE("every example query of the database's document runs on a database wit
     CHECK_NOTHROW(ask(database, sql));
   }
   CHECK(ask(database, queries.at(0)).rows.size() == 2);
+}
+
+TEST_CASE("the described columns are those of the views and tables, in their order and with their types")
+{
+  const Site site;
+  auto database = site.open();
+  std::map<std::string, std::vector<std::string>> described;
+  for (const auto& info : describe_columns()) {
+    INFO(info.table << "." << info.column);
+    CHECK_FALSE(info.help.empty());
+    described[info.table].push_back(info.column);
+  }
+  CHECK(described.size() == 4);
+  for (const auto& [table, columns] : described) {
+    INFO(table << ": store/query/columns.cpp describes the columns that come from no table of fields or keys");
+    auto listed = database.impl().connection.statement("SELECT name FROM pragma_table_info('" + table + "')");
+    std::vector<std::string> names;
+    while (listed.next()) names.push_back(listed.text(0));
+    CHECK(columns == names);
+  }
 }
 
 TEST_CASE("the database's document names every table and view, and nothing else")

@@ -225,6 +225,17 @@ TEST_CASE("a recipe for a program of the user's own is valid for every kind of s
   CHECK(command_for("run", false).empty());
 }
 
+TEST_CASE("a recipe names the schema in its first line, in which no blank may stand")
+{
+  auto choices = choices_for("lenet", "digits", {"sync-sgd"}, kinds[2]);
+  const auto without = recipe_text(choices);
+  CHECK(without.starts_with("# A strong-scaling study"));
+  choices.schema = "/opt/dtctl/share/dtctl/recipe.schema.json";
+  CHECK(recipe_text(choices) == "# yaml-language-server: $schema=/opt/dtctl/share/dtctl/recipe.schema.json\n" + without);
+  choices.schema = "/home/me/my programs/recipe.schema.json";
+  CHECK(recipe_text(choices) == "# yaml-language-server: $schema=file:///home/me/my%20programs/recipe.schema.json\n" + without);
+}
+
 TEST_CASE("names of hostile text end as the texts that they are")
 {
   for (const std::string text :

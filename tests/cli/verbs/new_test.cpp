@@ -1,5 +1,6 @@
 // dtctl new, with the real program.
 #include "core/file.hpp"
+#include "core/paths.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
@@ -47,7 +48,9 @@ TEST_CASE("without a terminal new takes defaults, says which, and prints the rec
   CHECK(result.err ==
         "dtctl: not given, so defaults were taken: data set digits, strategy sync-sgd, machine local, study strong, "
         "repeats 3, global batch 128\n");
-  CHECK(result.out.starts_with("# A strong-scaling study of lenet on digits with sync-sgd.\n"));
+  const auto first_lines = "# yaml-language-server: $schema=" + dt::recipe_schema_file().string() +
+                           "\n# A strong-scaling study of lenet on digits with sync-sgd.\n";
+  CHECK(result.out.starts_with(first_lines));
   CHECK(has_no_recipe(dtctl));
   dtctl.write("printed.yaml", result.out);
   CHECK(dtctl.run({"validate", "printed.yaml"}).exit_code == 0);
