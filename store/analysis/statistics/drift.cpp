@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -82,21 +83,33 @@ void keep_steps(std::span<const double> series, std::vector<ChangePoint>& places
   }
 }
 
-// The place at which the path of these values is farthest from 0: the corner of a single change.
+// Sum of the distances of the values from their median.
+double spread_of(std::span<const double> values)
+{
+  const double centre = median({values.begin(), values.end()});
+  double sum = 0;
+  for (const double value : values) sum += std::abs(value - centre);
+  return sum;
+}
+
+// The place of a single change: that whose two sides scatter least. By ranks alone, the lowest value of a higher level belongs as
+// well to the lower one. Where values are infinite, ranks are all there is.
 std::size_t corner_of(std::span<const double> values)
 {
-  const auto doubled = doubled_ranks(values);
-  const auto mean = static_cast<std::int64_t>(doubled.size()) + 1;
-  std::int64_t sum = 0, farthest = -1;
-  std::size_t corner = 0;
-  for (std::size_t t = 1; t < doubled.size(); ++t) {
-    sum += doubled[t - 1] - mean;
-    if (std::abs(sum) > farthest) farthest = std::abs(sum), corner = t;
+  std::vector<double> finite(values.begin(), values.end());
+  if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) {
+    const auto ranks = doubled_ranks(values);
+    std::ranges::transform(ranks, finite.begin(), [](auto rank) { return static_cast<double>(rank); });
   }
+  const std::span<const double> all(finite);
+  std::size_t corner = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t t = 1; t < all.size(); ++t)
+    if (const double spread = spread_of(all.first(t)) + spread_of(all.subspan(t)); spread < least) least = spread, corner = t;
   return corner;
 }
 
-// Moves each place to the corner between the places beside it: the path of a whole series with two changes has blunt corners.
+// Moves each place to where the values between the places beside it change: the path of a whole series has blunt corners.
 void sharpen(std::span<const double> series, std::vector<ChangePoint>& places)
 {
   for (std::size_t i = 0; i < places.size(); ++i) {

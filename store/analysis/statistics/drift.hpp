@@ -33,9 +33,10 @@ inline constexpr double change_level = 0.01;
 // has a corner where the level changes. If at most 1 % of the orders of the values (9,999 random ones and this one) have a path
 // that goes as far from its lowest to its highest place, these two places are the candidates: one of them where the level changes
 // once, both where it changes and comes back. A candidate stays if the values on its two sides differ by the test of Mann and
-// Whitney (p <= 1 %). Then the parts are searched in the same way. A series without a change, whose values do not depend on each
-// other, gets a false one with a probability of at most 1 %. Values that depend on those before them (a slow drift) get more.
-// Fewer than `least_for_change` values have no change. Values may be infinite; none may be NaN.
+// Whitney (p <= 1 %); it moves to the place whose two sides scatter least around their medians. Then the parts are searched in
+// the same way. A series without a change, whose values do not depend on each other, gets a false one with a probability of at
+// most 1 %. Values that depend on those before them (a slow drift) get more. Fewer than `least_for_change` values have no change.
+// Values may be infinite; none may be NaN.
 std::vector<ChangePoint> change_points_of(std::span<const double> series);
 
 } // namespace dt::store

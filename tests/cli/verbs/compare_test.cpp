@@ -378,8 +378,9 @@ TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
   const auto found = studies.json({"compare", "new", "--baseline", "main"});
   CHECK(found.at("exit_code") == 5);
   CHECK(found.at("regressions") == Json{"x, 2 ranks"});
-  for (const Words& words : {Words{"compare", "new", "old", "--baseline", "main"}, Words{"compare", "new", "--reference", "old", "--baseline", "main"},
-                             Words{"baseline", "set", "a b", "old"}, Words{"baseline", "set", "main", "old/x"}, Words{"baseline", "remove", "other"}})
+  for (const Words& words :
+       {Words{"compare", "new", "old", "--baseline", "main"}, Words{"compare", "new", "--reference", "old", "--baseline", "main"},
+        Words{"baseline", "set", "a b", "old"}, Words{"baseline", "set", "main", "old/x"}, Words{"baseline", "remove", "other"}})
     CHECK(studies.run(words).exit_code == 2);
   const auto kept = studies.run({"remove", "old", "--yes"});
   CHECK(kept.exit_code == 2);
@@ -395,8 +396,8 @@ TEST_CASE("the formats of CI systems name each regression, and what cannot be to
   Studies studies;
   studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
-  const auto printed = studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format", "gitlab=quality.json",
-                                    "--format", "badge=badge.svg"});
+  const auto printed = studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format",
+                                    "gitlab=quality.json", "--format", "badge=badge.svg"});
   CHECK(printed.exit_code == 5);
   CHECK_THAT(printed.out, StartsWith("::error title=Regression::x, 2 ranks: "));
   CHECK_THAT(printed.out, Contains("\n::warning title=Cannot tell::y, 2 ranks: ") &&

@@ -21,10 +21,7 @@ struct NotedHome {
     study = report.at("study");
     for (const auto& row : report.at("submissions")) keys.push_back(row.at("key"));
   }
-  Json studies(const Words& more = {}) const
-  {
-    return dtctl.json(dt::test::with({"status", "--all"}, more)).at("studies");
-  }
+  Json studies(const Words& more = {}) const { return dtctl.json(dt::test::with({"status", "--all"}, more)).at("studies"); }
   std::size_t count(const std::string& condition) const
   {
     return dtctl.json({"status", "all", "--where", condition}).at("runs").size();

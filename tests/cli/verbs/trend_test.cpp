@@ -93,7 +93,8 @@ TEST_CASE("a recipe that lost a fifth of its throughput with a new build has one
   const auto months = home.trend({"throughput", "nightly", "--by", "month"}).at("points")[0].at("periods");
   CHECK(months.size() == 6);
   CHECK(months[0].at("interval").size() == 2);
-  CHECK_THAT(home.run({"trend", "throughput", "nightly"}).out, Contains("-20") && Contains(" % from here on") && Contains("24 studies: 1 change"));
+  CHECK_THAT(home.run({"trend", "throughput", "nightly"}).out,
+             Contains("-20") && Contains(" % from here on") && Contains("24 studies: 1 change"));
 }
 
 TEST_CASE("a recipe that did not change has no change, and few studies are not searched")
