@@ -141,13 +141,13 @@ std::string results_table()
 // Notes and tags of studies and runs: `key` is the id of a study or the key of a run. They have no reference: the rows are
 // those of <home>/notes.json, which is taken in as a whole.
 constexpr std::string_view notes_tables = R"sql(
-CREATE TABLE notes (
+CREATE TABLE note_texts (
   key TEXT PRIMARY KEY,
   text TEXT NOT NULL,
   changed_unix_s REAL NOT NULL
 ) STRICT;
 
-CREATE TABLE tags (
+CREATE TABLE note_tags (
   key TEXT NOT NULL,
   tag TEXT NOT NULL,
   PRIMARY KEY (key, tag)
@@ -161,7 +161,7 @@ CREATE INDEX studies_without_points ON studies (id) WHERE points_current IS NOT 
 CREATE INDEX study_runs_by_run ON study_runs (run_id);
 CREATE INDEX study_runs_by_name ON study_runs (name);
 CREATE INDEX runs_by_state ON runs (state);
-CREATE INDEX tags_by_name ON tags (tag);
+CREATE INDEX note_tags_by_name ON note_tags (tag);
 CREATE INDEX runs_to_read_again ON runs (key) WHERE fingerprint = '' AND ranks IS NOT NULL;
 )sql";
 
@@ -222,8 +222,8 @@ constexpr std::string_view attempt_columns = R"sql(,
   runs.name AS recipe,
   runs.label AS recipe_label,
   runs.description AS description,
-  (SELECT group_concat(tag, ' ') FROM tags WHERE tags.key = runs.key) AS tags,
-  (SELECT text FROM notes WHERE notes.key = runs.key) AS note)sql";
+  (SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key) AS tags,
+  (SELECT text FROM note_texts WHERE note_texts.key = runs.key) AS note)sql";
 
 constexpr std::string_view runs_results_end = R"sql(
 FROM runs
@@ -241,8 +241,8 @@ SELECT
 
 constexpr std::string_view runs_flat_rest = R"sql(,
   studies.submitted_unix_s AS study_submitted_unix_s,
-  (SELECT group_concat(tag, ' ') FROM tags WHERE tags.key = studies.key) AS study_tags,
-  (SELECT text FROM notes WHERE notes.key = studies.key) AS study_note,
+  (SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = studies.key) AS study_tags,
+  (SELECT text FROM note_texts WHERE note_texts.key = studies.key) AS study_note,
   NOT EXISTS (
     SELECT 1 FROM study_runs AS other JOIN studies AS later ON later.id = other.study_id
     WHERE other.run_id = study_runs.run_id
@@ -266,10 +266,10 @@ FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.ru
 // One row for every tag of a run and of each study that contains it.
 constexpr std::string_view tagged_runs_view = R"sql(
 CREATE VIEW tagged_runs AS
-SELECT runs.id AS run_id, runs.key AS key, tags.tag AS tag FROM tags JOIN runs ON runs.key = tags.key
+SELECT runs.id AS run_id, runs.key AS key, note_tags.tag AS tag FROM note_tags JOIN runs ON runs.key = note_tags.key
 UNION
-SELECT runs.id, runs.key, tags.tag
-FROM tags JOIN studies ON studies.key = tags.key JOIN study_runs ON study_runs.study_id = studies.id
+SELECT runs.id, runs.key, note_tags.tag
+FROM note_tags JOIN studies ON studies.key = note_tags.key JOIN study_runs ON study_runs.study_id = studies.id
 JOIN runs ON runs.id = study_runs.run_id;
 )sql";
 

@@ -1,4 +1,4 @@
-// Takes <home>/notes.json into the tables `notes` and `tags`.
+// Takes <home>/notes.json into the tables `note_texts` and `note_tags`.
 #include "core/record/notes.hpp"
 
 #include "store/database/sqlite.hpp"
@@ -9,15 +9,15 @@ namespace {
 
 void write_rows(Connection& connection, const Notes& notes, const std::string& stamp)
 {
-  connection.execute("DELETE FROM tags");
-  connection.execute("DELETE FROM notes");
-  auto note_row = connection.statement("INSERT INTO notes (key, text, changed_unix_s) VALUES (?, ?, ?)");
-  auto tag_row = connection.statement("INSERT INTO tags (key, tag) VALUES (?, ?)");
+  connection.execute("DELETE FROM note_tags");
+  connection.execute("DELETE FROM note_texts");
+  auto note_row = connection.statement("INSERT INTO note_texts (key, text, changed_unix_s) VALUES (?, ?, ?)");
+  auto tag_row = connection.statement("INSERT INTO note_tags (key, tag) VALUES (?, ?)");
   for (const auto& [key, note] : notes) {
     if (!note.text.empty()) note_row.run(key, note.text, note.changed_unix_s);
     for (const auto& tag : note.tags) tag_row.run(key, tag);
   }
-  connection.statement("UPDATE format SET notes_stamp = ?").run(stamp);
+  connection.statement("UPDATE format SET notes_stamp = nullif(?, '')").run(stamp);
 }
 
 } // namespace

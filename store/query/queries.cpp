@@ -73,8 +73,8 @@ const RunColumn run_columns[]{
     {"platform <> '' AND coalesce(train_compute_profile, '') = ''",
      "coalesce(runs.resources_platform, '') <> '' AND coalesce(runs.train_compute_profile, '') = ''", integer<&RunRow::is_exact>},
     {"train_trace", "runs.train_trace", integer<&RunRow::records_trace>},
-    {"coalesce(tags, '')", "(SELECT group_concat(tag, ' ') FROM tags WHERE tags.key = runs.key)", text<&RunRow::tags>},
-    {"coalesce(note, '')", "(SELECT text FROM notes WHERE notes.key = runs.key)", text<&RunRow::note>},
+    {"coalesce(tags, '')", "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key)", text<&RunRow::tags>},
+    {"coalesce(note, '')", "(SELECT text FROM note_texts WHERE note_texts.key = runs.key)", text<&RunRow::note>},
     {"end_unix_s IS NOT NULL", "attempts.end_unix_s IS NOT NULL", integer<&RunRow::has_end>},
 };
 
@@ -163,8 +163,8 @@ std::string study_sql(const std::string& which)
   for (const auto state : bad_states()) counts += count_of_state(state);
   return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, "
          "count(runs.id) AS runs, coalesce(chosen.labels, '') AS labels, sum(results.diverged_step IS NOT NULL) AS diverged, "
-         "(SELECT group_concat(tag, ' ') FROM tags WHERE tags.key = chosen.key) AS tags, "
-         "(SELECT text FROM notes WHERE notes.key = chosen.key) AS note" +
+         "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = chosen.key) AS tags, "
+         "(SELECT text FROM note_texts WHERE note_texts.key = chosen.key) AS note" +
          counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
          "LEFT JOIN results ON results.run_id = runs.id GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";

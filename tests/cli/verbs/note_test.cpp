@@ -112,7 +112,7 @@ TEST_CASE("names of tags, texts and conditions that cannot be are refused, and n
   CHECK_FALSE(std::filesystem::exists(home.dtctl.home() / "notes.json"));
 }
 
-TEST_CASE("--notify runs its command when the wait is over, with what became of the runs in its environment")
+TEST_CASE("the command of --notify runs when the wait is over, with what became of the runs in its environment")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe("resources: {setup: [exit 3]}\nsweep: {matrix: {train.seed: [1, 2]}}\n"));
