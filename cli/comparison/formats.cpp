@@ -97,12 +97,11 @@ const ComparisonFormat& format_named(const std::string& name)
 
 const std::vector<ComparisonFormat>& comparison_formats()
 {
-  static const std::vector<ComparisonFormat> formats{
-      {"markdown", "a comment for a merge request, or GitHub's job summary", markdown_of},
-      {"github", "annotations of GitHub Actions, which reads them from the output of a step", github_annotations},
-      {"gitlab", "a Code Quality report, for artifacts:reports:codequality", gitlab_code_quality},
-      {"junit", "JUnit XML", junit_text},
-      {"badge", "an image (SVG) for a README", badge_of}};
+  static const std::vector<ComparisonFormat> formats{{"markdown", markdown_of},
+                                                     {"github", github_annotations},
+                                                     {"gitlab", gitlab_code_quality},
+                                                     {"junit", junit_text},
+                                                     {"badge", badge_of}};
   return formats;
 }
 

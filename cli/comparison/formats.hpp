@@ -20,7 +20,7 @@ struct ReportedComparison {
 };
 
 struct ComparisonFormat {
-  std::string_view name, help;
+  std::string_view name;
   std::string (*text)(const ReportedComparison&);
 };
 // markdown, github, gitlab, junit, badge.

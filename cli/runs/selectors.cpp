@@ -213,9 +213,8 @@ Option* add_selector(Verb& verb, Selector& selector)
                                        "a job, or all");
   what->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
-  verb.add_option(
-          "--where", selector.where,
-          "only runs that meet the condition, such as 'strategy=sync-sgd nodes>=2' or 'tag=paper'; operators: = != < <= > >= ~")
+  verb.add_option("--where", selector.where,
+                  "only runs that meet the condition: 'tag=paper nodes>=2'; operators: = != < <= > >= ~")
       ->type_name("CONDITION");
   return what;
 }

@@ -19,13 +19,6 @@ std::string format_words()
   return words;
 }
 
-std::string format_lines()
-{
-  std::string lines;
-  for (const auto& format : comparison_formats()) lines += fmt::format("  {:<9} {}\n", format.name, format.help);
-  return lines;
-}
-
 } // namespace
 
 void add_compare(Commands& commands)
@@ -41,14 +34,11 @@ void add_compare(Commands& commands)
        "Points are matched by label and size. With A alone or --by, the labels or values within A compete (Holm); of several "
        "points: Bonferroni.\n"
        "Studies measured apart differ by more than their runs; --against-now runs both again, in one study.\n"
-       "Formats of --format:\n" +
-           format_lines() +
-           "\n"
-           "Examples:\n"
-           "  dtctl compare new-study old-study\n"
-           "  dtctl compare last --by sync.strategy --metric time-to-target\n"
-           "  dtctl compare last --reference good-study --against-now\n"
-           "  dtctl compare last --baseline main --format github --format markdown=comment.md --format badge=badge.svg"},
+       "\n"
+       "Examples:\n"
+       "  dtctl compare new-study old-study\n"
+       "  dtctl compare last --by sync.strategy --metric time-to-target\n"
+       "  dtctl compare last --baseline main --against-now --format github --format markdown=comment.md"},
       [options](Context& context) {
         ResultsStore results(context);
         return compare(context, results, *options);

@@ -215,8 +215,7 @@ void add_results(Commands& commands)
   verb.add_option("--best-by", options->best_by, "mark the best points by this metric (as compare --metric) and by node-hours")
       ->type_name("METRIC")
       ->one_of(store::metric_names());
-  verb.add_option("--profile", options->profile,
-                  "machine profile whose cost.node_hour gives the cost in --best-by; default: the profile `default`")
+  verb.add_option("--profile", options->profile, "machine profile that prices the node-hours of --best-by; default: `default`")
       ->type_name("NAME");
   verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
 }

@@ -68,11 +68,11 @@ void add_trend(Commands& commands)
   auto options = std::make_shared<TrendOptions>();
   auto& verb = commands.add(
       {"trend", understand_verbs, "Print how a metric of a recipe drifted over weeks and months, and what changed then.",
-       "For each point of the selected study: all succeeded runs of the home with the same recipe and data, by any build and "
-       "with\n"
-       "any seed. A row is a period, in UTC; it has the median of its runs and, from six runs on, its 95 % interval.\n"
-       "  change   the level of the studies' medians changes here. Of series without a change, 1 % get a false one, if the\n"
-       "           studies do not depend on those before them; a slow drift gets more. From 14 studies on\n"
+       "For each point of the selected study: all succeeded runs of the home with the same recipe and data, by any\n"
+       "build and with any seed. A row is a period, in UTC; it has the median of its runs and, from six runs on, its\n"
+       "95 % interval.\n"
+       "  change   the level of the studies' medians changes here (from 14 studies on). Of series without a change,\n"
+       "           1 % get a false one, if studies do not depend on those before them; a slow drift gets more\n"
        "  new      builds, kernels, processors, hosts and libraries that no earlier run had\n\n"
        "Examples:\n"
        "  dtctl trend throughput nightly\n"
