@@ -203,7 +203,9 @@ ServedPage studies_page(ResultsStore& results, bool all, const std::string& wher
                      "<button type=\"submit\">Filter</button></form>\n");
   std::vector<std::string> links;
   for (const auto& study : studies) links.push_back("study?id=" + study.id);
-  served.page.table(study_table(studies), "studies", links, studies.size());
+  auto table = study_table(studies);
+  if (!where.empty()) table.when_empty = "No study has a run that meets the condition.";
+  served.page.table(table, "studies", links, studies.size());
   if (static_cast<std::int64_t>(studies.size()) == limit && !all)
     served.page.markup(fmt::format("<p><a href=\"./?all=yes\">All studies</a>; these are the newest {}.</p>\n", limit));
   served.fresh_s = fresh_s_of(open);
