@@ -17,6 +17,10 @@ std::string unknown_name(std::string_view what, std::string_view wrong, std::spa
 std::string unknown_name(std::string_view what, std::string_view wrong, std::span<const std::string> allowed,
                          std::string_view meant);
 
+// Throws a usage error unless the name that a user gives to `what` (a tag, a baseline) has 1 to 64 letters, digits, "-", "_", "."
+// or "/", and begins with a letter or a digit: it needs no quoting in a shell, in a condition or in a table.
+void require_short_name(std::string_view what, std::string_view name);
+
 // The entry with this name in a range whose entries have a member `name`. Throws an error of this kind if there is none.
 template<class Entries>
 const auto& lookup(const Entries& entries, std::string_view what, std::string_view name, ErrorKind kind = ErrorKind::recipe)

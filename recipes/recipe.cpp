@@ -14,10 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The settings of the profile from the command line, else from the recipe, else `default` if it exists.
-Settings profile_layer(const LoadOptions& options, const std::optional<MarkedText>& of_recipe, Diagnostics& diagnostics)
+// The settings of the profile from the command line, else from the recipe, else `default` if it exists; and its price.
+Settings profile_layer(const LoadOptions& options, const std::optional<MarkedText>& of_recipe, std::optional<Price>& price,
+                       Diagnostics& diagnostics)
 {
   const ProfileBook profiles(options, diagnostics);
+  price = profiles.price_of(!options.profile.empty() ? options.profile : of_recipe ? of_recipe->text : "default");
   if (!options.profile.empty())
     return profiles.find(options.profile, {std::make_shared<const std::string>("--profile"), 0, 0}, diagnostics);
   if (of_recipe) return profiles.find(of_recipe->text, of_recipe->mark, diagnostics);
@@ -42,7 +44,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
   auto resolved = std::make_shared<Resolved>();
   resolved->file = recipe.file;
   resolved->label = recipe.label;
-  resolved->settings = resolved->profile = profile_layer(options, recipe.profile, diagnostics);
+  resolved->settings = resolved->profile = profile_layer(options, recipe.profile, resolved->price, diagnostics);
   resolved->settings.overlay(recipe.settings);
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
   if (!options.platform.empty()) resolved->settings.overlay(platform_option(options.platform, diagnostics));
@@ -98,6 +100,7 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   plan.kind = kind_of(*resolved);
   plan.runs = std::move(expansion.runs);
   plan.labels = std::move(expansion.labels);
+  plan.price = resolved->price;
   plan.resolved = std::move(resolved);
   plan.warnings = warnings.sorted();
   plan.notes = std::move(notes);

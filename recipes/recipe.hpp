@@ -31,6 +31,7 @@ struct Plan {
   std::map<std::string, std::string> labels{}; // the recipe's `label` for each series (point_label.hpp); empty: it has none
   std::vector<Diagnostic> warnings;            // allowed, but probably unintended
   std::vector<std::string> notes{};            // sentences for people who look at the plan
+  std::optional<Price> price{};                // of the machine profile that is used, if it has one
   std::shared_ptr<const Resolved> resolved{};  // the places of its values
 
   // Makes a diagnostic about a run. Its place is that of the first of these keys that is given (for a list the place of

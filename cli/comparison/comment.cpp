@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 
 namespace dt::cli {
-namespace {
 
-std::string title_of(const std::vector<store::Judged>& comparisons)
+std::string headline_of(const std::vector<store::Judged>& comparisons)
 {
   const auto count = [&](auto is) { return static_cast<std::size_t>(std::ranges::count_if(comparisons, is)); };
   const auto worse = count([](const auto& judged) { return store::is_regression(judged); });
@@ -22,13 +21,11 @@ std::string title_of(const std::vector<store::Judged>& comparisons)
                   : fmt::format("No regression in {}", counted(all, "point"));
 }
 
-} // namespace
-
 std::string comment_of(const ComparedTitles& titles, const std::vector<store::Judged>& comparisons,
                        const std::vector<std::string>& missing)
 {
   MarkupDocument document(DocumentFormat::markdown);
-  document.heading(3, title_of(comparisons));
+  document.heading(3, headline_of(comparisons));
   document.paragraph(
       fmt::format("A: {}. B, the reference: {}.{}", titles.a, titles.b, titles.apart.empty() ? "" : " " + titles.apart + "."));
   document.table(without_empty_columns(comparison_table(comparisons)));

@@ -4,15 +4,17 @@
 #include "cli/answers/verdict_output.hpp"
 #include "cli/command/context.hpp"
 #include "cli/comparison/against_now.hpp"
-#include "cli/comparison/comment.hpp"
-#include "cli/comparison/junit.hpp"
+#include "cli/comparison/formats.hpp"
 #include "cli/output/cell.hpp"
+#include "cli/output/output.hpp"
 #include "cli/runs/compared_side.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/number.hpp"
 #include "core/program/environment.hpp"
+#include "core/record/baselines.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "store/analysis/doubts/separation.hpp"
 #include "store/query/compared_runs.hpp"
@@ -288,9 +290,42 @@ store::Matching matched_points(const CompareOptions& options, const ComparedSide
   return store::matched(std::move(points_a), std::move(points_b));
 }
 
-ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
+// Writes the formats that are asked for, and prints the one without a file.
+void put_formats(Context& context, const CompareOptions& options, const ReportedComparison& reported)
+{
+  for (const auto& [format, file] : wanted_formats(options.formats)) {
+    const auto text = format->text(reported);
+    if (file.empty())
+      context.out.block(std::string(format->name), text);
+    else
+      write_file_atomic(file, text, Readers::everybody);
+  }
+}
+
+// Prints nothing.
+class NoOutput : public Output {
+ public:
+  void heading(std::string_view) override {}
+  void field(const std::string&, const std::string&, const Cell&) override {}
+  void table(const Table&) override {}
+  void block(const std::string&, std::string_view) override {}
+  void drawing(std::string_view) override {}
+  void data(const std::string&, Json) override {}
+  void finish(ExitCode) override {}
+  void fail(const Error&, ExitCode) override {}
+};
+
+bool prints_a_format(const CompareOptions& options)
+{
+  return std::ranges::any_of(wanted_formats(options.formats), [](const auto& wanted) { return wanted.file.empty(); });
+}
+
+ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
                        const ComparedSide& b, const store::Rule& rule)
 {
+  NoOutput nothing; // a format that is printed takes the place of what people read
+  const bool is_replaced = prints_a_format(options) && !printed.json;
+  Context context{is_replaced ? nothing : printed.out, printed.messages, printed.terminal, printed.err_terminal, printed.json};
   const auto metric = store::metric_of(options.metric);
   check_overlap(context, a, b);
   if (store::metric_row(metric).needs_target) require_one_target(a.runs, b.runs);
@@ -308,14 +343,13 @@ ExitCode compare_sides(Context& context, ResultsStore& results, const CompareOpt
   for (auto& change : package_changes(results, a, b)) differences.push_back(std::move(change));
   warn_about(context, differences);
   if (options.reference.empty()) return ExitCode::ok;
-  if (!options.junit.empty())
-    write_file_atomic(options.junit, junit_of(comparisons, names_of(matching.only_b)), Readers::everybody);
-  if (!options.comment.empty())
-    write_file_atomic(options.comment,
-                      comment_of({a.title, b.title, separation.is_together ? "" : store::time_text(separation)}, comparisons,
-                                 names_of(matching.only_b)),
-                      Readers::everybody);
-  return print_regressions(context, comparisons);
+  const auto code = print_regressions(context, comparisons);
+  put_formats(printed, options,
+              {.titles = {a.title, b.title, separation.is_together ? "" : store::time_text(separation)},
+               .comparisons = std::move(comparisons),
+               .missing = names_of(matching.only_b),
+               .file = a.recipe});
+  return code;
 }
 
 // Runs both sides again, interleaved, and compares those runs.
@@ -364,10 +398,27 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
   return ExitCode::ok;
 }
 
+// The same options with the study of the baseline as the reference.
+CompareOptions with_baseline(ResultsStore& results, CompareOptions options)
+{
+  const auto baselines = read_baselines(results.home());
+  const auto& baseline = baseline_named(baselines, options.baseline);
+  options.reference = baseline.study;
+  if (store::find_studies(results.database(), baseline.study).empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("the study of baseline {}, {} ({}), is not in this home any more; set it again: dtctl "
+                            "baseline set {} STUDY",
+                            options.baseline, printable(baseline.study_name), short_key(baseline.study), options.baseline));
+  return options;
+}
+
 } // namespace
 
-ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& options)
+ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& given)
 {
+  if (!wanted_formats(given.formats).empty() && given.reference.empty() && given.baseline.empty())
+    throw Error(ErrorKind::usage, "--format says whether A is worse than a reference: give --reference STUDY or --baseline NAME");
+  const auto options = given.baseline.empty() ? given : with_baseline(results, given);
   const store::Rule rule{.margin = margin_of(options.margin)};
   store::metric_of(options.metric);
   const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);

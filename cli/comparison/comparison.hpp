@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 
 #include <string>
+#include <vector>
 
 namespace dt::cli {
 
@@ -12,8 +13,9 @@ namespace dt::cli {
 struct CompareOptions {
   std::string a = "last", b, where_a, where_b;
   std::string by, metric = "throughput", margin = "2%";
-  std::string reference, junit, comment; // a study or a file to compare with, and files to write; empty: none
-  bool against_now = false;              // run both sides again, interleaved, and compare those runs
+  std::string reference, baseline;  // a study or a file, or a pinned study (dtctl baseline), to compare with; empty: none
+  std::vector<std::string> formats; // of the comparison with it: "markdown=comment.md" (formats.hpp)
+  bool against_now = false;         // run both sides again, interleaved, and compare those runs
 };
 
 // Prints the comparison. Throws usage errors for options that name nothing or do not fit each other.

@@ -7,8 +7,8 @@ namespace dt::cli {
 
 struct Terminal {
   bool is_terminal = false; // redrawing is possible
-  bool colour = false;      // the terminal is not "dumb" and NO_COLOR is not set
-  std::size_t columns = 0;  // 0: no limit (a pipe or a file)
+  bool colour = false; // a terminal that is not "dumb", unless NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE or CLICOLOR say otherwise
+  std::size_t columns = 0; // 0: no limit (a pipe or a file)
   std::size_t rows = 24;
 };
 

@@ -127,9 +127,17 @@ std::optional<CostModel> network_of(Context& context, const std::string& profile
   std::vector<std::string> names;
   for (const auto& known : profiles) names.push_back(known.name);
   if (found == profiles.end()) throw Error(ErrorKind::usage, unknown_name("profile", profile, names));
+  if (found->price) return std::nullopt; // it may be named for that
   throw Error(ErrorKind::usage, "the profile " + profile + " in " + found->file +
                                     " has no network. Add the block that dtbench comm prints: network: {latency: 50us, "
                                     "bandwidth: 1 Gbit/s}");
+}
+
+std::optional<recipes::Price> price_of(Context& context, const std::string& profile)
+{
+  for (const auto& known : recipes::list_profiles(load_options(context, {})))
+    if (known.name == (profile.empty() ? "default" : profile)) return known.price;
+  return std::nullopt;
 }
 
 } // namespace dt::cli

@@ -44,6 +44,8 @@ recipes::Plan load_plan(Context& context, const RecipeOptions& options);
 // The `network:` block of the machine profile with this name; if the name is empty, of the profile `default`, if that exists and
 // has one. Throws a usage error if a profile that is named does not exist or has no network.
 std::optional<CostModel> network_of(Context& context, const std::string& profile);
+// The same of its `cost:` block; nothing if the profile has none or there is no such profile.
+std::optional<recipes::Price> price_of(Context& context, const std::string& profile);
 
 // Warns about settings that are allowed but probably unintended, each with its place in the recipe.
 void warn_of(const Context& context, const recipes::Plan& plan);

@@ -161,6 +161,7 @@ Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
   resolved.simulator = identities.simulator();
   resolved.study = study_of(plan, resolved.runs);
   resolved.notes = std::move(plan.notes);
+  resolved.price = std::move(plan.price);
   return resolved;
 }
 

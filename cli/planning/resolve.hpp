@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct Resolved {
   std::vector<std::string> notes{}; // of the plan (recipes::Plan)
   // Runs whose data set has no files, by key, with what to do. Their keys change when the files are there.
   std::map<std::string, std::string> without_data{};
+  std::optional<recipes::Price> price{}; // of the machine profile
   std::string unasked{}; // why the Python environment is no part of some run's key; empty: it is, or it is not wanted
 };
 

@@ -107,6 +107,15 @@ std::string title_of(const Selection& selection, const Selector& selector)
   return fmt::format("{}{}, {}", selector.what, selector.where.empty() ? "" : " where " + selector.where, runs);
 }
 
+// Annotations of a merge request name files of the repository, in whose folder CI runs dtctl.
+std::string recipe_of(const Home& home, const Selection& selection)
+{
+  const auto record = selection.study ? record_of(home, *selection.study) : std::nullopt;
+  if (!record || record->recipe_path.empty()) return "";
+  const auto seen = std::filesystem::path(record->recipe_path).lexically_relative(std::filesystem::current_path());
+  return seen.empty() || *seen.begin() == ".." ? "" : seen.string();
+}
+
 } // namespace
 
 ComparedSide side_of(ResultsStore& results, const Selector& selector, const std::string& by)
@@ -117,6 +126,7 @@ ComparedSide side_of(ResultsStore& results, const Selector& selector, const std:
           .runs = store::compared_runs(results.database(), rows_of(selection.runs), by),
           .measured = store::measured_of(results.database(), keys_of(selection.runs)),
           .labels = own_labels(selection),
+          .recipe = recipe_of(results.home(), selection),
           .study = selection.study ? selection.study->name : ""};
 }
 

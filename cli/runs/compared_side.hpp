@@ -16,6 +16,7 @@ struct ComparedSide {
   std::vector<store::ComparedRun> runs;
   std::vector<store::Measured> measured;       // when and where its succeeded runs were measured
   std::map<std::string, std::string> labels{}; // the recipe's own, of the study that is named (StudyRecord::labels)
+  std::string recipe{};                        // the file of that study's recipe, as seen from here; empty: elsewhere, or none
   std::string study{};                         // the name of the study; empty: the selector names none
 };
 

@@ -4,6 +4,7 @@
 #include "cli/runs/removal.hpp"
 #include "core/file.hpp"
 #include "core/home/home_identity.hpp"
+#include "core/record/notes.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
 
@@ -145,6 +146,7 @@ ResultsStore::ResultsStore(Context& context, const Home& home, const LockedHome*
   open(locked);
   read_again();
   if (!writable_) return;
+  take_in_notes();
   keep_reserve(home_);
   const auto left = emptied(home_);
   if (names_in(pending_folder(home_)).empty() && left.studies.empty() && left.runs.empty()) return;
@@ -297,6 +299,18 @@ void ResultsStore::take_in_predictions()
 {
   written([&] {
     for (const auto& problem : store::ingest_predictions(*database_, home_)) context_.messages.warn("{}", problem);
+  });
+}
+
+void ResultsStore::take_in_notes()
+{
+  written([&] {
+    if (!store::has_new_notes(*database_, home_)) return;
+    try {
+      store::ingest_notes(*database_, home_);
+    } catch (const DamagedNotes& damage) { // of another kind than a database that cannot be written
+      warn_once(damage.what());
+    }
   });
 }
 

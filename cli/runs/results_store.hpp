@@ -58,6 +58,8 @@ class ResultsStore {
   void take_in_submitted(const StudyRecord& study, std::span<const store::SubmittedRun> runs);
   // Stores the predictions of the home. Warns if a file is damaged, or the database cannot be written now.
   void take_in_predictions();
+  // Stores the notes and tags of the home if their file has changed. Warns if it is damaged; the stored ones then stay.
+  void take_in_notes();
   // Removes a study and the given runs after their folders were deleted. Throws an environment error if the database cannot be
   // written.
   void remove(const std::string& study_id, std::span<const std::string> run_keys);

@@ -56,6 +56,11 @@ double samples_per_s(const RunView& run)
   return run.row.global_batch > 0 ? steps_per_s(run) * static_cast<double>(run.row.global_batch) : not_measured;
 }
 
+bool any_has(const std::vector<RunView>& runs, std::string store::RunRow::*text)
+{
+  return std::ranges::any_of(runs, [&](const RunView& run) { return !(run.row.*text).empty(); });
+}
+
 // Three digits: "5210", "52.1", "0.52".
 std::string rate_number(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
 
@@ -139,6 +144,17 @@ int restarts(const RunView& run)
   return std::max(run.live->job.restarts, run.live->submission ? run.live->submission->restart : 0);
 }
 
+Cell short_note_cell(const std::string& note)
+{
+  constexpr std::size_t longest = 48;
+  auto line = printable(note.substr(0, note.find('\n')));
+  if (line.size() > longest) {
+    line.resize(longest);
+    while (!is_valid_utf8(line)) line.pop_back();
+  }
+  return {note, line == note ? line : line + "…", Style::plain};
+}
+
 Table status_table(const std::vector<RunView>& runs)
 {
   const bool has_jobs = std::any_of(runs.begin(), runs.end(), [](const RunView& run) { return !cluster_job(run.row).empty(); });
@@ -151,6 +167,8 @@ Table status_table(const std::vector<RunView>& runs)
                {"progress", "step", Align::left, 1},
                {"rate", "speed", Align::right, 3},
                {"cause", "cause"},
+               {"tags", any_has(runs, &store::RunRow::tags) ? "tags" : "", Align::left, 4},
+               {"note", any_has(runs, &store::RunRow::note) ? "note" : "", Align::left, 5},
                {"waits_for", ""},
                {"remedy", ""},
                {"restarts", ""},
@@ -161,7 +179,8 @@ Table status_table(const std::vector<RunView>& runs)
   for (const auto& run : runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), text_cell(run.row.job_id), state_cell(run.row),
                           count_cell(run.row.attempt), progress_cell(run, now), rate_cell(run),
-                          Cell{run.row.cause, words_for(run), Style::plain}, text_cell(waiting_reason(run)),
+                          Cell{run.row.cause, words_for(run), Style::plain}, text_cell(run.row.tags),
+                          short_note_cell(run.row.note), text_cell(waiting_reason(run)),
                           text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""), count_cell(restarts(run)),
                           real_cell(run.row.figure("diverged_step"))});
   return table;
@@ -217,14 +236,14 @@ std::vector<RunColumn> name_columns(const store::PointLabels& labels)
   return columns;
 }
 
-std::vector<RunColumn> measurement_columns(bool has_servers)
+std::vector<RunColumn> measurement_columns(const std::vector<RunView>& runs)
 {
   using Row = store::RunRow;
   return {
       {{"state", "state"}, [](const Row& row) { return state_cell(row); }},
       {{"nodes", "nodes", Align::right, 4}, [](const Row& row) { return count_cell(row.nodes); }},
       {{"ranks", "ranks", Align::right}, [](const Row& row) { return count_cell(row.ranks); }},
-      {{"workers", has_servers ? "workers" : "", Align::right}, [](const Row& row) { return count_cell(row.workers); }},
+      {{"workers", has_servers(runs) ? "workers" : "", Align::right}, [](const Row& row) { return count_cell(row.workers); }},
       figure_column("throughput", "samples/s", real),
       figure_column("communication_share", "comm.", percent_cell, 1),
       figure_column("energy.joules_per_sample", "J/sample", real, 2),
@@ -236,6 +255,9 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
       figure_column("final_loss", "loss", real, 3),
       figure_column("wall_s", "wall", seconds_cell, 3),
       figure_column("diverged_step", "", real),
+      {{"tags", any_has(runs, &Row::tags) ? "tags" : "", Align::left, 6}, [](const Row& row) { return text_cell(row.tags); }},
+      {{"note", any_has(runs, &Row::note) ? "note" : "", Align::left, 7},
+       [](const Row& row) { return short_note_cell(row.note); }},
   };
 }
 
@@ -244,7 +266,7 @@ std::vector<RunColumn> measurement_columns(bool has_servers)
 Table measurement_table(const std::vector<RunView>& runs, const store::PointLabels& labels)
 {
   const std::vector<RunColumn> key{{{"key", "key"}, [](const store::RunRow& row) { return key_cell(row.key); }}};
-  const auto columns = before(before(key, name_columns(labels)), measurement_columns(has_servers(runs)));
+  const auto columns = before(before(key, name_columns(labels)), measurement_columns(runs));
   return table_of(
       "runs", columns, runs, [](const RunView& run) -> const auto& { return run.row; }, "no runs");
 }

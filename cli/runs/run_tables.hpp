@@ -29,6 +29,9 @@ std::string cluster_job(const store::RunRow& row);
 // How often the scheduler has restarted the run's job.
 int restarts(const RunView& run);
 
+// A note as a table shows it: its first line, of at most 48 characters. Programs get all of it.
+Cell short_note_cell(const std::string& note);
+
 // Columns: key, run, job (if a cluster's scheduler has one of the runs), state, try, progress, rate, cause.
 Table status_table(const std::vector<RunView>& runs);
 

@@ -205,20 +205,18 @@ bool has_failed(const RunView& run) { return is_final(run.row.state) && run.row.
 
 } // namespace
 
-void add_selector(Verb& verb, Selector& selector)
+Option* add_selector(Verb& verb, Selector& selector)
 {
-  verb.add_option(
-          "SELECTOR", selector.what,
-          selector.what.empty()
-              ? "last (the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, the id of "
-                "a job, or all"
-              : "last (default: the newest study), the name or id of a study, a point (STUDY/LABEL), the key or name of a run, "
-                "the id of a job, or all")
-      ->type_name("SELECTOR");
+  const std::string first = selector.what.empty() ? "last (the newest study)" : "last (default: the newest study)";
+  auto* what = verb.add_option("SELECTOR", selector.what,
+                               first + ", the name or id of a study, a point (STUDY/LABEL), the key or name of a run, the id of "
+                                       "a job, or all");
+  what->type_name("SELECTOR");
   verb.add_flag("--failed", selector.failed, "only runs that ended without success");
   verb.add_option("--where", selector.where,
-                  "only runs that meet the condition, such as 'strategy=sync-sgd nodes>=2'; operators: = != < <= > >= ~")
+                  "only runs that meet the condition: 'tag=paper nodes>=2'; operators: = != < <= > >= ~")
       ->type_name("CONDITION");
+  return what;
 }
 
 Selection select(ResultsStore& results, const Selector& selector)

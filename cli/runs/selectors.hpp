@@ -21,8 +21,8 @@ struct Selector {
   bool filters() const { return failed || !where.empty(); }
 };
 
-// The SELECTOR is optional if `selector.what` has a default.
-void add_selector(Verb& verb, Selector& selector);
+// The SELECTOR is optional if `selector.what` has a default. Returns it.
+Option* add_selector(Verb& verb, Selector& selector);
 
 struct Selection {
   std::optional<store::StudyRow> study; // if the selector names a study

@@ -2,6 +2,9 @@
 
 #include "cli/runs/run_tables.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include <fmt/format.h>
 
 namespace dt::cli {
@@ -25,8 +28,21 @@ Json ends_by_state(const store::StudyRow& study)
 
 } // namespace
 
+std::vector<store::StudyRow> listed_studies(store::Database& database, const std::string& where, std::int64_t limit)
+{
+  if (where.empty()) return store::list_studies(database, limit);
+  const auto ids = store::studies_where(database, where);
+  auto studies = store::list_studies(database, std::numeric_limits<std::int64_t>::max());
+  std::erase_if(studies, [&](const auto& study) { return !ids.contains(study.id); });
+  if (studies.size() > static_cast<std::size_t>(limit)) studies.resize(static_cast<std::size_t>(limit));
+  return studies;
+}
+
 Table study_table(const std::vector<store::StudyRow>& studies)
 {
+  const auto any_has = [&](std::string store::StudyRow::*text) {
+    return std::ranges::any_of(studies, [&](const auto& study) { return !(study.*text).empty(); });
+  };
   Table table{"studies",
               {{"id", "id"},
                {"name", "study"},
@@ -37,13 +53,16 @@ Table study_table(const std::vector<store::StudyRow>& studies)
                {"diverged", ""},
                {"ends", ""},
                {"submitted_unix_s", "submitted", Align::left, 1},
-               {"description", "description", Align::left, 3}},
+               {"tags", any_has(&store::StudyRow::tags) ? "tags" : "", Align::left, 3},
+               {"note", any_has(&store::StudyRow::note) ? "note" : "", Align::left, 4},
+               {"description", "description", Align::left, 5}},
               {},
               "nothing has been submitted yet; start with: dtctl sweep quickstart --wait"};
   for (const auto& study : studies)
     table.rows.push_back({key_cell(study.id), text_cell(study.name, Style::strong), text_cell(study.kind), count_cell(study.runs),
                           progress_cell(study), count_cell(study.failed), count_cell(study.diverged),
-                          data_cell(ends_by_state(study)), time_cell(study.submitted_unix_s), text_cell(study.description)});
+                          data_cell(ends_by_state(study)), time_cell(study.submitted_unix_s), text_cell(study.tags),
+                          short_note_cell(study.note), text_cell(study.description)});
   return table;
 }
 

@@ -11,4 +11,7 @@ namespace dt::cli {
 // Columns: id, study, kind, succeeded runs, time of submission, description. One row per study.
 Table study_table(const std::vector<store::StudyRow>& studies);
 
+// The newest studies, at most `limit`; with a condition those that have a run which meets it.
+std::vector<store::StudyRow> listed_studies(store::Database& database, const std::string& where, std::int64_t limit);
+
 } // namespace dt::cli

@@ -184,10 +184,10 @@ ServedPage error_page(int status, const std::string& text)
   return served;
 }
 
-ServedPage studies_page(ResultsStore& results, bool all)
+ServedPage studies_page(ResultsStore& results, bool all, const std::string& where)
 {
-  const auto limit = all ? most_studies : usual_studies;
-  auto studies = store::list_studies(results.database(), limit);
+  const auto limit = all || !where.empty() ? most_studies : usual_studies;
+  auto studies = listed_studies(results.database(), where, limit);
   // The runs of studies that have not ended, asked for at once: a scheduler is asked once.
   const auto open = results.up_to_date([&] {
     std::vector<store::RunRow> rows;
@@ -196,11 +196,16 @@ ServedPage studies_page(ResultsStore& results, bool all)
         for (auto& row : store::runs_of_study(results.database(), study.id)) rows.push_back(std::move(row));
     return rows;
   });
-  if (!open.empty()) studies = store::list_studies(results.database(), limit);
+  if (!open.empty()) studies = listed_studies(results.database(), where, limit);
   auto served = new_page("Studies", "Of " + results.home().root().string() + ", the newest first.");
+  served.page.markup("<form action=\"./\" method=\"get\">\n" +
+                     text_field("where", "With a run that meets a condition, such as tag=paper", where) +
+                     "<button type=\"submit\">Filter</button></form>\n");
   std::vector<std::string> links;
   for (const auto& study : studies) links.push_back("study?id=" + study.id);
-  served.page.table(study_table(studies), "studies", links, studies.size());
+  auto table = study_table(studies);
+  if (!where.empty()) table.when_empty = "No study has a run that meets the condition.";
+  served.page.table(table, "studies", links, studies.size());
   if (static_cast<std::int64_t>(studies.size()) == limit && !all)
     served.page.markup(fmt::format("<p><a href=\"./?all=yes\">All studies</a>; these are the newest {}.</p>\n", limit));
   served.fresh_s = fresh_s_of(open);

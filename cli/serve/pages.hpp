@@ -6,7 +6,7 @@
 namespace dt::cli {
 
 // The newest 50 studies, or all.
-ServedPage studies_page(ResultsStore& results, bool all);
+ServedPage studies_page(ResultsStore& results, bool all, const std::string& where);
 
 // One study, as in a report, with the progress of its runs.
 ServedPage served_study_page(ResultsStore& results, const std::string& id);

@@ -75,7 +75,7 @@ ServedPage Site::make_page(const std::string& name, const HttpRequest& request)
 ServedPage Site::page_named(const std::string& name, const HttpRequest& request)
 {
   try {
-    if (name.empty()) return studies_page(results_, !request.parameter("all").empty());
+    if (name.empty()) return studies_page(results_, !request.parameter("all").empty(), request.parameter("where"));
     if (name == "study") return served_study_page(results_, request.parameter("id"));
     if (name == "run") return run_page(results_, request.parameter("key"));
     if (name == "compare") return compare_page(context_, results_, request);

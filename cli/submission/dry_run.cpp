@@ -1,5 +1,6 @@
 #include "cli/submission/dry_run.hpp"
 
+#include "cli/answers/cost.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/command/context.hpp"
 #include "cli/planning/resolve.hpp"
@@ -92,7 +93,7 @@ void print_predicted(Context& context, const Home& home, const Resolved& resolve
   }
   if (all.empty()) return;
   context.out.heading("Predicted, from the sizes that have run (see: dtctl predict)");
-  context.out.table(without_empty_columns(prediction_table(all)));
+  context.out.table(without_empty_columns(with_cost(prediction_table(all), resolved.price)));
   if (next > 0)
     context.out.field("most_informative_size", "tells most",
                       {next, fmt::format("{} (the size whose measurement would improve predictions most)", next), Style::plain});
@@ -274,7 +275,14 @@ struct Totals {
   std::size_t to_submit = 0;
   double hours = 0, hours_to_submit = 0; // with all requeues
   double hours_without_requeues = 0;
+  double node_hours = 0, node_hours_to_submit = 0; // of separate jobs, with all requeues
 };
+
+double node_hours_of(const PlannedRun& run)
+{
+  const auto& resources = run.spec.resources;
+  return static_cast<double>(resources.nodes * resources.time_limit_s * most_starts(run.spec)) / 3600;
+}
 
 // The runs of a ladder; none for any other recipe.
 std::vector<const RunSpec*> ladder_runs(const Resolved& resolved, const Standings& standings, bool missing_only)
@@ -299,6 +307,23 @@ void print_node_hours(Context& context, const Resolved& resolved, const Standing
             {"separate_to_submit", to_submit.separate}};
   context.out.field("node_hours", "node-hours", {std::move(data), describe(hours), Style::plain});
   if (!missing.empty() && missing.size() < all.size()) context.out.field("", "to be submitted", text_cell(describe(to_submit)));
+}
+
+// What the runs cost at most, if the machine profile has a price. Runs on this machine and simulated ones cost what a node costs,
+// too.
+void print_cost(Context& context, const Resolved& resolved, const Standings& standings, const Totals& totals)
+{
+  if (!resolved.price) return;
+  const auto all = ladder_runs(resolved, standings, false), missing = ladder_runs(resolved, standings, true);
+  const auto cost = cost_cell(all.empty() ? totals.node_hours : node_hours(all).ladder, *resolved.price);
+  const auto to_submit = cost_cell(all.empty() ? totals.node_hours_to_submit : node_hours(missing).ladder, *resolved.price);
+  context.out.field("cost", "cost",
+                    {Json{{"all", cost.value},
+                          {"to_submit", to_submit.value},
+                          {"node_hour", resolved.price->node_hour},
+                          {"currency", resolved.price->currency}},
+                     fmt::format("at most {} by the time limits, of which {} would be submitted", cost.text, to_submit.text),
+                     Style::plain});
 }
 
 // Prints how many runs dtsim will simulate, and the estimate of their real time in all and of the largest one's memory.
@@ -327,10 +352,12 @@ Totals totals_of(const Resolved& resolved, const Standings& standings)
   for (const auto& run : resolved.runs) {
     const auto found = standings.find(run.key);
     totals.hours += core_hours(run);
+    totals.node_hours += node_hours_of(run);
     totals.hours_without_requeues += core_hours_a_start(run);
     if (found != standings.end() && !found->second.would_be_submitted()) continue;
     ++totals.to_submit;
     totals.hours_to_submit += core_hours(run);
+    totals.node_hours_to_submit += node_hours_of(run);
   }
   return totals;
 }
@@ -378,6 +405,7 @@ ExitCode print_dry_run(Context& context, const Home& home, const Resolved& resol
                     {count, fmt::format("{}, of which {} would be submitted", count, totals.to_submit), Style::plain});
   context.out.field("core_hours", "core-hours", {totals.hours, describe(totals), Style::plain});
   print_node_hours(context, resolved, standings);
+  print_cost(context, resolved, standings, totals);
   print_simulations(context, resolved);
   print_planned_sizes(context, home, resolved);
   for (const auto& note : resolved.notes) context.out.field("", "note", text_cell(note));

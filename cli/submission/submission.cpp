@@ -3,6 +3,7 @@
 #include "cli/checks/home_on_nodes.hpp"
 #include "cli/command/validators.hpp"
 #include "cli/follow/follow.hpp"
+#include "cli/follow/notify.hpp"
 #include "cli/planning/source_state.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/removal.hpp"
@@ -171,7 +172,9 @@ ExitCode wait_for(Context& context, ResultsStore& results, const StudyRecord& st
   follow_study(context, results.home(), study, options);
   const auto runs = ended_runs(results, study);
   print_outcome(context, runs);
-  return exit_code_of(runs);
+  const auto code = exit_code_of(runs);
+  notify(context, options.notify, {study.name, study.id}, runs, code);
+  return code;
 }
 
 void tell_deferred(Context& context, const std::vector<jobs::SubmitReport>& reports)
@@ -193,6 +196,7 @@ void add_submission_options(Verb& verb, SubmissionOptions& options)
   verb.add_flag("--keep-going", options.keep_going,
                 "start every run, even if the first 3 fail before their first step in the same way");
   add_patience_option(verb, options.patience);
+  add_notify_option(verb, options.notify);
   add_max_jobs_option(verb, options.max_jobs);
   verb.add_option("--after", options.after, "start only after these runs have succeeded; refused if one has failed")
       ->type_name("SELECTOR");

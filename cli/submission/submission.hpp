@@ -21,6 +21,7 @@ struct SubmissionOptions {
   bool keep_going = false;                 // start every run, even if the first ones fail before their first step
   std::int64_t max_jobs = 0;               // maximum number of jobs at the same time; 0: no limit
   std::string patience;                    // with `wait`: how long a scheduler that does not answer is asked again
+  std::string notify;                      // with `wait`: a command that runs then (cli/follow/notify.hpp)
   std::string after;                       // selector of runs that must succeed first; empty: none
   std::vector<std::string> scheduler_args; // the words after "--"
 };

@@ -1,12 +1,25 @@
 // dtctl compare: which of two studies, or of the candidates within one, is better, how sure that is, and what would decide.
 #include "cli/comparison/comparison.hpp"
+#include "cli/comparison/formats.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/text.hpp"
 #include "store/analysis/verdict/metric.hpp"
 
 #include <memory>
 
+#include <fmt/format.h>
+
 namespace dt::cli {
+namespace {
+
+std::string format_words()
+{
+  std::string words;
+  for (const auto& format : comparison_formats()) words += (words.empty() ? "" : ", ") + std::string(format.name);
+  return words;
+}
+
+} // namespace
 
 void add_compare(Commands& commands)
 {
@@ -17,7 +30,7 @@ void add_compare(Commands& commands)
        "  better, worse   it does not contain \"no effect\"; of throughput and times: faster, slower\n"
        "  equivalent      it lies inside the margin\n"
        "  cannot tell     neither: how many more runs would decide, and their node-hours\n"
-       "With --reference and worse beyond the margin: exit 5.\n"
+       "With --reference or --baseline and worse beyond the margin: exit 5.\n"
        "Points are matched by label and size. With A alone or --by, the labels or values within A compete (Holm); of several "
        "points: Bonferroni.\n"
        "Studies measured apart differ by more than their runs; --against-now runs both again, in one study.\n"
@@ -25,7 +38,7 @@ void add_compare(Commands& commands)
        "Examples:\n"
        "  dtctl compare new-study old-study\n"
        "  dtctl compare last --by sync.strategy --metric time-to-target\n"
-       "  dtctl compare last --reference good-study --against-now --junit results.xml"},
+       "  dtctl compare last --baseline main --against-now --format github --format markdown=comment.md"},
       [options](Context& context) {
         ResultsStore results(context);
         return compare(context, results, *options);
@@ -41,19 +54,21 @@ void add_compare(Commands& commands)
   verb.add_option("--metric", options->metric, join(store::metric_names(), ", ") + "; default: throughput")->type_name("METRIC");
   verb.add_option("--margin", options->margin, "the largest difference that does not matter (2%); of accuracies: points")
       ->type_name("SHARE");
-  auto* reference = verb.add_option("--reference", options->reference,
-                                    "check A for a regression against this study, or against a file FILE.json of: dtctl export "
-                                    "--format json")
-                        ->type_name("STUDY|FILE.json")
-                        ->excludes(b);
+  auto* baseline =
+      verb.add_option("--baseline", options->baseline, "the same against a study that is pinned: dtctl baseline set NAME STUDY")
+          ->type_name("BASELINE")
+          ->excludes(b);
+  verb.add_option("--reference", options->reference,
+                  "check A for a regression against this study, or against a file FILE.json of: dtctl export "
+                  "--format json")
+      ->type_name("STUDY|FILE.json")
+      ->excludes(b)
+      ->excludes(baseline);
   verb.add_flag("--against-now", options->against_now,
                 "run A and B again, interleaved in one study, wait, and compare those runs");
-  verb.add_option("--junit", options->junit, "write the comparisons with the reference to this file as JUnit XML")
-      ->type_name("FILE")
-      ->needs(reference);
-  verb.add_option("--comment", options->comment, "write them to this file as Markdown, for a comment on GitHub or GitLab")
-      ->type_name("FILE")
-      ->needs(reference);
+  verb.add_list("--format", options->formats,
+                "with a reference: print " + format_words() + " in place of the table, or write it: FORMAT=FILE; can be repeated")
+      ->type_name("FORMAT[=FILE]");
 }
 
 } // namespace dt::cli

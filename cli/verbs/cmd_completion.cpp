@@ -4,6 +4,8 @@
 #include "cli/help/help.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/record/baselines.hpp"
+#include "core/record/notes.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
@@ -11,6 +13,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 namespace dt::cli {
 namespace {
@@ -42,6 +45,15 @@ std::vector<Candidate> studies(const Home& home)
   return candidates;
 }
 
+std::vector<Candidate> tag_candidates(const Home& home)
+{
+  std::set<std::string> names;
+  for (const auto& [id, note] : read_notes(home)) names.insert(note.tags.begin(), note.tags.end());
+  std::vector<Candidate> candidates;
+  for (const auto& name : names) candidates.push_back({name, "tag"});
+  return candidates;
+}
+
 std::vector<Candidate> keys()
 {
   std::vector<Candidate> candidates;
@@ -64,6 +76,9 @@ std::vector<Candidate> values_of(Context& context, const CLI::App& root, const s
     for (const auto* verb : visible_verbs(root)) candidates.push_back({verb->get_name(), verb->get_description()});
   if (kind == "SELECTOR") return selectors(context.home());
   if (kind == "STUDY") return studies(context.home());
+  if (kind == "TAG") return tag_candidates(context.home());
+  if (kind == "BASELINE")
+    for (const auto& [name, baseline] : read_baselines(context.home())) candidates.push_back({name, baseline.study_name});
   if (kind.starts_with("KEY=")) return keys();
   if (kind == "MODEL") return named(model_names());
   if (kind == "DATA") return named(data_names());

@@ -1,4 +1,5 @@
 // dtctl predict: throughput, efficiency and cost of sizes that were not measured.
+#include "cli/answers/cost.hpp"
 #include "cli/answers/grouped_texts.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/planning/recipe_options.hpp"
@@ -47,6 +48,7 @@ struct Question {
   std::optional<store::SizeUnit> unit;
   std::vector<store::Change> changes;
   std::optional<CostModel> network;
+  std::optional<recipes::Price> price;
 };
 
 Question question_of(Context& context, const PredictOptions& options)
@@ -66,6 +68,7 @@ Question question_of(Context& context, const PredictOptions& options)
   if (!question.changes.empty() && question.sizes.empty())
     throw Error(ErrorKind::usage, "--what-if needs a size: give --nodes or --ranks too");
   question.network = network_of(context, options.profile);
+  question.price = price_of(context, options.profile);
   return question;
 }
 
@@ -288,8 +291,9 @@ void store_predictions(ResultsStore& results, const store::StudyRow& study, cons
 void print_answers(Context& context, const std::vector<Answer>& answers, const Question& question, bool all_backtests)
 {
   if (!question.sizes.empty())
-    context.out.table(without_empty_columns(
-        prediction_table(collect<store::Prediction>(answers, [](const Answer& answer) { return answer.forecast.predictions; }))));
+    context.out.table(without_empty_columns(with_cost(
+        prediction_table(collect<store::Prediction>(answers, [](const Answer& answer) { return answer.forecast.predictions; })),
+        question.price)));
   print_changes(context, answers);
   print_backtests(context, answers, all_backtests);
   print_what_if(context, answers, question);
@@ -345,7 +349,7 @@ void add_predict(Commands& commands)
       ->type_name("CHANGE");
   verb.add_flag("--backtest", options->backtest, "print the backtest of every measured size, not only of the largest");
   verb.add_option("--profile", options->profile,
-                  "machine profile with the network; default: the profile `default`, if it has one")
+                  "machine profile with the network and the cost of a node-hour; default: the profile `default`")
       ->type_name("NAME");
   verb.add_flag("-n,--dry-run", options->dry_run, "print the predictions and do not store them");
 }

@@ -4,6 +4,8 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
+#include "core/record/baselines.hpp"
+#include "core/record/notes.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -51,6 +53,30 @@ void refuse_live(Context& context, const Selection& selection)
     throw Error(context.troubles.empty() ? ErrorKind::environment : ErrorKind::scheduler,
                 fmt::format("the state of {} of {} is unknown: {}. Nothing was removed", counted(unknown.size(), "run"),
                             printable(name), join(unknown, ", ")));
+}
+
+void refuse_baseline(const Home& home, const store::StudyRow& study)
+{
+  for (const auto& [name, baseline] : read_baselines(home))
+    if (baseline.study == study.id)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} ({}) is the baseline {}. Nothing was removed; let {} name another study, or forget it: dtctl "
+                              "baseline remove {}",
+                              printable(study.name), short_key(study.id), name, name, name));
+}
+
+// Without their notes and tags, which would say something about other runs if these are done again.
+void forget_notes(Context& context, const LockedHome& home, ResultsStore& results, const std::vector<std::string>& ids)
+{
+  try {
+    auto notes = read_notes(home);
+    if (std::erase_if(notes, [&](const auto& note) { return std::ranges::find(ids, note.first) != ids.end(); }) == 0) return;
+    write_notes(home, notes);
+    results.take_in_notes();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    context.messages.warn("the notes of what was removed are still there: {}", error.what());
+  }
 }
 
 // The runs of all other studies, each with the name of one study that contains it.
@@ -148,6 +174,7 @@ ExitCode remove(Context& context, const LockedHome& home, const RemoveOptions& o
   ResultsStore results(context, home);
   const auto selection = study_to_remove(results, options.study);
   refuse_live(context, selection);
+  refuse_baseline(home, *selection.study);
   const auto fates = fates_of(home, selection, options.runs);
   const auto keys = leaving(fates);
   if (!options.yes && !options.dry_run)
@@ -161,6 +188,9 @@ ExitCode remove(Context& context, const LockedHome& home, const RemoveOptions& o
     for (const auto& key : keys) removal.take(home.run(key), "run-" + key);
     removal.take(home.study(selection.study->id), "study-" + selection.study->id);
     if (remove_from_database(context, results, removal, selection.study->id, keys)) removal.commit();
+    auto ids = keys;
+    ids.push_back(selection.study->id);
+    forget_notes(context, home, results, ids);
   }
   print(context, selection, fates, options.dry_run);
   return ExitCode::ok;

@@ -1,5 +1,6 @@
 // dtctl results: throughput, scaling, communication and accuracy of a study.
 #include "cli/answers/common_causes.hpp"
+#include "cli/answers/cost.hpp"
 #include "cli/answers/doubt_output.hpp"
 #include "cli/answers/node_table.hpp"
 #include "cli/answers/pareto_output.hpp"
@@ -9,6 +10,7 @@
 #include "cli/answers/verdict_output.hpp"
 #include "cli/answers/why_tables.hpp"
 #include "cli/command/context.hpp"
+#include "cli/planning/recipe_options.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -105,6 +107,7 @@ struct ResultsOptions {
   bool runs = false;
   bool why = false;
   std::string best_by; // a metric; empty: none
+  std::string profile; // whose price --best-by shows
   bool predictions = false;
 };
 
@@ -130,6 +133,12 @@ ExitCode predictions(Context& context, ResultsStore& results, const Selection& s
   return ExitCode::ok;
 }
 
+void print_best_points(Context& context, BestPoints best, const std::string& profile)
+{
+  best.table = with_cost(std::move(best.table), price_of(context, profile));
+  print_best(context, best);
+}
+
 ExitCode results(Context& context, const ResultsOptions& options)
 {
   ResultsStore results(context);
@@ -153,7 +162,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   else if (options.why)
     print_why(context, results, selection);
   else if (!options.best_by.empty())
-    print_best(context, best_points_of(compared_points(selection, figures), options.best_by, labels));
+    print_best_points(context, best_points_of(compared_points(selection, figures), options.best_by, labels), options.profile);
   else if (by_run)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
@@ -206,6 +215,8 @@ void add_results(Commands& commands)
   verb.add_option("--best-by", options->best_by, "mark the best points by this metric (as compare --metric) and by node-hours")
       ->type_name("METRIC")
       ->one_of(store::metric_names());
+  verb.add_option("--profile", options->profile, "machine profile that prices the node-hours of --best-by; default: `default`")
+      ->type_name("NAME");
   verb.add_flag("--why", options->why, "print where the efficiency went, cause by cause");
 }
 

@@ -55,12 +55,19 @@ Table for_people(Table table)
   return table;
 }
 
+void print_note(Context& context, const std::string& tags, const std::string& note)
+{
+  context.out.field("tags", tags.empty() ? "" : "tags", text_cell(tags));
+  context.out.field("note", note.empty() ? "" : "note", text_cell(note));
+}
+
 ExitCode show_run(Context& context, ResultsStore& results, const RunView& run)
 {
   context.out.data("key", run.row.key);
   context.out.data("name", run.row.name);
   context.out.data("state", name_of(run.row.state));
   context.out.data("folder", results.home().run(run.row.key).string());
+  print_note(context, run.row.tags, run.row.note);
   for (const auto& section : store::describe_run(results.database(), run.row.key)) {
     context.out.heading(section.title);
     auto table = table_of(member_name(section.title), section.table);
@@ -79,6 +86,7 @@ ExitCode show_study(Context& context, ResultsStore& results, const Selection& se
   context.out.field("study", "study", {study.id, study.name, Style::strong});
   context.out.field("id", "id", text_cell(study.id));
   context.out.field("description", "description", text_cell(study.description));
+  print_note(context, study.tags, study.note);
   context.out.field("kind", "kind", text_cell(study.kind));
   context.out.field("created_unix_s", "first submitted", time_cell(study.created_unix_s));
   context.out.field("submitted_unix_s", "last submitted", time_cell(study.submitted_unix_s));

@@ -30,13 +30,15 @@ void refresh(ResultsStore& results, const std::vector<store::StudyRow>& studies)
 
 ExitCode list_studies(Context& context, const StatusOptions& options)
 {
-  if (options.selector.what != Selector().what || options.selector.filters())
+  const auto& selector = options.selector;
+  if (selector.what != Selector().what || selector.failed)
     throw Error(ErrorKind::usage, "status --all lists the studies; leave out " +
-                                      (options.selector.filters() ? std::string("--failed and --where")
-                                                                  : "the selector " + printable(options.selector.what)));
+                                      (selector.failed ? std::string("--failed") : "the selector " + printable(selector.what)));
   ResultsStore results(context);
-  refresh(results, store::list_studies(results.database(), options.limit));
-  context.out.table(study_table(store::list_studies(results.database(), options.limit)));
+  refresh(results, listed_studies(results.database(), selector.where, options.limit));
+  auto table = study_table(listed_studies(results.database(), selector.where, options.limit));
+  if (!selector.where.empty()) table.when_empty = "no study has a run that meets the condition";
+  context.out.table(table);
   return ExitCode::ok;
 }
 
@@ -74,10 +76,12 @@ void add_status(Commands& commands)
       {"status", follow_verbs, "Print the state of runs: step, time left, cause of a failure; --all: of all studies.",
        "States come from the runs' files and the scheduler. Runs for which the scheduler had no room are submitted\n"
        "now, as far as there is room.\n\n"
-       "Examples:\n  dtctl status --all\n  dtctl status quickstart --failed"},
+       "Examples:\n  dtctl status --all\n  dtctl status quickstart --failed\n  dtctl status --all --where tag=paper"},
       [options](Context& context) { return status(context, *options); });
   add_selector(verb, options->selector);
-  auto* all = verb.add_flag("-a,--all", options->all, "list all studies, the newest first, in place of the runs of one");
+  auto* all =
+      verb.add_flag("-a,--all", options->all,
+                    "list all studies, the newest first, in place of the runs of one; with --where those with such a run");
   verb.add_option("-n,--limit", options->limit, "with --all: at most N studies (50)")
       ->type_name("N")
       ->check(positive_number())

@@ -4,6 +4,7 @@
 #include "cli/answers/verdict_output.hpp"
 #include "cli/checks/input_checks.hpp"
 #include "cli/follow/follow.hpp"
+#include "cli/follow/notify.hpp"
 #include "cli/output/label_columns.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/runs/run_tables.hpp"
@@ -207,7 +208,9 @@ class RaceLoop {
       verdict = {verdict.kind, store::race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};
     print_verdict(context_, verdict);
     print_outcome(context_, selection.runs);
-    return exit_code_of(selection.runs);
+    const auto code = exit_code_of(selection.runs);
+    notify(context_, options_.notify, {all_.study.name, id_}, selection.runs, code);
+    return code;
   }
 
   Table race_table(const store::Race& race, const std::string& limit, const Selection& selection) const
@@ -340,8 +343,17 @@ RecipeOptions on_every_node(Context& context, const RecipeOptions& recipe)
   return options;
 }
 
+// Nobody is there to run the command when dtctl has submitted the runs and ended.
+void require_wait(const SubmitCommand& command)
+{
+  if (command.submission.notify.empty() || command.submission.wait || command.until_decided) return;
+  throw Error(ErrorKind::usage, "--notify needs --wait: dtctl runs the command itself when the runs have ended. Of runs that are "
+                                "submitted already: dtctl watch --notify COMMAND");
+}
+
 ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
+  require_wait(command);
   if (command.distribute)
     return submit_checked(context, load_plan(context, on_every_node(context, command.recipe)), command.submission);
   auto plan = load_plan(context, command.recipe);
@@ -353,6 +365,7 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
+  require_wait(command);
   if (command.until_decided) return sweep_until_decided(context, command.recipe, command.submission);
   return submit_checked(context, load_plan(context, command.recipe), command.submission);
 }

@@ -1,5 +1,6 @@
 // dtctl watch: follows the selected runs until they have ended.
 #include "cli/follow/follow.hpp"
+#include "cli/follow/notify.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct WatchOptions {
   Selector selector;
-  std::string timeout, patience;
+  std::string timeout, patience, notify;
 };
 
 double timeout_s(const std::string& text)
@@ -50,14 +51,17 @@ ExitCode watch(Context& context, const WatchOptions& options)
   if (end != FollowEnd::unreachable) context.troubles.clear(); // only the current reachability counts
   const auto runs = look_again(results, selection);
   print_outcome(context, runs);
-  if (end != FollowEnd::timed_out) return exit_code_of(runs);
+  const auto code = end == FollowEnd::timed_out ? ExitCode::wait_timed_out : exit_code_of(runs);
+  const auto& study = selection.study;
+  notify(context, options.notify, study ? NotifiedStudy{study->name, study->id} : NotifiedStudy{}, runs, code);
+  if (end != FollowEnd::timed_out) return code;
   std::vector<RunView> open;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(open), [](const RunView& run) { return !is_final(run.row.state); });
   context.messages.warn("the timeout of {} has passed, and {} not ended: {}. The jobs continue without dtctl.",
                         format_duration(limit_s), counted(open.size(), "run has", "runs have"), states_text(open));
   if (const auto hindered = std::count_if(runs.begin(), runs.end(), is_hindered); hindered > 0)
     context.messages.warn("{} cannot start as submitted; dtctl explain says why", counted(hindered, "run"));
-  return ExitCode::wait_timed_out;
+  return code;
 }
 
 } // namespace
@@ -72,12 +76,14 @@ void add_watch(Commands& commands)
                     "  with --quiet    nothing but warnings, such as a run that its scheduler will not start\n"
                     "  Ctrl-C          leaves the jobs running\n"
                     "  exit code       0: all succeeded, 1: a run did not, 3: no scheduler answered, 124: --timeout passed\n\n"
-                    "Examples:\n  dtctl watch\n  dtctl watch --quiet --timeout 1h && dtctl results"},
+                    "Examples:\n  dtctl watch\n  dtctl watch --quiet --timeout 1h && dtctl results\n"
+                    "  nohup dtctl watch --quiet --notify 'mail -s \"$DTCTL_STUDY $DTCTL_STATE\" me@example.org </dev/null' &"},
                    [options](Context& context) { return watch(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--timeout", options->timeout, "stop waiting after this time (45s, 1h30m, HH:MM:SS or D-HH:MM:SS) and exit 124")
       ->type_name("DURATION");
   add_patience_option(verb, options->patience);
+  add_notify_option(verb, options->notify);
 }
 
 } // namespace dt::cli

@@ -32,6 +32,7 @@ void add_logs(Commands& commands);
 // Understand
 void add_results(Commands& commands);
 void add_compare(Commands& commands);
+void add_trend(Commands& commands);
 void add_explain(Commands& commands);
 void add_predict(Commands& commands);
 void add_simulate(Commands& commands);
@@ -47,6 +48,8 @@ void add_export(Commands& commands);
 
 // Keep
 void add_export_weights(Commands& commands);
+void add_note(Commands& commands);
+void add_baseline(Commands& commands);
 void add_remove(Commands& commands);
 void add_db(Commands& commands);
 void add_config(Commands& commands);

@@ -28,6 +28,8 @@ class Home {
   std::filesystem::path predictions() const { return root_ / "predictions"; }
   // The recipes of `dtctl simulate` and the compute profiles that they name.
   std::filesystem::path simulations() const { return root_ / "simulations"; }
+  std::filesystem::path notes() const { return root_ / "notes.json"; }         // core/record/notes.hpp
+  std::filesystem::path baselines() const { return root_ / "baselines.json"; } // core/record/baselines.hpp
   std::filesystem::path database() const { return root_ / "results.db"; }
   std::filesystem::path local_queue() const { return root_ / "local"; }
   std::filesystem::path data() const { return root_ / "data"; }

@@ -20,6 +20,7 @@ struct Resolved {
   Settings settings;  // the settings that made `base`, with their places for diagnostics
   Settings profile{}; // those of them that the machine profile gives, unless the recipe gives them too
   Sweep sweep;
+  std::optional<Price> price{};    // of the machine profile
   Mark file;                       // the recipe file
   std::optional<MarkedText> label; // the recipe's `label`, with its placeholders
 };

@@ -5,6 +5,7 @@
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "recipes/reading/price.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,7 +51,7 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
   if (entry.value.kind == Node::Kind::null) return;
   if (entry.value.kind != Node::Kind::map)
     return diagnostics.add(entry.value.mark, "the profile " + ticked(entry.key) + " must be a map, not " + describe(entry.value));
-  static const std::vector<std::string> allowed{"extends", "resources", "network", "platform"};
+  static const std::vector<std::string> allowed{"extends", "resources", "network", "platform", "cost"};
   Settings settings;
   for (const auto& part : entry.value.entries) {
     const bool has_settings = part.key == "resources" || part.key == "platform";
@@ -60,11 +61,13 @@ void ProfileBook::read_profile(const Entry& entry, const fs::path& folder, Diagn
       diagnostics.add(part.value.mark, ticked(part.key) + " must be a map of keys, not " + describe(part.value));
     } else if (part.key == "network" && part.value.kind != Node::Kind::null) {
       if (auto network = read_network(part.value, diagnostics)) profile.network = *network;
+    } else if (part.key == "cost" && part.value.kind != Node::Kind::null) {
+      if (auto price = read_price(part.value, diagnostics)) profile.price = std::move(price);
     } else if (part.key == "extends" && part.value.kind == Node::Kind::scalar) {
       profile.extends = MarkedText{part.value.text, part.value.mark};
     } else if (part.key == "extends") {
       diagnostics.add(part.value.mark, "`extends` must be a profile's name, not " + describe(part.value));
-    } else if (!has_settings && part.key != "network") {
+    } else if (!has_settings && part.key != "network" && part.key != "cost") {
       diagnostics.add(part.mark,
                       "unknown key " + ticked(part.key) + " in the profile " + ticked(entry.key) + advice(part.key, allowed));
     }
@@ -145,16 +148,26 @@ std::string shown_value(const Key& key, const FieldValue& value)
 
 } // namespace
 
+std::optional<Price> ProfileBook::price_of(const std::string& name) const
+{
+  const auto found = profiles_.find(name);
+  if (found == profiles_.end()) return std::nullopt;
+  for (const auto* part : chain_of(found->second))
+    if (part->price) return part->price;
+  return std::nullopt;
+}
+
 std::vector<Profile> ProfileBook::list() const
 {
   std::vector<Profile> profiles;
   for (const auto& [name, definition] : profiles_) {
-    Profile profile{name, *definition.mark.file, {}, {}};
+    Profile profile{.name = name, .file = *definition.mark.file, .values = {}, .network = {}};
     const auto settings = resolve(definition);
     for (const auto& [key, assignment] : settings.given())
       profile.values.emplace_back(key->path, shown_value(*key, assignment.value));
     for (const auto* part : chain_of(definition))
       if (!profile.network) profile.network = part->network;
+    profile.price = price_of(name);
     profiles.push_back(std::move(profile));
   }
   return profiles;

@@ -6,6 +6,7 @@
 //       extends: default
 //       resources: { partition: batch, modules: [openmpi/4.1] }
 //       network: { latency: 2us, bandwidth: 100 Gbit/s }     # for dtctl predict
+//       cost: { node_hour: 0.8, currency: EUR }              # for plans and predictions
 //       platform: { latency: 2us, bandwidth: 100 Gbit/s, memory_bandwidth: 10 GB/s }   # for simulated runs
 #pragma once
 
@@ -28,6 +29,8 @@ class ProfileBook {
   // Returns all keys of a profile and of the profiles it extends. If there is no profile with this name, adds a diagnostic at
   // `mark` and returns no keys.
   Settings find(const std::string& name, const Mark& mark, Diagnostics& diagnostics) const;
+  // The `cost:` block of the profile or of one that it extends.
+  std::optional<Price> price_of(const std::string& name) const;
   std::vector<Profile> list() const;
 
  private:
@@ -36,6 +39,7 @@ class ProfileBook {
     Settings settings;
     std::optional<MarkedText> extends;
     std::optional<CostModel> network;
+    std::optional<Price> price;
   };
 
   void read_file(const std::filesystem::path& path, Diagnostics& diagnostics);

@@ -50,12 +50,19 @@ struct Platform {
   std::vector<std::pair<std::string, std::string>> values; // "platform.nodes" -> "1024"
 };
 
+// What an hour of a node costs (recipes/reading/price.hpp).
+struct Price {
+  double node_hour = 0;
+  std::string currency = "EUR";
+};
+
 // A machine profile as configured, for `config show` and `predict`.
 struct Profile {
   std::string name;
   std::string file;
   std::vector<std::pair<std::string, std::string>> values; // "resources.partition" -> "debug"
   std::optional<CostModel> network;                        // its `network:` block, or that of a profile it extends
+  std::optional<Price> price{};                            // the same of its `cost:` block
 };
 
 } // namespace dt::recipes

@@ -35,7 +35,9 @@ std::string columns_but(Fields<Record> fields, const std::vector<std::string_vie
 std::string with_not_finite(std::string columns) { return columns += "  " + std::string(not_finite_column) + " TEXT,\n"; }
 
 // One row: the hash of the schema that the file was made for, and of what it then had. They differ where columns were added.
-constexpr std::string_view format_table = "CREATE TABLE format (schema_hash TEXT NOT NULL, file_hash TEXT) STRICT;\n";
+// notes_stamp: of the notes.json that was taken in (stamp_of_notes).
+constexpr std::string_view format_table =
+    "CREATE TABLE format (schema_hash TEXT NOT NULL, file_hash TEXT, notes_stamp TEXT) STRICT;\n";
 
 // Integer ids hold the tables together; keys (hashes) are what dtctl prints. Steps, phases and the like are clustered by run
 // (WITHOUT ROWID), so that reading one run touches neighbouring pages and a step costs no id of its own.
@@ -136,6 +138,22 @@ std::string results_table()
          columns.substr(0, columns.size() - 2) + "\n) STRICT;\n";
 }
 
+// Notes and tags of studies and runs: `key` is the id of a study or the key of a run. They have no reference: the rows are
+// those of <home>/notes.json, which is taken in as a whole.
+constexpr std::string_view notes_tables = R"sql(
+CREATE TABLE note_texts (
+  key TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  changed_unix_s REAL NOT NULL
+) STRICT;
+
+CREATE TABLE note_tags (
+  key TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  PRIMARY KEY (key, tag)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::string_view indexes = R"sql(
 CREATE INDEX studies_by_name ON studies (name, submitted_unix_s);
 CREATE INDEX studies_by_time ON studies (submitted_unix_s);
@@ -143,6 +161,7 @@ CREATE INDEX studies_without_points ON studies (id) WHERE points_current IS NOT 
 CREATE INDEX study_runs_by_run ON study_runs (run_id);
 CREATE INDEX study_runs_by_name ON study_runs (name);
 CREATE INDEX runs_by_state ON runs (state);
+CREATE INDEX note_tags_by_name ON note_tags (tag);
 CREATE INDEX runs_to_read_again ON runs (key) WHERE fingerprint = '' AND ranks IS NOT NULL;
 )sql";
 
@@ -202,7 +221,9 @@ constexpr std::string_view attempt_columns = R"sql(,
   runs.data_id AS data_id,
   runs.name AS recipe,
   runs.label AS recipe_label,
-  runs.description AS description)sql";
+  runs.description AS description,
+  (SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key) AS tags,
+  (SELECT text FROM note_texts WHERE note_texts.key = runs.key) AS note)sql";
 
 constexpr std::string_view runs_results_end = R"sql(
 FROM runs
@@ -220,6 +241,8 @@ SELECT
 
 constexpr std::string_view runs_flat_rest = R"sql(,
   studies.submitted_unix_s AS study_submitted_unix_s,
+  (SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = studies.key) AS study_tags,
+  (SELECT text FROM note_texts WHERE note_texts.key = studies.key) AS study_note,
   NOT EXISTS (
     SELECT 1 FROM study_runs AS other JOIN studies AS later ON later.id = other.study_id
     WHERE other.run_id = study_runs.run_id
@@ -234,10 +257,20 @@ constexpr std::string_view runs_flat_rest = R"sql(,
 FROM study_runs JOIN studies ON studies.id = study_runs.study_id JOIN runs_results ON runs_results.run_id = study_runs.run_id
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, 1,
+  NULL, NULL, NULL, NULL, NULL, NULL, 1,
   recipe || iif(recipe_label = '', '', '/' || recipe_label) || '/#' || (repeat + 1), recipe_label, NULL, NULL, 0,
   runs_results.*
 FROM runs_results WHERE NOT EXISTS (SELECT 1 FROM study_runs WHERE study_runs.run_id = runs_results.run_id);
+)sql";
+
+// One row for every tag of a run and of each study that contains it.
+constexpr std::string_view tagged_runs_view = R"sql(
+CREATE VIEW tagged_runs AS
+SELECT runs.id AS run_id, runs.key AS key, note_tags.tag AS tag FROM note_tags JOIN runs ON runs.key = note_tags.key
+UNION
+SELECT runs.id, runs.key, note_tags.tag
+FROM note_tags JOIN studies ON studies.key = note_tags.key JOIN study_runs ON study_runs.study_id = studies.id
+JOIN runs ON runs.id = study_runs.run_id;
 )sql";
 
 // study, study_key: of the newest study that contains the run.
@@ -359,8 +392,9 @@ std::string schema()
          table_of_runs("rank_phases", "  rank INTEGER NOT NULL,\n  phase TEXT NOT NULL,\n" + columns_of(phase_fields()),
                        "rank, phase") +
          table_of_runs("buckets", "  bucket INTEGER NOT NULL,\n" + columns_of(bucket_fields()), "bucket") +
-         table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(indexes) +
-         run_views() + std::string(phases_view) + scaling_view() + std::string(times_to_target_view);
+         table_of_runs("environment", "  name TEXT NOT NULL,\n  value TEXT NOT NULL,\n", "name") + std::string(notes_tables) +
+         std::string(indexes) + run_views() + std::string(tagged_runs_view) + std::string(phases_view) + scaling_view() +
+         std::string(times_to_target_view);
 }
 
 Cell cell_of(const FieldValue& value)

@@ -62,6 +62,12 @@ std::size_t ingest_submitted(Database& database, std::span<const SubmittedRun> r
 // file, which is left out.
 std::vector<std::string> ingest_predictions(Database& database, const Home& home);
 
+// Whether <home>/notes.json is another file than the one that the database has.
+bool has_new_notes(Database& database, const Home& home);
+
+// Replaces all notes and tags of the database by those of <home>/notes.json. Throws DamagedNotes.
+void ingest_notes(Database& database, const Home& home);
+
 // Removes a study, the given runs of it, and runs that are known only from its list. Keeps runs that belong to another study too.
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 

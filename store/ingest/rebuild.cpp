@@ -1,6 +1,7 @@
 // Rebuilds the database from the run folders.
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/record/notes.hpp"
 #include "core/record/study_record.hpp"
 #include "store/database/migrations.hpp"
 #include "store/database/sqlite.hpp"
@@ -115,6 +116,15 @@ void take_in_runs(Database& database, const Home& home, const Judge& judge, Inge
   database.impl().write([&](Connection&) { add(report, ingest_runs(database, home, verdicts)); });
 }
 
+void take_in_notes(Database& database, const Home& home, IngestReport& report)
+{
+  try {
+    ingest_notes(database, home);
+  } catch (const DamagedNotes& damage) {
+    report.problems.emplace_back(damage.what());
+  }
+}
+
 // Renames a damaged database, because SQLite cannot overwrite it; the user can examine the renamed file.
 void set_aside_if_damaged(const fs::path& file)
 {
@@ -152,6 +162,7 @@ IngestReport rebuild(const LockedHome& home, const Judge& judge)
   take_in_studies(scratch.database(), home, report);
   take_in_runs(scratch.database(), home, judge, report);
   for (auto& problem : ingest_predictions(scratch.database(), home)) report.problems.push_back(std::move(problem));
+  take_in_notes(scratch.database(), home, report);
   if (replaces_one) expect_readable(report, file);
   copy_over(scratch.database().impl().connection, target.impl().connection);
   return report;

@@ -97,6 +97,19 @@ std::string comparison_sql(const Condition& condition, const Column& column)
   return "\"" + column.name + "\" " + condition.op + " ?";
 }
 
+// A run has its own tags and those of its studies. tag='' finds runs without one.
+std::string tag_sql(const Condition& condition)
+{
+  const auto& op = condition.op;
+  if (op != "=" && op != "!=" && op != "~")
+    refuse("'" + printable(condition.text) + "': tags are compared by = and !=, or searched by ~");
+  const bool is_in = condition.value.empty() ? op == "!=" : op != "!=";
+  const std::string which = condition.value.empty() ? ""
+                            : op == "~"             ? " WHERE instr(lower(tag), lower(?)) > 0"
+                                                    : " WHERE tag = ?";
+  return std::string("run_id ") + (is_in ? "IN" : "NOT IN") + " (SELECT run_id FROM tagged_runs" + which + ")";
+}
+
 } // namespace
 
 const Column& find_column(const std::string& key, const std::string& shown, const std::vector<Column>& columns)
@@ -130,6 +143,11 @@ Clause clause_of(const std::vector<Condition>& conditions, const std::vector<Col
 {
   Clause clause;
   for (const auto& condition : conditions) {
+    if (condition.key == "tag") {
+      clause.sql += (clause.sql.empty() ? "" : " AND ") + tag_sql(condition);
+      if (!condition.value.empty()) clause.values.emplace_back(condition.value);
+      continue;
+    }
     const auto& column = find_column(condition.key, "condition '" + printable(condition.text) + "'", columns);
     clause.sql += (clause.sql.empty() ? "" : " AND ") + comparison_sql(condition, column);
     const bool as_number = column.number && condition.op != "~" && !condition.value.empty();

@@ -41,7 +41,8 @@ struct Clause {
 };
 
 // Translates conditions. Throws a usage error for a key that is not a column (with the nearest column) and for a value that does
-// not have the column's type. A dot in a key means "_": sync.strategy is the column sync_strategy.
+// not have the column's type. A dot in a key means "_": sync.strategy is the column sync_strategy. The key `tag` is no column: it
+// means the tags of a run and of its studies.
 Clause clause_of(const std::vector<Condition>& conditions, const std::vector<Column>& columns);
 
 } // namespace dt::store

@@ -73,6 +73,8 @@ const RunColumn run_columns[]{
     {"platform <> '' AND coalesce(train_compute_profile, '') = ''",
      "coalesce(runs.resources_platform, '') <> '' AND coalesce(runs.train_compute_profile, '') = ''", integer<&RunRow::is_exact>},
     {"train_trace", "runs.train_trace", integer<&RunRow::records_trace>},
+    {"coalesce(tags, '')", "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key)", text<&RunRow::tags>},
+    {"coalesce(note, '')", "(SELECT text FROM note_texts WHERE note_texts.key = runs.key)", text<&RunRow::note>},
     {"end_unix_s IS NOT NULL", "attempts.end_unix_s IS NOT NULL", integer<&RunRow::has_end>},
 };
 
@@ -160,7 +162,9 @@ std::string study_sql(const std::string& which)
   std::string counts = count_of_state(RunState::succeeded);
   for (const auto state : bad_states()) counts += count_of_state(state);
   return "SELECT chosen.key, chosen.name, chosen.description, chosen.kind, created_unix_s, submitted_unix_s, "
-         "count(runs.id) AS runs, coalesce(chosen.labels, '') AS labels, sum(results.diverged_step IS NOT NULL) AS diverged" +
+         "count(runs.id) AS runs, coalesce(chosen.labels, '') AS labels, sum(results.diverged_step IS NOT NULL) AS diverged, "
+         "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = chosen.key) AS tags, "
+         "(SELECT text FROM note_texts WHERE note_texts.key = chosen.key) AS note" +
          counts + " FROM (SELECT * FROM studies " + which +
          ") AS chosen LEFT JOIN study_runs ON study_runs.study_id = chosen.id LEFT JOIN runs ON runs.id = study_runs.run_id "
          "LEFT JOIN results ON results.run_id = runs.id GROUP BY chosen.id ORDER BY submitted_unix_s DESC, chosen.key";
@@ -189,6 +193,8 @@ std::vector<StudyRow> study_rows(Statement& s)
                                            0,
                                            {}});
     row.labels = labels_in(s.text("labels"));
+    row.tags = s.text("tags");
+    row.note = s.text("note");
     for (const auto state : bad_states())
       if (const auto count = s.integer(name_of(state)); count > 0) row.failed += row.ends[state] = count;
     row.diverged = s.integer("diverged");
@@ -306,6 +312,18 @@ std::vector<RunRow> runs_of_job(Database& database, const std::string& job_id)
   for (const auto& key : keys_of_job(connection, job_id))
     for (auto& row : runs_with_keys(connection, key, after_prefix(key))) rows.push_back(std::move(row));
   return rows;
+}
+
+std::set<std::string> studies_where(Database& database, const std::string& condition)
+{
+  auto& connection = database.impl().connection;
+  const auto clause = clause_of(parse_conditions(condition), flat_columns(connection));
+  auto statement = connection.statement("SELECT DISTINCT study_key FROM runs_flat WHERE study_key IS NOT NULL AND " + clause.sql);
+  int parameter = 0;
+  for (const auto& value : clause.values) statement.bind_at(++parameter, value);
+  std::set<std::string> ids;
+  while (statement.next()) ids.insert(statement.text(0));
+  return ids;
 }
 
 std::vector<RunRow> runs_where(Database& database, const std::string& condition, std::int64_t limit)

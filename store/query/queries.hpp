@@ -7,6 +7,7 @@
 #include "store/database/database.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct StudyRow {
   std::int64_t diverged = 0;                        // of those that succeeded
   std::map<RunState, std::int64_t> ends;            // the failed runs, counted by state
   std::map<std::string, std::string> labels{};      // StudyRecord::labels
+  std::string tags{}, note{};                       // its own; tags are separated by blanks
 };
 
 // A run in a study, with the columns that tables show and selectors test.
@@ -44,6 +46,7 @@ struct RunRow {
   std::int64_t seed = 0;              // train.seed
   bool is_exact = false;              // MeasuredRun::is_exact
   bool records_trace = false;         // train.trace of its last submission
+  std::string tags, note;             // its own; tags are separated by blanks
   bool has_end = false;               // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures;        // those of result_fields() that are numbers, in its order
 
@@ -64,6 +67,9 @@ struct RunRow {
 
 // Most recently submitted first.
 std::vector<StudyRow> list_studies(Database& database, std::int64_t limit);
+
+// Ids of the studies with a run that fulfils the condition (as for runs_where).
+std::set<std::string> studies_where(Database& database, const std::string& condition);
 
 // Studies with this name or id prefix, newest first. "last" is the newest study.
 std::vector<StudyRow> find_studies(Database& database, const std::string& name_or_prefix);

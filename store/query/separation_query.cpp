@@ -77,10 +77,10 @@ void add_facts(Connection& connection, const std::string& keys, std::map<std::st
   }
 }
 
-// "(other.ranks IS this.ranks AND …)": whether two rows of `runs` do the same work.
-std::string same_work()
+// "(other.ranks IS this.ranks AND …)": whether two rows of `runs` do the same work, but perhaps by another build.
+std::string same_recipe()
 {
-  std::vector<std::string> columns{"ranks", "engine_build", "data_id"};
+  std::vector<std::string> columns{"ranks", "data_id"};
   for (const auto* key : column_keys())
     if (key->identity && key->path != "train.seed") columns.push_back(column_of(*key));
   std::vector<std::string> conditions;
@@ -96,7 +96,7 @@ struct RepeatedRun {
 
 std::vector<RepeatedRun> runs_of_same_work(Connection& connection, const std::string& key, Metric metric)
 {
-  static const auto condition = same_work();
+  static const auto condition = same_recipe() + " AND other.engine_build IS this.engine_build";
   const std::string figure(metric_row(metric).column);
   auto s = connection.statement(
       "SELECT other.key, attempts.study_key, attempts.begin_unix_s, " + figure +
@@ -169,6 +169,28 @@ Repetitions repetitions_of(Database& database, const std::string& key_a, const s
   }
   repetitions.host_sets = host_sets.size();
   return repetitions;
+}
+
+std::vector<TrendRun> runs_of_recipe(Database& database, const std::string& key, Metric metric)
+{
+  static const auto condition = same_recipe();
+  const auto& row = metric_row(metric);
+  const auto figure = row.needs_target
+                          ? "coalesce(" + std::string(row.column) +
+                                ", iif(results.samples_to_accuracy = 0 AND other.train_target_accuracy > 0, 9e999, NULL))"
+                          : std::string(row.column);
+  auto s = database.impl().connection.statement(
+      "SELECT other.key, attempts.study_key, attempts.begin_unix_s, " + figure +
+      " AS figure FROM runs AS this JOIN runs AS other ON " + condition +
+      " JOIN results ON results.run_id = other.id JOIN attempts ON attempts.run_id = other.id AND attempts.attempt = "
+      "other.attempt WHERE this.key = ? AND other.state = 'succeeded'" +
+      (row.is_of_training ? " AND results.diverged_step IS NULL" : "") + " ORDER BY attempts.begin_unix_s, other.key");
+  s.bind(key);
+  std::vector<TrendRun> runs;
+  while (s.next())
+    if (const double value = s.real("figure"), begin = s.real("begin_unix_s"); value > 0 && std::isfinite(begin))
+      runs.push_back({s.text("key"), s.text("study_key"), begin, value});
+  return runs;
 }
 
 } // namespace dt::store

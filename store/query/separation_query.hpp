@@ -19,4 +19,14 @@ std::vector<Measured> measured_of(Database& database, const std::vector<std::str
 // have no work.
 Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric);
 
+// A succeeded run of one recipe, whenever and by whichever build it was measured.
+struct TrendRun {
+  std::string key, study; // study: id of the study that asked for the run
+  double begin_unix_s = not_measured;
+  double value = not_measured; // of the metric; infinite: the run missed its target
+};
+// The runs of the home that have the recipe of the run with this key, in the order of their begin: all keys of the recipe that
+// are part of a run's identity are equal, except train.seed, and so are their data. Runs without a value are left out.
+std::vector<TrendRun> runs_of_recipe(Database& database, const std::string& key, Metric metric);
+
 } // namespace dt::store

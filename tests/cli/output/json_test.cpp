@@ -24,7 +24,7 @@ std::vector<Words> all_verbs(const Dtctl& dtctl)
     return names;
   };
   for (const auto& verb : names_below({})) {
-    const bool is_family = verb == "recipe" || verb == "data" || verb == "config" || verb == "db";
+    const bool is_family = verb == "recipe" || verb == "data" || verb == "config" || verb == "db" || verb == "baseline";
     if (!is_family) verbs.push_back({verb});
     if (is_family)
       for (const auto& below : names_below({verb})) verbs.push_back({verb, below});
@@ -51,7 +51,10 @@ Words with_arguments(Words words)
   if (verb == "simulate") words.insert(words.end(), {"--platform", "ethernet-10g"});
   if (verb == "plot") words.insert(words.end(), {"--kind", "efficiency"});
   if (words.front() == "data") return with(words, arguments_of_data(verb)); // in the order of the verbs
-  if (verb == "remove") words.push_back("last");
+  if (verb == "remove") words.push_back(words.front() == "baseline" ? "main" : "last");
+  if (verb == "note") words.push_back("last");
+  if (verb == "trend") words.push_back("throughput");
+  if (words.front() == "baseline" && verb == "set") words.insert(words.end(), {"main", "last"});
   if (verb == "completion") words.push_back("bash");
   if (words.front() == "submit" || words.front() == "sweep") words.push_back("--dry-run");
   return words;
@@ -64,12 +67,14 @@ TEST_CASE("every verb answers in one JSON value, on an empty home")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto verbs = all_verbs(dtctl);
-  CHECK(verbs.size() == 46);
+  CHECK(verbs.size() == 51);
   for (const auto& words : verbs) {
     INFO(dt::join(words, " "));
     const auto value = dtctl.json(with_arguments(words));
     CHECK(value.at("verb") == dt::join(words, " "));
-    if (value.contains("error") && words != Words{"serve"}) // which runs until it is ended, and so has no value to print
+    if (words == Words{"baseline", "remove"}) // there is none yet
+      CHECK(value.at("exit_code") == 2);
+    else if (value.contains("error") && words != Words{"serve"}) // which runs until it is ended, and so has no value to print
       CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
   }
 }

@@ -39,6 +39,21 @@ TEST_CASE("there is colour on a terminal, and none with NO_COLOR, on a dumb term
   CHECK(dtctl.run({"recipe", "models"}).out.find(escape) == std::string::npos);
 }
 
+TEST_CASE("FORCE_COLOR and CLICOLOR_FORCE colour a pipe, CLICOLOR=0 takes the colour from a terminal, NO_COLOR is the strongest")
+{
+  const Dtctl dtctl;
+  const auto is_coloured = [&](const dt::test::Words& environment) {
+    return dtctl.run({"recipe", "models"}, environment).out.find(escape) != std::string::npos;
+  };
+  CHECK(is_coloured({"FORCE_COLOR=1"}));
+  CHECK(is_coloured({"CLICOLOR_FORCE=1"}));
+  CHECK_FALSE(is_coloured({"FORCE_COLOR=0"}));
+  CHECK_FALSE(is_coloured({"FORCE_COLOR="}));
+  CHECK_FALSE(is_coloured({"FORCE_COLOR=1", "NO_COLOR=1"}));
+  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"CLICOLOR=0"}).find(escape) == std::string::npos);
+  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"CLICOLOR=0", "FORCE_COLOR=1"}).find(escape) != std::string::npos);
+}
+
 TEST_CASE("tables fit the terminal's width")
 {
   const Dtctl dtctl;

@@ -95,6 +95,21 @@ TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
   CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "-n"}).out);
 }
 
+TEST_CASE("a plan says what its runs cost at most, if the machine profile has a price")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe("resources: {time_limit: 30m}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n"));
+  CHECK_FALSE(dtctl.json({"plan", "tiny.yaml"}).contains("cost"));
+  std::filesystem::create_directories(dtctl.folder() / "config/dtctl");
+  dtctl.write("config/dtctl/config.yaml", "profiles: {priced: {cost: {node_hour: 0.8, currency: CHF}}}\n");
+  const auto cost = dtctl.json({"plan", "tiny.yaml", "--profile", "priced"}).at("cost");
+  CHECK(cost.at("all").get<double>() == Approx(3 * 0.5 * 0.8));
+  CHECK(cost.at("to_submit") == cost.at("all"));
+  CHECK(cost.at("currency") == "CHF");
+  CHECK(dtctl.run({"plan", "tiny.yaml", "--profile", "priced"})
+            .out.find("at most 1.20 CHF by the time limits, of which 1.20 CHF would be submitted") != std::string::npos);
+}
+
 TEST_CASE("option --scripts prints every run's script")
 {
   const Dtctl dtctl;

@@ -1,9 +1,11 @@
 // dtctl compare, and the verdicts of dtctl results, on run folders with planted figures.
+#include "cli/comparison/formats.hpp"
 #include "cli/comparison/junit.hpp"
 #include "core/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/store/fixture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -180,7 +182,7 @@ TEST_CASE("studies that were measured apart are no faster and no slower, and the
   Studies studies;
   studies.add("old", {{"", 2, {100, 101, 99}}}, {.in_turn = false, .hour = 0});
   studies.add("new", {{"", 2, {80, 81, 79}}}, {.in_turn = false, .hour = 50});
-  const auto found = studies.json({"compare", "new", "--reference", "old", "--junit", "junit.xml"});
+  const auto found = studies.json({"compare", "new", "--reference", "old", "--format", "junit=junit.xml"});
   CHECK(found.at("exit_code") == 0);
   CHECK(found.at("separation").at("interleaved") == false);
   CHECK(found.at("separation").at("later") == "a");
@@ -333,7 +335,7 @@ TEST_CASE("comparisons without a common metric, with bad margins and unknown met
   for (const auto* margin : {"2", "-1%", "x", "", "%", "nan"})
     CHECK(studies.run({"compare", "one", "same", "--margin", margin}).exit_code == 2);
   CHECK(studies.run({"compare", "one", "same", "--margin", "0.02"}).exit_code == 0);
-  CHECK(studies.run({"compare", "one", "same", "--junit", "x.xml"}).exit_code == 2); // without a reference
+  CHECK(studies.run({"compare", "one", "same", "--format", "junit=x.xml"}).exit_code == 2); // without a reference
   studies.add("rebuilt", {{"", 2, {100, 101, 99}, {}, "build-2"}});
   CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the builds differ: A has build-2, B has build-1"));
 }
@@ -355,14 +357,81 @@ TEST_CASE("a comment for a merge request says how many points are worse, and has
   studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 101, 99}}, {"gone", 2, {1, 1, 1}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 102, 100}}});
   studies.add("same", {{"x", 2, {100.1, 101.1, 99.1}}, {"y", 2, {100.1, 101, 99}}});
-  CHECK(studies.run({"compare", "new", "--reference", "old", "--comment", "comment.md"}).exit_code == 5);
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "markdown=comment.md"}).exit_code == 5);
   const auto text = read_file(studies.file("comment.md"));
   CHECK_THAT(text,
              StartsWith("### Regression: 1 of 2 points\n") && Contains("| --- |") && Contains("\n| x") && Contains("\n| y"));
   CHECK_THAT(text, Contains("- gone") && Contains("no point of A has this label and size"));
-  CHECK(studies.run({"compare", "same", "--reference", "old", "--comment", "same.md"}).exit_code == 0);
+  CHECK(studies.run({"compare", "same", "--reference", "old", "--format", "markdown=same.md"}).exit_code == 0);
   CHECK_THAT(read_file(studies.file("same.md")), StartsWith("### No regression"));
-  CHECK(studies.run({"compare", "new", "old", "--comment", "x.md"}).exit_code == 2); // without a reference
+  CHECK(studies.run({"compare", "new", "old", "--format", "markdown=x.md"}).exit_code == 2); // without a reference
+}
+
+TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}});
+  studies.add("new", {{"x", 2, {80, 81, 79}}});
+  CHECK_THAT(studies.run({"compare", "new", "--baseline", "main"}).err, Contains("there is no baseline `main`; pin one with"));
+  CHECK(studies.json({"baseline", "set", "main", "old"}).at("baselines")[0].at("study_name") == "old");
+  CHECK_THAT(studies.run({"compare", "new", "--baseline", "mian"}).err, Contains("did you mean `main`"));
+  const auto found = studies.json({"compare", "new", "--baseline", "main"});
+  CHECK(found.at("exit_code") == 5);
+  CHECK(found.at("regressions") == Json{"x, 2 ranks"});
+  for (const Words& words :
+       {Words{"compare", "new", "old", "--baseline", "main"}, Words{"compare", "new", "--reference", "old", "--baseline", "main"},
+        Words{"baseline", "set", "a b", "old"}, Words{"baseline", "set", "main", "old/x"}, Words{"baseline", "remove", "other"}})
+    CHECK(studies.run(words).exit_code == 2);
+  const auto kept = studies.run({"remove", "old", "--yes"});
+  CHECK(kept.exit_code == 2);
+  CHECK_THAT(kept.err, Contains("is the baseline main. Nothing was removed"));
+  REQUIRE(studies.run({"db", "rebuild"}).ok()); // baselines do not live in the database
+  CHECK(studies.json({"baseline", "list"}).at("baselines").size() == 1);
+  CHECK(studies.run({"baseline", "remove", "main"}).ok());
+  CHECK(studies.run({"remove", "old", "--yes"}).ok());
+}
+
+TEST_CASE("the formats of CI systems name each regression, and what cannot be told")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
+  studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
+  const auto printed = studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format",
+                                    "gitlab=quality.json", "--format", "badge=badge.svg"});
+  CHECK(printed.exit_code == 5);
+  CHECK_THAT(printed.out, StartsWith("::error title=Regression::x, 2 ranks: "));
+  CHECK_THAT(printed.out, Contains("\n::warning title=Cannot tell::y, 2 ranks: ") &&
+                              Contains("\n::warning title=Cannot tell::gone, 2 ranks: no point of A") &&
+                              Contains("\n::notice title=dtctl compare::Regression: 1 of 3 points. A: new"));
+  CHECK(printed.out.find("samples") == std::string::npos); // no table
+  const auto issues = Json::parse(read_file(studies.file("quality.json")));
+  REQUIRE(issues.size() == 2);
+  CHECK(issues[0].at("severity") == "major");
+  CHECK(issues[0].at("check_name") == "dtctl-regression");
+  CHECK(issues[0].at("location").at("lines").at("begin") == 1);
+  CHECK(issues[1].at("severity") == "info");
+  CHECK(issues[0].at("fingerprint") != issues[1].at("fingerprint"));
+  const auto badge = read_file(studies.file("badge.svg"));
+  CHECK_THAT(badge, StartsWith("<svg xmlns=") && Contains(">1 of 3 points worse<"));
+  CHECK(badge.find("href") == std::string::npos);
+  if (const auto lint = run_command({"xmllint", "--noout", studies.file("badge.svg").string()}); lint.exit_code != 127)
+    CHECK(lint.err + lint.out == "");
+  CHECK_THAT(studies.run({"compare", "new", "--reference", "old", "--format", "githab"}).err, Contains("did you mean `github`"));
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format", "junit"}).exit_code == 2);
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "junit="}).exit_code == 2);
+}
+
+TEST_CASE("annotations escape what GitHub would read as a command, and the tenth says how many more there are")
+{
+  cli::ReportedComparison reported;
+  store::Judged judged;
+  judged.title = "a%b\n::error::c";
+  reported.comparisons.assign(12, judged);
+  reported.file = "a:b,c.yaml";
+  const auto text = cli::github_annotations(reported);
+  CHECK_THAT(text, StartsWith("::warning file=a%3Ab%2Cc.yaml,title=Cannot tell::a%25b\\x0a::error::c: "));
+  CHECK_THAT(text, Contains("::and 3 more\n"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 11);
 }
 
 TEST_CASE("JUnit XML is well-formed whatever the names hold")
@@ -383,7 +452,7 @@ TEST_CASE("the JUnit file has a failure for a regression, and skips what cannot 
   Studies studies;
   studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
-  CHECK(studies.run({"compare", "new", "--reference", "old", "--junit", "junit.xml"}).exit_code == 5);
+  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "junit=junit.xml"}).exit_code == 5);
   const auto xml = read_file(studies.file("junit.xml"));
   CHECK_THAT(xml, Contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\""));
   CHECK_THAT(xml, Contains("name=\"x, 2 ranks\"><failure type=\"regression\""));

@@ -120,7 +120,7 @@ TEST_CASE("mistakes in configurations have their places too")
   CHECK(Machine("profiles: { a: { extends: [b] } }\n", "").errors() ==
         "user.yaml:1:27: `extends` must be a profile's name, not a list");
   CHECK(Machine("profiles: { a: { train: {} } }\n", "").errors() ==
-        "user.yaml:1:18: unknown key `train` in the profile `a`; allowed: extends, resources, network, platform");
+        "user.yaml:1:18: unknown key `train` in the profile `a`; allowed: extends, resources, network, platform, cost");
   CHECK(Machine("", "profiles: { a: { resources: { nodes: 0 } } }\n").errors() ==
         "project.yaml:1:38: `resources.nodes` is 0; allowed: 1 to 1000000 nodes");
 }

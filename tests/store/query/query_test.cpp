@@ -124,7 +124,7 @@ TEST_CASE("no view has two columns of one name, and each view of points and runs
 {
   QuerySite s;
   const auto views = ask(s.database, "SELECT name FROM sqlite_schema WHERE type = 'view'");
-  CHECK(views.rows.size() == 5);
+  CHECK(views.rows.size() == 6);
   for (const auto& view : views.rows) {
     const auto name = std::get<std::string>(view[0]);
     std::set<std::string> names;
@@ -133,7 +133,7 @@ TEST_CASE("no view has two columns of one name, and each view of points and runs
       CHECK(names.insert(column).second);
       CHECK(column.find(':') == std::string::npos); // SQLite's name for a second one
     }
-    CHECK(names.contains("platform"));
+    if (name != "tagged_runs") CHECK(names.contains("platform"));
   }
 }
 
