@@ -307,7 +307,22 @@ struct SubmitCommand {
   RecipeOptions recipe;
   SubmissionOptions submission;
   bool until_decided = false, distribute = false;
+  std::string when_idle;
+  RecipeOptions asked() const
+  {
+    auto options = recipe;
+    if (!when_idle.empty()) options.set.push_back("resources.when_idle=" + when_idle);
+    return options;
+  }
 };
+
+void add_when_idle(Verb& verb, SubmitCommand& command)
+{
+  verb.add_option("--when-idle", command.when_idle,
+                  "let each run wait until nothing else computes on this machine, for so long at most: 10m (the key "
+                  "resources.when_idle)")
+      ->type_name("DURATION");
+}
 
 ExitCode submit_checked(Context& context, recipes::Plan plan, const SubmissionOptions& options)
 {
@@ -355,8 +370,8 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 {
   require_wait(command);
   if (command.distribute)
-    return submit_checked(context, load_plan(context, on_every_node(context, command.recipe)), command.submission);
-  auto plan = load_plan(context, command.recipe);
+    return submit_checked(context, load_plan(context, on_every_node(context, command.asked())), command.submission);
+  auto plan = load_plan(context, command.asked());
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
                                       ", but submit takes a single run; use: dtctl sweep " + shell_quote(command.recipe.recipe));
@@ -366,8 +381,8 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
 ExitCode submit_all(Context& context, const SubmitCommand& command)
 {
   require_wait(command);
-  if (command.until_decided) return sweep_until_decided(context, command.recipe, command.submission);
-  return submit_checked(context, load_plan(context, command.recipe), command.submission);
+  if (command.until_decided) return sweep_until_decided(context, command.asked(), command.submission);
+  return submit_checked(context, load_plan(context, command.asked()), command.submission);
 }
 
 constexpr const char* submission_details =
@@ -384,6 +399,7 @@ void add_submit(Commands& commands)
                     std::string(submission_details) + "\nExample:\n  dtctl submit lenet.yaml --set train.epochs=5 --wait"},
                    [command](Context& context) { return submit_one(context, *command); });
   add_recipe_options(verb, command->recipe);
+  add_when_idle(verb, *command);
   add_submission_options(verb, command->submission);
   verb.add_flag(
       "--distribute", command->distribute,
@@ -404,6 +420,7 @@ void add_sweep(Commands& commands)
                             [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);
   add_over_option(verb, command->recipe);
+  add_when_idle(verb, *command);
   add_submission_options(verb, command->submission);
   verb.add_flag("--until-decided", command->until_decided,
                 "repeat runs, round by round, until the study's decision is made (see study.until); waits for them");

@@ -182,6 +182,7 @@ struct ResourcesSpec {
   std::int64_t time_limit_s = 3600;
   std::int64_t signal_ahead_s = 60; // seconds before the time limit at which the run writes a checkpoint and stops; 0: no warning
   std::int64_t requeue = 0;         // how often a preempted, interrupted or timed-out job is started again
+  std::int64_t when_idle_s = 0;     // longest wait for a machine on which nothing else computes; 0: none (local scheduler)
   std::int64_t launch_tries = 3;    // total number of launches; a launch that dies before its first step is repeated
   double max_rpc_per_s = 0;         // maximum rate of submissions to the scheduler; 0: no limit
   std::int64_t gpus_per_node = 0;   // GPUs that the job asks for on each node

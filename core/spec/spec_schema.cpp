@@ -352,6 +352,11 @@ std::vector<Key> resources_keys()
        "How long before the time limit the scheduler signals the run to write a checkpoint and to stop. 0: no signal. If this is "
        "not given, it is at most a quarter of the time limit.",
        "2m"},
+      {"resources.when_idle", duration, "s", 0, 1e6, no, no, none, DT_FIELD(resources.when_idle_s),
+       "Longest time for which a run waits in the queue until nothing else computes on the machine (local scheduler). Then it "
+       "starts "
+       "all the same, and its record says so (`when_idle`). 0: it does not wait.",
+       "10m"},
       {"resources.requeue", integer, "", 0, 1000, no, no, none, DT_FIELD(resources.requeue),
        "How often a job is started again from its checkpoint after a preemption, its time limit or the loss of a node (slurm)."},
       {"resources.launch_tries", integer, "", 1, 100, no, no, none, DT_FIELD(resources.launch_tries),

@@ -79,6 +79,7 @@ Ticket ticket_for(const JobRequest& request, const std::vector<int>& allowed, co
   ticket.attempt = fs::absolute(request.attempt.path());
   ticket.time_limit_s = request.resources.time_limit_s;
   ticket.signal_ahead_s = request.resources.signal_ahead_s;
+  ticket.when_idle_s = request.resources.when_idle_s;
   for (const auto& id : request.after)
     if (const auto number = number_of_job(id)) ticket.after.push_back(*number);
   ticket.cores = cores_of(request, allowed.size());
@@ -178,7 +179,7 @@ JobStatus status_of_queued(const Place& place, const std::string& others, const 
   if (place.is_elsewhere) reason = "waits in the queue of host " + place.entry->host + "; call dtctl on that host to start it";
   if (!trouble.empty()) reason += "; " + trouble;
   JobStatus status{JobStatus::State::queued, "queued", reason, std::nullopt, {}};
-  if (!trouble.empty() && !place.is_elsewhere)
+  if (!trouble.empty() && !trouble.starts_with(waits_for_quiet) && !place.is_elsewhere)
     status.hindrance = {.remedy = "correct the problem that the reason describes; the job then starts without a new submission",
                         .needs_new_job = false};
   return status;

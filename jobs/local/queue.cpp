@@ -63,6 +63,7 @@ std::string to_json(const Ticket& ticket)
               {"allowed_cores", ticket.allowed_cores},
               {"time_limit_s", ticket.time_limit_s},
               {"signal_ahead_s", ticket.signal_ahead_s},
+              {"when_idle_s", ticket.when_idle_s},
               {"group", ticket.group},
               {"max_running", ticket.max_running},
               {"after", ticket.after},
@@ -82,6 +83,7 @@ Ticket ticket_of(const Json& json)
   ticket.allowed_cores = json.at("allowed_cores").get<std::vector<int>>();
   ticket.time_limit_s = json.at("time_limit_s");
   ticket.signal_ahead_s = json.at("signal_ahead_s");
+  ticket.when_idle_s = json.value("when_idle_s", std::int64_t{0});
   ticket.group = json.at("group");
   ticket.max_running = json.at("max_running");
   ticket.after = json.at("after").get<std::vector<std::int64_t>>();

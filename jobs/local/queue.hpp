@@ -31,6 +31,7 @@ struct Ticket {
   std::int64_t time_limit_s = 0;
   // How long before the limit dtjob asks the run to write a checkpoint and stop. 0: no signal.
   std::int64_t signal_ahead_s = 0;
+  std::int64_t when_idle_s = 0; // longest wait for a quiet machine; 0: none
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;
   std::string group;               // common to all jobs of one submission

@@ -8,6 +8,7 @@
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/local/leader.hpp"
 #include "jobs/machine/quick_file.hpp"
+#include "jobs/machine/quiet_watch.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -303,6 +304,23 @@ class Supervisor {
     });
   }
 
+  // Whether the machine is quiet, or has not been for as long as the job waits. Tells the job which of both it was.
+  bool is_time_for(const QueueEntry& entry, Ticket& ticket)
+  {
+    if (!quiet_ || quiet_->job != entry.number) quiet_ = QuietWait{.job = entry.number};
+    const double waited_s = seconds_since(quiet_->since);
+    const auto busy = quiet_->watch.busy_cores();
+    const bool is_quiet = busy && *busy < quiet_->watch.least_busy();
+    const auto limit = static_cast<double>(ticket.when_idle_s);
+    if (!is_quiet && waited_s < limit) {
+      notice_.say(fmt::format("{}, at most until {}", waits_for_quiet, format_time_utc(quiet_->begin_unix_s + limit)));
+      return false;
+    }
+    ticket.environment["DTCTL_WHEN_IDLE"] = is_quiet ? fmt::format("waited {:.0f} s until the machine was quiet", waited_s)
+                                                     : fmt::format("waited {:.0f} s for a quiet machine, in vain", waited_s);
+    return true;
+  }
+
   bool try_start(const QueueEntry& entry, const Ticket& ticket, const AttemptFolder& attempt)
   {
     if (must_wait(ticket)) return false;
@@ -310,9 +328,11 @@ class Supervisor {
     const auto count = static_cast<std::size_t>(ticket.cores);
     if (allowed.size() < count)
       return refuse(entry, attempt, fmt::format("it needs {} cores, but this machine now has {}", count, allowed.size()));
+    auto started = ticket;
+    if (ticket.when_idle_s > 0 && !is_time_for(entry, started)) return false;
     auto cores = locks_.take(count, allowed, attempt.path());
     if (!cores) return false;
-    const auto outcome = start_leader(ticket, *cores, entry.job_id());
+    const auto outcome = start_leader(started, *cores, entry.job_id());
     if (outcome.kind == StartOutcome::Kind::failed)
       throw Error(ErrorKind::environment, entry.job_id() + " could not be started: " + outcome.error);
     const auto owner = read_owner(attempt);
@@ -370,6 +390,14 @@ class Supervisor {
   std::int64_t last_seen_ = 0;
   std::vector<Running> running_;
   std::string trouble_; // last reported message
+  // The first job of the queue, if it waits for a quiet machine.
+  struct QuietWait {
+    std::int64_t job = 0;
+    Clock::time_point since = Clock::now();
+    double begin_unix_s = now_unix_s();
+    QuietWatch watch{};
+  };
+  std::optional<QuietWait> quiet_;
 };
 
 // Our environment without the token of a surrounding job, because the supervisor outlives that job.

@@ -12,7 +12,12 @@
 
 #include "core/home/home.hpp"
 
+#include <string_view>
+
 namespace dt::jobs::local {
+
+// The begin of the line in Queue::trouble() while the first job waits for a quiet machine, which is no trouble.
+inline constexpr std::string_view waits_for_quiet = "it waits until nothing else computes on this machine (resources.when_idle)";
 
 struct SupervisorOptions {
   double grace_s = 10; // from the first SIGTERM to the first SIGKILL

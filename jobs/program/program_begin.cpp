@@ -43,6 +43,7 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
   if (is_made_by_srun(run.spec)) facts.merge(container_facts(run.spec));
   if (run.spec.has_own_launcher()) facts[std::string(own_launcher)] = name_of(run.spec.program.launch);
   if (const char* git = std::getenv("DTCTL_GIT_STATE")) facts["git_state"] = git;
+  if (const char* idle = std::getenv("DTCTL_WHEN_IDLE")) facts["when_idle"] = idle;
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }

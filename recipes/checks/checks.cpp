@@ -251,6 +251,10 @@ void check_signal(const RunSpec& spec, Problems& problems)
 
 void check_scheduler(const RunSpec& spec, Problems& problems)
 {
+  if (spec.resources.when_idle_s > 0 && !scheduler_row(spec.resources.scheduler).uses_this_machine)
+    problems.push_back({{"resources.when_idle", "resources.scheduler"},
+                        "`resources.when_idle` makes runs wait in the queue of this machine, and the scheduler is " +
+                            ticked(spec.resources.scheduler) + "; a cluster gives nodes to a job when they are free"});
   if (spec.study.layout == StudyLayout::ladder && !scheduler_row(spec.resources.scheduler).shares_allocations)
     problems.push_back(
         {{"study.layout", "resources.scheduler"},

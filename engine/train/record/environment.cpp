@@ -58,6 +58,7 @@ struct Variable {
 };
 constexpr std::array variables{
     Variable{"modules", "LOADEDMODULES"},
+    Variable{"when_idle", "DTCTL_WHEN_IDLE"},
     Variable{"slurm_version", "DTCTL_SLURM_VERSION"},
     Variable{"slurm_cluster", "SLURM_CLUSTER_NAME"},
     Variable{"slurm_job_id", "SLURM_JOB_ID"},

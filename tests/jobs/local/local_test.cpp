@@ -99,6 +99,53 @@ TEST_CASE("a waiting job says what it waits for")
   REQUIRE(eventually([&] { return all_final(place.status()); }));
 }
 
+TEST_CASE("a job that waits for a quiet machine starts when nothing else computes, or when it has waited long enough")
+{
+  Playground place;
+  const auto counters = place.trace().string() + ".stat";
+  const Variable stat("DTCTL_PROC_STAT", counters);
+  // Four seconds of two cores more: one computes all the time, or none does.
+  std::int64_t busy = 0, idle = 0;
+  const auto pass = [&](bool is_quiet) {
+    const auto ticks = 4 * ::sysconf(_SC_CLK_TCK);
+    busy += is_quiet ? 0 : ticks;
+    idle += is_quiet ? 2 * ticks : ticks;
+    write_file_atomic(counters, fmt::format("cpu  {} 0 0 {} 0 0 0 0 0 0\ncpu0 0\ncpu1 0\nintr 0\n", busy, idle));
+  };
+  auto job = place.job("careful", "echo \"idle: $DTCTL_WHEN_IDLE\"");
+  SECTION("it waits while one core computes, and says until when at most")
+  {
+    job.resources.when_idle_s = 3600;
+    pass(false);
+    place.submit({job});
+    std::string evidence;
+    REQUIRE(eventually([&] {
+      pass(false);
+      const auto verdict = place.status_of("careful").verdict;
+      evidence = verdict.evidence;
+      CHECK(verdict.state == RunState::queued);
+      return evidence.find("it waits until nothing else computes on this machine (resources.when_idle), at most until 20") !=
+             std::string::npos;
+    }));
+    REQUIRE(eventually([&] {
+      pass(true);
+      return all_final(place.status());
+    }));
+    CHECK(read_file(place.attempt("careful").out()).find("until the machine was quiet") != std::string::npos);
+  }
+  SECTION("its patience ends")
+  {
+    job.resources.when_idle_s = 1;
+    pass(false);
+    place.submit({job});
+    REQUIRE(eventually([&] {
+      pass(false);
+      return all_final(place.status());
+    }));
+    CHECK(read_file(place.attempt("careful").out()).find("for a quiet machine, in vain") != std::string::npos);
+  }
+}
+
 TEST_CASE("a job that waits for the cores of another home says which run holds them, and in which home")
 {
   Playground left;

@@ -37,6 +37,11 @@ TEST_CASE("a warning must come before the time limit")
 {
   CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 90, s.resources.signal_ahead_s = 90; }) ==
         "`resources.signal_ahead` 1m30s must be below `resources.time_limit` 1m30s");
+  CHECK(problems_after([](RunSpec& s) { s.resources.when_idle_s = 60; }).empty());
+  CHECK(problems_after([](RunSpec& s) { s.resources.scheduler = "slurm", s.resources.when_idle_s = 60; }) ==
+        "`resources.when_idle` makes runs wait in the queue of this machine, and the scheduler is `slurm`; a cluster gives nodes "
+        "to "
+        "a job when they are free");
   CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 91, s.resources.signal_ahead_s = 90; }).empty());
   CHECK(problems_after([](RunSpec& s) { s.resources.time_limit_s = 1, s.resources.signal_ahead_s = 0; }).empty());
 }
