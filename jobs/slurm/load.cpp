@@ -4,6 +4,7 @@
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/slurm/commands/slurm_commands.hpp"
 
 #include <array>
 #include <cerrno>
@@ -32,21 +33,33 @@ std::string loader_words()
   return words == nullptr ? "no reason given" : words;
 }
 
-OpenSlurmApi load_module()
+// Why the library cannot be used; the commands may do.
+struct NoLibrary {
+  std::string why;
+};
+
+struct Module {
+  OpenSlurmApi open = nullptr;
+  std::string release; // of Slurm, for which it was built
+};
+
+template<typename Function> Function function_of(void* module, const fs::path& path, const char* symbol)
+{
+  void* found = module == nullptr ? nullptr : dlsym(module, symbol);
+  if (found == nullptr) throw NoLibrary{path.string() + " does not belong to this dtctl (" + loader_words() + ")"};
+  return reinterpret_cast<Function>(found);
+}
+
+Module load_module()
 {
   const auto path = slurm_module();
-  if (path.empty())
-    throw trouble("This dtctl was built without Slurm (libdtctl_slurm.so is missing): build it where Slurm's headers "
-                  "(libslurm-dev) are installed, or use resources.scheduler: local.");
+  if (path.empty()) throw NoLibrary{"this dtctl was built without Slurm's headers (libdtctl_slurm.so is missing)"};
   // RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process.
   if (dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
-    throw trouble("Slurm's library cannot be loaded here (" + loader_words() +
-                  "): install the version that dtctl was built for, or use resources.scheduler: local.");
+    throw NoLibrary{"Slurm's library for which dtctl was built cannot be loaded here (" + loader_words() + ")"};
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* symbol = module == nullptr ? nullptr : dlsym(module, open_slurm_api_symbol);
-  if (symbol == nullptr)
-    throw trouble(path.string() + " does not belong to this dtctl (" + loader_words() + "): install dtctl again.");
-  return reinterpret_cast<OpenSlurmApi>(symbol);
+  return {function_of<OpenSlurmApi>(module, path, open_slurm_api_symbol),
+          function_of<SlurmRelease>(module, path, slurm_release_symbol)()};
 }
 
 // The child's part of the probe. Sends the messages of libslurm to `descriptor`.
@@ -105,6 +118,43 @@ void try_in_child(OpenSlurmApi open)
   if (!in_time || status != 0) throw unusable(words);
 }
 
+enum class Way { any, library, commands };
+
+Way wanted_way()
+{
+  const char* name = std::getenv("DTCTL_SLURM");
+  const std::string_view word = name == nullptr ? "" : name;
+  if (word.empty()) return Way::any;
+  if (word == "library") return Way::library;
+  if (word == "commands") return Way::commands;
+  throw Error(ErrorKind::usage, "DTCTL_SLURM cannot be `" + printable(word) + "`; it takes library or commands.");
+}
+
+// `release`: of the commands; empty if there are none. A library of another release may misread the site's configuration.
+OpenedSlurm by_library(const std::string& release, bool is_demanded)
+{
+  const auto module = load_module();
+  if (!is_demanded && !release.empty() && release != module.release)
+    throw NoLibrary{fmt::format(
+        "dtctl's module is for Slurm {}, and the commands here are of {} (dtctl slurm build makes a module that fits)",
+        module.release, release)};
+  try_in_child(module.open);
+  return {std::unique_ptr<SlurmApi>(module.open()), fmt::format("{} ({})", DTCTL_LIBSLURM, module.release)};
+}
+
+OpenedSlurm by_commands(const std::string& release, const std::string& reason)
+{
+  const auto missing = missing_commands();
+  if (!missing.empty())
+    throw trouble(
+        fmt::format("Slurm cannot be used here: {} not in PATH, which dtctl needs {}. Put Slurm's commands into PATH (module "
+                    "load slurm), or use resources.scheduler: local.",
+                    join(missing, ", ") + (missing.size() == 1 ? " is" : " are"), reason));
+  return {
+      std::make_unique<SlurmCommands>(slurm_configuration(), release),
+      fmt::format("the commands sbatch, squeue, scontrol and sacct{}, {}", release.empty() ? "" : " (" + release + ")", reason)};
+}
+
 } // namespace
 
 fs::path slurm_module() { return shipped_library("libdtctl_slurm.so"); }
@@ -120,16 +170,22 @@ fs::path slurm_configuration()
   return {};
 }
 
-std::unique_ptr<SlurmApi> open_slurm()
+OpenedSlurm open_slurm_way()
 {
-  const auto open = load_module();
   const auto path = slurm_configuration();
   std::error_code error;
   // libslurm would wait one minute for a missing file.
   if (!path.empty() && !fs::exists(path, error))
     throw trouble("Slurm cannot be used here: SLURM_CONF names " + path.string() + ", which is not there.");
-  try_in_child(open);
-  return std::unique_ptr<SlurmApi>(open());
+  const auto wanted = wanted_way();
+  const auto release = release_of_commands();
+  if (wanted == Way::commands) return by_commands(release, "because DTCTL_SLURM demands them");
+  try {
+    return by_library(release, wanted == Way::library);
+  } catch (const NoLibrary& reason) {
+    if (wanted == Way::library) throw trouble("DTCTL_SLURM demands Slurm's library, and " + reason.why + ".");
+    return by_commands(release, "because " + reason.why);
+  }
 }
 
 } // namespace dt::jobs::slurm
