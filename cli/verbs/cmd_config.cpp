@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array variables{"DTCTL_HOME",      "DTCTL_ENGINE", "DTCTL_JOB_AGENT", "XDG_DATA_HOME",
-                               "XDG_CONFIG_HOME", "NO_COLOR",     "COLUMNS"};
+constexpr std::array variables{"DTCTL_HOME",    "DTCTL_ENGINE",    "DTCTL_JOB_AGENT", "DTCTL_SLURM",
+                               "XDG_DATA_HOME", "XDG_CONFIG_HOME", "NO_COLOR",        "COLUMNS"};
 
 Table environment_table()
 {

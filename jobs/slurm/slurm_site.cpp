@@ -3,9 +3,9 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
+#include "jobs/slurm/access/load.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
-#include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/words.hpp"
 

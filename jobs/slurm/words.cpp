@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 
 #include <algorithm>
 #include <array>

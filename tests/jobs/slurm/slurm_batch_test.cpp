@@ -1,5 +1,5 @@
 // Which requests become one job of Slurm, and the texts that lead back from the job to them.
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 

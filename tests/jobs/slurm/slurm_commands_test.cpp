@@ -2,12 +2,12 @@
 // print what a test wants.
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "jobs/slurm/commands/failure_text.hpp"
-#include "jobs/slurm/commands/output.hpp"
-#include "jobs/slurm/commands/queue_output.hpp"
-#include "jobs/slurm/commands/sbatch_words.hpp"
-#include "jobs/slurm/commands/site_output.hpp"
-#include "jobs/slurm/commands/slurm_commands.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/queue_output.hpp"
+#include "jobs/slurm/access/sbatch_words.hpp"
+#include "jobs/slurm/access/site_output.hpp"
+#include "jobs/slurm/access/slurm_commands.hpp"
 #include "jobs/slurm/words.hpp"
 #include "tests/jobs/playground.hpp"
 
@@ -136,6 +136,12 @@ TEST_CASE("the waiting tasks of an array are one record, whatever way squeue wri
   const auto tasks_in = [](const std::string& text) { return read_one(with(running_task, 2, text)).tasks.size(); };
   CHECK(tasks_in("2-99%2") == 98);
   CHECK(tasks_in("0,5,7-9") == 5);
+  const auto waits = with(with(running_task, 0, "7"), 3, "PENDING");
+  const auto held = with(with(with(with(running_task, 0, "8"), 2, "5"), 3, "PENDING"), 14, "JobHeldUser");
+  const auto records = read_queue(queue_of({with(waits, 2, "4"), held, with(waits, 2, "6")}), 500);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].tasks == std::vector<std::uint32_t>{4, 6});
+  CHECK(records[1].reason == "JobHeldUser");
   CHECK(words_of_failure([] { read_one(with(running_task, 2, "?")); }).find("an array's tasks: \"?\"") != std::string::npos);
 }
 

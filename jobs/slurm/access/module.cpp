@@ -3,10 +3,10 @@
 //
 // Ownership: libslurm's request structs borrow our strings and must never be freed with libslurm's functions; its answers must
 // be.
-#include "jobs/slurm/api.hpp"
-#include "jobs/slurm/array_tasks.hpp"
-#include "jobs/slurm/site_facts.hpp"
-#include "jobs/slurm/watch.hpp"
+#include "jobs/slurm/access/api.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
+#include "jobs/slurm/access/watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -640,6 +640,8 @@ class Module final : public SlurmApi {
 } // namespace dt::jobs::slurm
 
 extern "C" dt::jobs::slurm::SlurmApi* dtctl_slurm_open() { return new dt::jobs::slurm::Module(); }
+
+extern "C" const char* dtctl_slurm_api() { return DTCTL_SLURM_API; }
 
 // "22.05" of 0x160500 and above.
 extern "C" const char* dtctl_slurm_release()

@@ -2,7 +2,7 @@
 // be read is a SlurmFailure that names the command and shows its words, never an empty answer.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 // Jobs as squeue and sacct print them. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace dt::jobs::slurm {
 
-// The value of squeue's --Format, and the reader of what it then prints. `now_unix_s` is when squeue was started: how long a job
-// was suspended follows from how long it has run.
+// The value of squeue's --Format, and the reader of what it then prints with --array. `now_unix_s` is when squeue was started:
+// how long a job was suspended follows from how long it has run.
 std::string squeue_format();
 std::vector<SlurmRecord> read_queue(std::string_view text, std::int64_t now_unix_s);
 

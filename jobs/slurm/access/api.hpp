@@ -1,5 +1,5 @@
 // SlurmApi: the calls to Slurm that dtctl needs, in plain structs. There are two implementations: the module libdtctl_slurm
-// (module.cpp) over libslurm, and SlurmCommands (commands/slurm_commands.hpp) over the site's commands; load.hpp chooses. This
+// (module.cpp) over libslurm, and SlurmCommands (slurm_commands.hpp) over the site's commands; load.hpp chooses. This
 // header does not include Slurm's headers.
 #pragma once
 
@@ -195,7 +195,9 @@ class SlurmApi {
 using OpenSlurmApi = SlurmApi* (*)();
 inline constexpr const char* open_slurm_api_symbol = "dtctl_slurm_open";
 // Returns the release of Slurm whose headers the module was built with: "22.05".
-using SlurmRelease = const char* (*)();
+using SlurmText = const char* (*)();
 inline constexpr const char* slurm_release_symbol = "dtctl_slurm_release";
+// Returns the digest of this header with which the module was built; that of another dtctl cannot be used.
+inline constexpr const char* slurm_api_symbol = "dtctl_slurm_api";
 
 } // namespace dt::jobs::slurm

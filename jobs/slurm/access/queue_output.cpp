@@ -1,15 +1,15 @@
-#include "jobs/slurm/commands/queue_output.hpp"
+#include "jobs/slurm/access/queue_output.hpp"
 
 #include "core/number.hpp"
 #include "core/text.hpp"
-#include "jobs/slurm/array_tasks.hpp"
-#include "jobs/slurm/commands/output.hpp"
-#include "jobs/slurm/site_facts.hpp"
-#include "jobs/slurm/words.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <unordered_map>
 
 namespace dt::jobs::slurm {
 namespace {
@@ -240,10 +240,19 @@ std::string squeue_format()
   return format;
 }
 
+// squeue prints a line for each waiting task of an array; those that Slurm keeps as one job have one number.
 std::vector<SlurmRecord> read_queue(std::string_view text, std::int64_t now_unix_s)
 {
   std::vector<SlurmRecord> records;
-  for (const auto& row : read_table("squeue", text, Column::columns, "JOBID")) records.push_back(queued_record(row, now_unix_s));
+  std::unordered_map<std::uint32_t, std::size_t> places;
+  for (const auto& row : read_table("squeue", text, Column::columns, "JOBID")) {
+    auto record = queued_record(row, now_unix_s);
+    const auto [place, is_new] = places.try_emplace(record.id, records.size());
+    if (is_new)
+      records.push_back(std::move(record));
+    else
+      records[place->second].tasks.insert(records[place->second].tasks.end(), record.tasks.begin(), record.tasks.end());
+  }
   return records;
 }
 

@@ -1,4 +1,4 @@
-#include "jobs/slurm/commands/output.hpp"
+#include "jobs/slurm/access/output.hpp"
 
 #include "core/number.hpp"
 #include "core/text.hpp"

@@ -1,4 +1,4 @@
-#include "jobs/slurm/commands/failure_text.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
 
 #include "core/text.hpp"
 

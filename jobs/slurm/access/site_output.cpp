@@ -1,9 +1,9 @@
-#include "jobs/slurm/commands/site_output.hpp"
+#include "jobs/slurm/access/site_output.hpp"
 
 #include "core/number.hpp"
 #include "core/text.hpp"
-#include "jobs/slurm/commands/output.hpp"
-#include "jobs/slurm/site_facts.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
 
 #include <algorithm>
 #include <array>

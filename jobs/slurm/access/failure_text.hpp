@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/process.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <string>
 #include <string_view>

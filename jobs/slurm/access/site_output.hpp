@@ -1,7 +1,7 @@
 // The site as scontrol and sacctmgr print it. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <cstdint>
 #include <map>

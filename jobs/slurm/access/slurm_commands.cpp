@@ -1,4 +1,4 @@
-#include "jobs/slurm/commands/slurm_commands.hpp"
+#include "jobs/slurm/access/slurm_commands.hpp"
 
 #include "core/file.hpp"
 #include "core/number.hpp"
@@ -6,12 +6,12 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/commands/failure_text.hpp"
-#include "jobs/slurm/commands/output.hpp"
-#include "jobs/slurm/commands/queue_output.hpp"
-#include "jobs/slurm/commands/sbatch_words.hpp"
-#include "jobs/slurm/site_facts.hpp"
-#include "jobs/slurm/watch.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/queue_output.hpp"
+#include "jobs/slurm/access/sbatch_words.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
+#include "jobs/slurm/access/watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 
 // Slurm's commands give up by themselves after a few times MessageTimeout (10 s); these limits end what hangs otherwise.
 constexpr double command_limit_s = 60, submission_limit_s = 120, accounting_limit_s = 300;
+
+// Of a command that asks nobody; without a slurm.conf it asks the DNS for a server.
+constexpr double patience_s = 10;
 
 // Variables by which users change what the commands choose and print; SLURM_CLUSTERS sends them to another cluster.
 bool changes_commands(std::string_view name)
@@ -193,12 +196,14 @@ std::uint32_t SlurmCommands::submit(const SlurmJob& job)
   return *id;
 }
 
+// --array: otherwise squeue joins waiting tasks of an array that were held or started again with the rest, and their reasons with
+// it.
 std::vector<SlurmRecord> SlurmCommands::load_jobs()
 {
   const auto now_unix_s = static_cast<std::int64_t>(dt::now_unix_s());
-  return read_queue(
-      read({"squeue", "--all", "--local", "--states=all", fmt::format("--user={}", getuid()), "--Format=" + squeue_format()}),
-      now_unix_s);
+  return read_queue(read({"squeue", "--all", "--local", "--array", "--states=all", fmt::format("--user={}", getuid()),
+                          "--Format=" + squeue_format()}),
+                    now_unix_s);
 }
 
 std::vector<SlurmRecord> SlurmCommands::load_past(const PastQuery& query)
@@ -240,9 +245,15 @@ std::vector<std::string> missing_commands()
   return missing;
 }
 
+std::string trouble_of_commands()
+{
+  const auto answer = run_command({"scontrol", "show", "hostnames", "node"}, patience_s); // asks nobody, but reads slurm.conf
+  if (answer.ok()) return {};
+  return answer.err.empty() ? "scontrol cannot be used" : answer.err;
+}
+
 std::string release_of_commands()
 {
-  constexpr double patience_s = 10;
   if (find_installed("scontrol").empty()) return {};
   const auto answer = run_command({"scontrol", "--version"}, patience_s);
   return answer.ok() ? read_release(answer.out) : std::string();

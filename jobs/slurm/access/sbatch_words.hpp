@@ -1,7 +1,7 @@
 // The command line of sbatch for a job. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,11 @@
-#include "jobs/slurm/load.hpp"
+#include "jobs/slurm/access/load.hpp"
 
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/commands/slurm_commands.hpp"
+#include "jobs/slurm/access/build_module.hpp"
+#include "jobs/slurm/access/slurm_commands.hpp"
 
 #include <array>
 #include <cerrno>
@@ -39,6 +40,7 @@ struct NoLibrary {
 };
 
 struct Module {
+  std::string shown; // the library, for messages
   OpenSlurmApi open = nullptr;
   std::string release; // of Slurm, for which it was built
 };
@@ -50,16 +52,26 @@ template<typename Function> Function function_of(void* module, const fs::path& p
   return reinterpret_cast<Function>(found);
 }
 
+// RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process. A module of
+// `dtctl slurm build` names its libslurm itself.
+void* open_library(const fs::path& path)
+{
+  const bool is_built = path == built_module();
+  if (!is_built && dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
+    throw NoLibrary{"Slurm's library for which dtctl was built cannot be loaded here (" + loader_words() + ")"};
+  return dlopen(path.c_str(), RTLD_NOW | (is_built ? RTLD_GLOBAL : RTLD_LOCAL));
+}
+
 Module load_module()
 {
   const auto path = slurm_module();
   if (path.empty()) throw NoLibrary{"this dtctl was built without Slurm's headers (libdtctl_slurm.so is missing)"};
-  // RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process.
-  if (dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
-    throw NoLibrary{"Slurm's library for which dtctl was built cannot be loaded here (" + loader_words() + ")"};
-  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  return {function_of<OpenSlurmApi>(module, path, open_slurm_api_symbol),
-          function_of<SlurmRelease>(module, path, slurm_release_symbol)()};
+  void* module = open_library(path);
+  const auto open = function_of<OpenSlurmApi>(module, path, open_slurm_api_symbol);
+  if (function_of<SlurmText>(module, path, slurm_api_symbol)() != std::string_view(DTCTL_SLURM_API))
+    throw NoLibrary{path.string() + " was built for another dtctl (build it again: dtctl slurm build)"};
+  return {path == built_module() ? path.string() : DTCTL_LIBSLURM, open,
+          function_of<SlurmText>(module, path, slurm_release_symbol)()};
 }
 
 // The child's part of the probe. Sends the messages of libslurm to `descriptor`.
@@ -88,13 +100,13 @@ std::string listen(int descriptor, double limit_s, bool& in_time)
   }
 }
 
-Error unusable(const std::string& words)
+Error unusable(const std::string& words, std::string_view who = "its library does")
 {
   const auto path = slurm_configuration();
   if (path.empty())
     return trouble("Slurm cannot be used here: no slurm.conf was found, also not through DNS; set SLURM_CONF, or use "
                    "resources.scheduler: local.");
-  return trouble(fmt::format("Slurm cannot be used here: its library does not accept {}{}.", path.string(),
+  return trouble(fmt::format("Slurm cannot be used here: {} not accept {}{}.", who, path.string(),
                              words.empty() ? "" : " (\"" + printable(join(split(trim(words), '\n'), "; ")) + "\")"));
 }
 
@@ -139,7 +151,7 @@ OpenedSlurm by_library(const std::string& release, bool is_demanded)
         "dtctl's module is for Slurm {}, and the commands here are of {} (dtctl slurm build makes a module that fits)",
         module.release, release)};
   try_in_child(module.open);
-  return {std::unique_ptr<SlurmApi>(module.open()), fmt::format("{} ({})", DTCTL_LIBSLURM, module.release)};
+  return {std::unique_ptr<SlurmApi>(module.open()), fmt::format("{} ({})", module.shown, module.release)};
 }
 
 OpenedSlurm by_commands(const std::string& release, const std::string& reason)
@@ -157,7 +169,12 @@ OpenedSlurm by_commands(const std::string& release, const std::string& reason)
 
 } // namespace
 
-fs::path slurm_module() { return shipped_library("libdtctl_slurm.so"); }
+fs::path slurm_module()
+{
+  std::error_code error;
+  const auto built = built_module();
+  return fs::exists(built, error) ? built : shipped_library("libdtctl_slurm.so");
+}
 
 fs::path slurm_configuration()
 {

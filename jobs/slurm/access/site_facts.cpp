@@ -1,4 +1,4 @@
-#include "jobs/slurm/site_facts.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
 
 #include <algorithm>
 #include <cstdlib>

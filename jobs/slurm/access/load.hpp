@@ -2,7 +2,7 @@
 // also run where Slurm is not installed.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "jobs/slurm/commands/sbatch_words.hpp"
+#include "jobs/slurm/access/sbatch_words.hpp"
 
 #include "core/text.hpp"
 
