@@ -56,7 +56,7 @@ std::vector<std::string> compiler_words(const std::string& compiler, const fs::p
   const auto libraries = library_below(prefix).string();
   std::vector<std::string> words{compiler, "-std=c++20", "-O2", "-shared", "-fPIC", "-pthread"};
   words.push_back(fmt::format("-DDTCTL_SLURM_API=\"{}\"", DTCTL_SLURM_API));
-  words.insert(words.end(), {"-I", sources.string(), "-isystem", headers_below(prefix).string()});
+  words.insert(words.end(), {"-I", sources.string(), "-idirafter", headers_below(prefix).string()});
   for (const auto* name : {"module.cpp", "array_tasks.cpp", "site_facts.cpp", "watch.cpp"})
     words.push_back((sources / "jobs" / "slurm" / "access" / name).string());
   words.insert(words.end(), {"-o", file.string(), "-L", libraries, "-Wl,-rpath," + libraries, "-lslurm"});
@@ -66,7 +66,7 @@ std::vector<std::string> compiler_words(const std::string& compiler, const fs::p
 // In a process of its own, because a program that has loaded one libslurm should not load a second one.
 std::string release_in(const std::string& compiler, const fs::path& prefix)
 {
-  const auto answer = run_command({compiler, "-E", "-P", "-x", "c++", "-isystem", headers_below(prefix).string(), "-"}, 60,
+  const auto answer = run_command({compiler, "-E", "-P", "-x", "c++", "-idirafter", headers_below(prefix).string(), "-"}, 60,
                                   "#include <"
                                   "slurm/slurm_version.h>\nSLURM_VERSION_NUMBER\n");
   const auto number = std::strtoul(std::string(trim(last_line(answer.out))).c_str(), nullptr, 16);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -40,6 +41,12 @@ bool changes_commands(std::string_view name)
          std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string variable_or_nothing(const char* name)
+{
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string() : text;
+}
+
 std::map<std::string, std::string> own_environment()
 {
   std::map<std::string, std::string> environment;
@@ -59,7 +66,7 @@ std::map<std::string, std::string> environment_of(const SlurmJob& job)
 {
   auto environment = job.environment;
   std::erase_if(environment, [](const auto& variable) { return changes_commands(variable.first); });
-  if (const char* conf = std::getenv("SLURM_CONF"); conf != nullptr && *conf != '\0') environment["SLURM_CONF"] = conf;
+  if (auto conf = variable_or_nothing("SLURM_CONF"); !conf.empty()) environment["SLURM_CONF"] = std::move(conf);
   return environment;
 }
 
@@ -245,18 +252,29 @@ std::vector<std::string> missing_commands()
   return missing;
 }
 
+// Asked once for each PATH and slurm.conf, because a verb may open Slurm for each of a thousand runs.
 std::string trouble_of_commands()
 {
+  static std::set<std::string> accepted;
+  const auto place = variable_or_nothing("PATH") + "\n" + variable_or_nothing("SLURM_CONF");
+  if (accepted.contains(place)) return {};
   const auto answer = run_command({"scontrol", "show", "hostnames", "node"}, patience_s); // asks nobody, but reads slurm.conf
-  if (answer.ok()) return {};
-  return answer.err.empty() ? "scontrol cannot be used" : answer.err;
+  if (!answer.ok()) return answer.err.empty() ? "scontrol cannot be used" : answer.err;
+  accepted.insert(place);
+  return {};
 }
 
 std::string release_of_commands()
 {
-  if (find_installed("scontrol").empty()) return {};
-  const auto answer = run_command({"scontrol", "--version"}, patience_s);
-  return answer.ok() ? read_release(answer.out) : std::string();
+  static std::map<std::string, std::string> releases;
+  const auto path = variable_or_nothing("PATH");
+  if (const auto known = releases.find(path); known != releases.end()) return known->second;
+  std::string release;
+  if (!find_installed("scontrol").empty()) {
+    const auto answer = run_command({"scontrol", "--version"}, patience_s);
+    if (answer.ok()) release = read_release(answer.out);
+  }
+  return releases[path] = release;
 }
 
 } // namespace dt::jobs::slurm
