@@ -137,6 +137,13 @@ fs::path shipped_library(const std::string& file)
 
 fs::path recipe_library() { return shipped("recipes", fs::path("recipes") / "library"); }
 
+fs::path slurm_module_sources()
+{
+  const auto folder = fs::path("jobs") / "slurm" / "access";
+  const auto found = shipped(fs::path("slurm") / folder, folder);
+  return found.empty() ? found : found.parent_path().parent_path().parent_path();
+}
+
 fs::path report_modules() { return shipped("report", fs::path("share") / "dtctl" / "report"); }
 
 fs::path recipe_schema_file()

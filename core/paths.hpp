@@ -53,6 +53,10 @@ std::filesystem::path shipped_library(const std::string& file);
 // if installed, else share/dtctl/report of the source tree. Empty if neither exists.
 std::filesystem::path report_modules();
 
+// Folder of the sources of the module for Slurm, as include path: <prefix>/share/dtctl/slurm if installed, else the source tree.
+// Empty if neither exists.
+std::filesystem::path slurm_module_sources();
+
 // Folder of the recipes shipped with dtctl: <prefix>/share/dtctl/recipes if installed, else recipes/library of the source tree.
 // Empty if neither exists.
 std::filesystem::path recipe_library();

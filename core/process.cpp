@@ -61,12 +61,23 @@ Descriptor memory_with(std::string_view bytes)
   return memory;
 }
 
-// `input`: what the program reads; a closed descriptor for /dev/null.
-pid_t spawn(const std::vector<std::string>& words, const Descriptor& input, const Pipe& out, const Pipe& err)
+std::vector<char*> pointers_to(const std::vector<std::string>& words)
 {
-  std::vector<char*> argv;
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  std::vector<char*> pointers;
+  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// `input`: what the program reads; a closed descriptor for /dev/null.
+pid_t spawn(const std::vector<std::string>& words, const std::map<std::string, std::string>* environment, const Descriptor& input,
+            const Pipe& out, const Pipe& err)
+{
+  const auto argv = pointers_to(words);
+  std::vector<std::string> variables;
+  if (environment != nullptr)
+    for (const auto& [name, value] : *environment) variables.push_back(name + "=" + value);
+  const auto envp = pointers_to(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (input.is_open())
@@ -76,7 +87,8 @@ pid_t spawn(const std::vector<std::string>& words, const Descriptor& input, cons
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, err.ends[1], 2);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error =
+      ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environment == nullptr ? environ : envp.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw system_error("start " + words.front(), error);
   return child;
@@ -100,18 +112,20 @@ class Lines {
   std::size_t passed_ = 0;
 };
 
-// Reads both streams until they are closed. Returns false if the time ran out first.
-bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s, const LineReader& on_line)
+// Reads both streams until they are closed. Returns false if the time ran out first, or if what was read is enough.
+bool drain(Pipe& out, Pipe& err, CommandResult& result, const CommandSetting& setting)
 {
+  const double timeout_s = setting.timeout_s;
   using clock = std::chrono::steady_clock;
   const auto deadline = clock::now() + std::chrono::duration<double>(timeout_s);
   std::array<char, 16384> block{};
-  Lines lines(on_line);
+  Lines lines(setting.on_line);
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     int wait_ms = -1;
     if (timeout_s > 0) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now()).count();
-      if (left <= 0) return false;
+      result.timed_out = left <= 0;
+      if (result.timed_out) return false;
       wait_ms = static_cast<int>(std::min<std::int64_t>(left + 1, 1000));
     }
     std::array<pollfd, 2> fds{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
@@ -125,6 +139,7 @@ bool drain(Pipe& out, Pipe& err, CommandResult& result, double timeout_s, const 
         (i == 0 ? out : err).close_read();
     }
     lines.pass_on(result.out);
+    if (setting.is_enough && setting.is_enough(result.err)) return false;
   }
   return true;
 }
@@ -199,21 +214,26 @@ const std::string& machine_id()
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s, std::string_view input,
                           const LineReader& on_line)
 {
+  return run_command(words, CommandSetting{.timeout_s = timeout_s, .input = input, .on_line = on_line});
+}
+
+CommandResult run_command(const std::vector<std::string>& words, const CommandSetting& setting)
+{
   if (words.empty()) throw Error(ErrorKind::internal, "run_command needs a program");
   const auto begun = std::chrono::steady_clock::now();
   Pipe out, err;
-  const auto memory = input.empty() ? Descriptor(-1) : memory_with(input);
-  const pid_t child = spawn(words, memory, out, err);
+  const auto memory = setting.input.empty() ? Descriptor(-1) : memory_with(setting.input);
+  const pid_t child = spawn(words, setting.environment, memory, out, err);
   out.close_write();
   err.close_write();
   CommandResult result;
   std::optional<int> ended;
-  if (drain(out, err, result, timeout_s, on_line)) {
+  if (drain(out, err, result, setting)) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-    ended = wait_for(child, timeout_s > 0 ? std::max(timeout_s - taken.count(), 1e-6) : 0);
+    ended = wait_for(child, setting.timeout_s > 0 ? std::max(setting.timeout_s - taken.count(), 1e-6) : 0);
+    result.timed_out = !ended;
   }
   if (!ended) {
-    result.timed_out = true;
     ::kill(child, SIGKILL);
     ended = wait_for(child, 0);
   }

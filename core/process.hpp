@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,17 @@ using LineReader = std::function<void(std::string_view line)>;
 // if the program cannot be started; its number is ENOENT if there is no such program.
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {},
                           const LineReader& on_line = {});
+
+// What a program gets beside its words. All but the environment as above.
+struct CommandSetting {
+  double timeout_s = 0;
+  std::string_view input{};
+  LineReader on_line{};
+  const std::map<std::string, std::string>* environment =
+      nullptr;                                           // the program's whole environment; nullptr: that of this process
+  std::function<bool(std::string_view err)> is_enough{}; // is given its standard error so far; if true, the program is killed
+};
+CommandResult run_command(const std::vector<std::string>& words, const CommandSetting& setting);
 
 // After this call, a write beyond the file size limit (ulimit -f, RLIMIT_FSIZE) fails with EFBIG; by default SIGXFSZ would end
 // the process. Programs started later keep the default behaviour.

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // Folders of a home with programs, scripts and answers that decide what is started. Those of schedulers, with what is started
 // next, have the schedulers' names.
-constexpr std::array executed_from{"runs", "programs", "environments", "doctor"};
+constexpr std::array executed_from{"runs", "programs", "environments", "doctor", "modules"};
 
 } // namespace
 

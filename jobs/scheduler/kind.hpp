@@ -2,11 +2,13 @@
 // one object for each; what a scheduler does not have keeps its default.
 #pragma once
 
+#include "core/error.hpp"
 #include "core/home/home.hpp"
 #include "jobs/scheduler/batch_step.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 #include "jobs/scheduler/site.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +21,16 @@ namespace dt::jobs {
 struct NodeMarks {
   std::string_view variable;  // in its environment: the name of its node
   std::string_view job_group; // in the path of its control group, before the job's number: "/job_"
+};
+
+// What builds the module that uses the library of a site's scheduler.
+struct ModuleBuild {
+  std::string prefix;   // folder of the scheduler's installation; empty: that of its commands in PATH
+  std::string compiler; // of C++20
+};
+struct BuiltModule {
+  std::filesystem::path file;
+  std::string release; // of the scheduler
 };
 
 class SchedulerKind {
@@ -42,6 +54,12 @@ class SchedulerKind {
   virtual SiteReport examine() const { return {}; }
   // The cluster, for trial jobs; null if there is none. Throws a scheduler error if it cannot be used here.
   virtual std::unique_ptr<Site> open_site() const { return nullptr; }
+
+  // Builds the module for this site's scheduler into the home. Throws an environment error if that cannot be done.
+  virtual BuiltModule build_module(const ModuleBuild& /*build*/) const
+  {
+    throw Error(ErrorKind::environment, "The scheduler " + name() + " has no library of its own.");
+  }
 
   // `dtjob batch` calls it in its job, on the job's first node. Null if the scheduler's jobs do not run `dtjob batch`.
   virtual std::unique_ptr<BatchStep> batch_step() const { return nullptr; }

@@ -98,9 +98,14 @@ std::string comment_of(BatchKind kind, std::string_view batch, std::span<const s
 
 std::string_view batch_of_comment(std::string_view comment)
 {
+  constexpr std::string_view option = "--comment=";
+  if (const auto place = comment.find(option); comment.starts_with("sbatch ") && place != comment.npos) {
+    comment.remove_prefix(place + option.size());
+    if (comment.starts_with('"') || comment.starts_with('\'')) comment.remove_prefix(1);
+  }
   if (!comment.starts_with(comment_prefix)) return {};
   comment.remove_prefix(comment_prefix.size());
-  return comment.substr(0, comment.find(' '));
+  return comment.substr(0, comment.find_first_of(" \"'"));
 }
 
 std::string job_name_of(std::span<const std::string> titles, std::string_view key)

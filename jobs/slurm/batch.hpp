@@ -19,7 +19,8 @@ namespace dt::jobs::slurm {
 
 // "dtctl:<kind><batch> <key>"; of several runs their short keys, in order, as many as Slurm's limit for comments allows.
 std::string comment_of(BatchKind kind, std::string_view batch, std::span<const std::string> keys);
-// "<kind><batch>" of such a comment; empty if it is not one of dtctl's.
+// "<kind><batch>" of such a comment, or of the line "sbatch … --comment=…" that the accounting keeps of it; empty if it is not
+// one of dtctl's.
 std::string_view batch_of_comment(std::string_view comment);
 
 // "dtctl:study/label#2" for a run with the title "study/label/#2"; for several runs what their titles have in common. Cut to what

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 
 #include <algorithm>

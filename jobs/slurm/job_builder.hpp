@@ -1,7 +1,7 @@
 // Builds Slurm jobs from batches of requests. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/batch.hpp"
 
 #include <map>

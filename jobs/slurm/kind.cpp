@@ -6,9 +6,10 @@
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/scheduler/batch_step.hpp"
+#include "jobs/slurm/access/build_module.hpp"
+#include "jobs/slurm/access/load.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
-#include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/slurm_scheduler.hpp"
 #include "jobs/slurm/slurm_site.hpp"
@@ -134,6 +135,8 @@ std::vector<std::string> SlurmKind::nodes(const ResourcesSpec& resources) const
 SiteReport SlurmKind::examine() const { return examine_site(); }
 
 std::unique_ptr<Site> SlurmKind::open_site() const { return std::make_unique<SlurmSiteJobs>(open_slurm()); }
+
+BuiltModule SlurmKind::build_module(const ModuleBuild& build) const { return build_slurm_module(build); }
 
 std::unique_ptr<BatchStep> SlurmKind::batch_step() const { return std::make_unique<SlurmStep>(); }
 

@@ -15,6 +15,8 @@ double pause_before_s(int next_try)
 
 Error no_answer(const SlurmApi& api, const SlurmFailure& failure)
 {
+  if (failure.code() == unreadable_answer)
+    return {ErrorKind::scheduler, fmt::format("Slurm's answer cannot be read: {}. Nothing was lost.", failure.what())};
   return {ErrorKind::scheduler, fmt::format("Slurm's controller at {} does not answer ({}). Nothing was lost; try again later.",
                                             api.controller(), failure.what())};
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/words.hpp"
 
 #include <functional>

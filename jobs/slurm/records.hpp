@@ -1,7 +1,7 @@
 // Finds dtctl's jobs among the jobs that Slurm reports, by their comment.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/batch.hpp"
 
 #include <string>

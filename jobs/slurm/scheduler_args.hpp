@@ -1,7 +1,7 @@
 // resources.scheduler_args: applies the options of sbatch that dtctl knows to a job. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <span>
 #include <string>

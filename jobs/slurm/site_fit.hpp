@@ -1,7 +1,7 @@
 // Whether a job can ever start at a site: compares what it asks for with partitions, nodes and accounts. Pure functions.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <optional>
 #include <string>

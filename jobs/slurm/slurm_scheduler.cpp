@@ -5,7 +5,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"
 #include "jobs/slurm/records.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "jobs/scheduler/scheduler.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/batch.hpp"
 
 #include <functional>

@@ -3,9 +3,9 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"
+#include "jobs/slurm/access/load.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
-#include "jobs/slurm/load.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/words.hpp"
 
@@ -154,15 +154,17 @@ SiteReport examine_site()
   if (slurm_configuration().empty())
     return {{{"slurm", true, "no slurm.conf here; jobs run on this machine's cores", ""}}, nullptr};
   try {
-    std::shared_ptr<SlurmApi> api = open_slurm();
+    auto opened = open_slurm_way();
+    const std::shared_ptr<SlurmApi> api = std::move(opened.api);
     if (!api->ping())
       return only("no controller answers at " + api->controller(),
                   "until it does, submissions fail with exit code 3, and states come from the runs' files");
     const auto site = api->site();
     report.findings = judge_site(site, site.has_accounting ? trouble_of_accounting(*api) : "");
+    report.findings.push_back({"slurm access", true, "through " + opened.way, ""});
     report.findings.push_back(judge_partitions(api->partitions()));
     report.findings.push_back(judge_nodes(api->nodes()));
-    report.site = std::make_unique<SlurmSiteJobs>(std::move(api));
+    report.site = std::make_unique<SlurmSiteJobs>(api);
     return report;
   } catch (const Error& error) {
     return only(error.what(), "runs with resources.scheduler: slurm cannot be submitted from here");

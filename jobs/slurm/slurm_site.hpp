@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jobs/scheduler/site.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // One submission to Slurm: puts each batch into the queue exactly once.
 #pragma once
 
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/questions.hpp"

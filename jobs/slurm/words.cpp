@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -269,10 +269,7 @@ JobStatus living(const SlurmRecord& record, JobStatus::State state, std::string 
 JobStatus running(const SlurmRecord& record)
 {
   auto status = living(record, JobStatus::State::running, "on " + on_nodes(record));
-  // Slurm reports the time of the last suspension or resumption, and the run time until the last suspension.
-  if (record.suspend_unix_s > 0 && record.start_unix_s > 0)
-    status.suspended_s =
-        static_cast<double>(std::max<std::int64_t>(0, record.suspend_unix_s - record.start_unix_s - record.run_before_suspend_s));
+  status.suspended_s = static_cast<double>(record.suspended_s);
   return status;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "jobs/scheduler/scheduler.hpp"
-#include "jobs/slurm/api.hpp"
+#include "jobs/slurm/access/api.hpp"
 
 #include <span>
 #include <string>

@@ -29,7 +29,7 @@ TEST_CASE("a pending job is cancelled and never starts")
   CHECK_FALSE(read_begin(newest_attempt(user.run_folders().at(0))));
 }
 
-TEST_CASE("of an array the running and the pending tasks can be cancelled one by one")
+TEST_CASE("of an array the running and the pending tasks can be cancelled one by one", "[commands]")
 {
   const Cluster cluster({"--nodes", "1", "--cpus", "2"});
   const ClusterUser user(cluster);

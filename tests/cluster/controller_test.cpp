@@ -53,7 +53,8 @@ TEST_CASE("a controller restarted under running jobs: meanwhile they are told fr
   check_nothing_ran_twice(user);
 }
 
-TEST_CASE("a controller that is down takes no submission, says so with exit code 3, and nothing is lost or left behind")
+TEST_CASE("a controller that is down takes no submission, says so with exit code 3, and nothing is lost or left behind",
+          "[commands]")
 {
   const Cluster cluster({"--nodes", "2"});
   const ClusterUser user(cluster);
@@ -67,7 +68,8 @@ TEST_CASE("a controller that is down takes no submission, says so with exit code
   check_submitted_once(cluster, user);
 }
 
-TEST_CASE("a controller held still during a submission: the answer never came, the jobs are found later, and nothing runs twice")
+TEST_CASE("a controller held still during a submission: the answer never came, the jobs are found later, and nothing runs twice",
+          "[commands]")
 {
   const Cluster cluster({"--nodes", "2", "--set", "MessageTimeout=4"});
   const ClusterUser user(cluster);

@@ -68,7 +68,8 @@ std::string key_with(const ClusterUser& user, const std::string& state)
 
 } // namespace
 
-TEST_CASE("a sweep larger than the limit on submitted jobs goes in by portions, and says meanwhile why the rest waits")
+TEST_CASE("a sweep larger than the limit on submitted jobs goes in by portions, and says meanwhile why the rest waits",
+          "[commands]")
 {
   const Cluster cluster(enforced);
   const ClusterUser user(cluster);
@@ -114,7 +115,7 @@ TEST_CASE("a sweep that waits for room can be submitted again, and nothing is ha
   check_nothing_ran_twice(user);
 }
 
-TEST_CASE("a job that can never start has a next step in explain, and wait says so once and keeps its time limit")
+TEST_CASE("a job that can never start has a next step in explain, and wait says so once and keeps its time limit", "[commands]")
 {
   const Cluster cluster({"--nodes", "1", "--set", "PartitionName=main Nodes=node0 Default=YES MaxTime=10 MaxNodes=1 State=UP"});
   const ClusterUser user(cluster);
@@ -165,7 +166,7 @@ TEST_CASE("a job that waits for one that failed can never start, and one that is
   CHECK(user.wait() == 0);
 }
 
-TEST_CASE("a suspended run is shown as suspended, its remaining time stands still, and it goes on where it was")
+TEST_CASE("a suspended run is shown as suspended, its remaining time stands still, and it goes on where it was", "[commands]")
 {
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
@@ -197,7 +198,7 @@ TEST_CASE("a suspended run is shown as suspended, its remaining time stands stil
   CHECK(user.states() == Json{{"cancelled", 1}});
 }
 
-TEST_CASE("what stands behind -- reaches Slurm as if sbatch had been given it")
+TEST_CASE("what stands behind -- reaches Slurm as if sbatch had been given it", "[commands]")
 {
   const Cluster cluster(
       {"--nodes", "1", "--cloud", "1", "--set", "GresTypes=gpu", "--set",
@@ -281,7 +282,7 @@ TEST_CASE("with --max-jobs the sizes of a study run side by side, and no more ru
   user.run({"cancel", "all"});
 }
 
-TEST_CASE("explain tells once what many waiting runs wait for, and a held task of an array by its own id")
+TEST_CASE("explain tells once what many waiting runs wait for, and a held task of an array by its own id", "[commands]")
 {
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
@@ -301,7 +302,7 @@ TEST_CASE("explain tells once what many waiting runs wait for, and a held task o
   user.run({"cancel", "all"});
 }
 
-TEST_CASE("a run that a reservation keeps from its nodes is told the time limit that would fit before it")
+TEST_CASE("a run that a reservation keeps from its nodes is told the time limit that would fit before it", "[commands]")
 {
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);

@@ -8,7 +8,8 @@
 using namespace dt;
 using namespace dt::test;
 
-TEST_CASE("a full spool of the controller refuses a sweep in words, and the same sweep works when there is room again")
+TEST_CASE("a full spool of the controller refuses a sweep in words, and the same sweep works when there is room again",
+          "[commands]")
 {
   const Cluster cluster({"--nodes", "1", "--small-spool"});
   const ClusterUser user(cluster);
@@ -72,7 +73,7 @@ TEST_CASE("doctor runs a job that writes into the home, and says so when the nod
   CHECK(bad.at("found").get<std::string>().find("could not open the job's output there") != std::string::npos);
 }
 
-TEST_CASE("a configuration that is missing, broken or empty gives a sentence and exit code 3, and dtctl lives")
+TEST_CASE("a configuration that is missing, broken or empty gives a sentence and exit code 3, and dtctl lives", "[commands]")
 {
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);

@@ -1,5 +1,5 @@
 // Which requests become one job of Slurm, and the texts that lead back from the job to them.
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 
@@ -314,6 +314,8 @@ TEST_CASE("a comment names the batch and the keys of its runs, as many as Slurm 
   CHECK(comment.ends_with(" 0123456789 ..."));
   CHECK(batch_of_comment(comment) == "a0123456789abcdef");
   CHECK(batch_of_comment("dtctl:j0123456789abcdef") == "j0123456789abcdef");
+  CHECK(batch_of_comment("sbatch --parsable --comment=dtctl:a0123456789abcdef k --job-name=x") == "a0123456789abcdef");
+  CHECK(batch_of_comment("sbatch --parsable \"--comment=dtctl:j0123456789abcdef\"") == "j0123456789abcdef");
   CHECK(batch_of_comment("somebody's").empty());
 }
 

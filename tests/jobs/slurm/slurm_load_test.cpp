@@ -2,8 +2,8 @@
 #include "tests/jobs/playground.hpp"
 
 #include "core/error.hpp"
-#include "jobs/slurm/load.hpp"
-#include "jobs/slurm/watch.hpp"
+#include "jobs/slurm/access/load.hpp"
+#include "jobs/slurm/access/watch.hpp"
 
 #include <catch2/catch.hpp>
 

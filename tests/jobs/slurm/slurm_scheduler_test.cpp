@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include <catch2/catch.hpp>

@@ -102,16 +102,11 @@ TEST_CASE("a limit that one job exceeds by itself is told as what the job asks f
 TEST_CASE("a suspended job says so, and how long it was suspended before")
 {
   auto job = record(BaseState::suspended, "SUSPENDED");
-  job.start_unix_s = 1000;
-  job.suspend_unix_s = 1100;
-  job.run_before_suspend_s = 100;
   CHECK(status_of(job).is_suspended);
   CHECK(status_of(job).reason == "suspended on node[1-2]");
-  CHECK(status_of(job).suspended_s == 0); // the present suspension does not count yet
+  CHECK(status_of(job).suspended_s == 0);
   auto resumed = record(BaseState::running, "RUNNING");
-  resumed.start_unix_s = 1000;
-  resumed.suspend_unix_s = 1700;
-  resumed.run_before_suspend_s = 100;
+  resumed.suspended_s = 600;
   CHECK_FALSE(status_of(resumed).is_suspended);
   CHECK(status_of(resumed).suspended_s == 600);
   CHECK(status_of(record(BaseState::running, "RUNNING")).suspended_s == 0);

@@ -3,9 +3,10 @@
 //
 // Ownership: libslurm's request structs borrow our strings and must never be freed with libslurm's functions; its answers must
 // be.
-#include "jobs/slurm/api.hpp"
-#include "jobs/slurm/array_tasks.hpp"
-#include "jobs/slurm/watch.hpp"
+#include "jobs/slurm/access/api.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
+#include "jobs/slurm/access/watch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,10 +14,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
@@ -98,33 +97,6 @@ std::int64_t limit_s(std::uint32_t minutes)
 std::int64_t count_or_none(std::uint32_t value)
 {
   return value == INFINITE || value == NO_VAL ? 0 : static_cast<std::int64_t>(value);
-}
-
-// The number after "name=" in a list such as SchedulerParameters; 0 if it is missing.
-std::int64_t parameter(const char* list, const std::string& name)
-{
-  const auto text = "," + text_of(list);
-  const auto place = text.find("," + name + "=");
-  return place == std::string::npos ? 0 : std::strtoll(text.c_str() + place + name.size() + 2, nullptr, 10);
-}
-
-std::string user_name(std::uint32_t uid)
-{
-  const auto* user = getpwuid(uid);
-  return user == nullptr ? "user " + std::to_string(uid) : std::string(user->pw_name);
-}
-
-// Names of the MPI plugins in Slurm's plugin folder: "pmix" for mpi_pmix.so.
-std::vector<std::string> mpi_plugins(const char* folders)
-{
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(text_of(folders), error)) {
-    const auto name = file.path().stem().string();
-    if (name.starts_with("mpi_") && file.path().extension() == ".so") names.push_back(name.substr(4));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // ---- a job to submit --------------------------------------------------------------------------------------------------
@@ -316,6 +288,13 @@ template<typename Job> std::string failed_node(const Job& job)
     return {};
 }
 
+// Slurm reports the time of the last suspension or resumption, and the run time until the last suspension.
+std::int64_t suspended_s(const slurm_job_info_t& job)
+{
+  if (job.suspend_time == 0 || job.start_time == 0) return 0;
+  return std::max<std::int64_t>(0, job.suspend_time - job.start_time - job.pre_sus_time);
+}
+
 SlurmRecord record_of(const slurm_job_info_t& job)
 {
   SlurmRecord record;
@@ -335,8 +314,7 @@ SlurmRecord record_of(const slurm_job_info_t& job)
   record.submit_unix_s = job.submit_time;
   record.start_unix_s = job.start_time;
   record.end_unix_s = job.end_time;
-  record.suspend_unix_s = job.suspend_time;
-  record.run_before_suspend_s = job.pre_sus_time;
+  record.suspended_s = suspended_s(job);
   record.restarts = job.restart_cnt;
   record.nodes = text_of(job.nodes);
   record.failed_node = failed_node(job);
@@ -477,14 +455,14 @@ SlurmSite site_of(const slurm_conf_t& conf)
   site.version = text_of(conf.version);
   site.cluster = text_of(conf.cluster_name);
   site.max_array_size = conf.max_array_sz;
-  site.max_array_tasks = parameter(conf.sched_params, "max_array_tasks");
+  site.max_array_tasks = parameter(text_of(conf.sched_params), "max_array_tasks");
   site.max_jobs = conf.max_job_cnt;
   site.min_job_age_s = conf.min_job_age;
   site.message_timeout_s = conf.msg_timeout;
   site.kill_wait_s = conf.kill_wait;
   site.has_accounting = text_of(conf.accounting_storage_type) == "accounting_storage/slurmdbd";
   site.mpi_default = text_of(conf.mpi_default);
-  site.mpi_plugins = mpi_plugins(conf.plugindir);
+  site.mpi_plugins = mpi_plugins(text_of(conf.plugindir));
   site.preempt_type = text_of(conf.preempt_type);
   constexpr std::uint16_t enforces_associations = 1; // ACCOUNTING_ENFORCE_ASSOCS of slurmdbd's own headers
   site.demands_account = (conf.accounting_storage_enforce & enforces_associations) != 0;
@@ -662,3 +640,14 @@ class Module final : public SlurmApi {
 } // namespace dt::jobs::slurm
 
 extern "C" dt::jobs::slurm::SlurmApi* dtctl_slurm_open() { return new dt::jobs::slurm::Module(); }
+
+extern "C" const char* dtctl_slurm_api() { return DTCTL_SLURM_API; }
+
+// "22.05" of 0x160500 and above.
+extern "C" const char* dtctl_slurm_release()
+{
+  constexpr unsigned year = SLURM_VERSION_NUMBER >> 16, month = SLURM_VERSION_NUMBER >> 8 & 0xff;
+  static_assert(year < 100 && month < 100);
+  static constexpr char text[]{'0' + year / 10, '0' + year % 10, '.', '0' + month / 10, '0' + month % 10, '\0'};
+  return text;
+}

@@ -1,5 +1,6 @@
-// SlurmApi: the calls to Slurm that dtctl needs, in plain structs. The module libdtctl_slurm (module.cpp) implements them and is
-// loaded only when needed (load.hpp). This header does not include Slurm's headers.
+// SlurmApi: the calls to Slurm that dtctl needs, in plain structs. There are two implementations: the module libdtctl_slurm
+// (module.cpp) over libslurm, and SlurmCommands (slurm_commands.hpp) over the site's commands; load.hpp chooses. This
+// header does not include Slurm's headers.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ class SlurmFailure : public std::runtime_error {
  private:
   int code_;
 };
+
+// Slurm answered, but with something that cannot be read (SLURM_UNEXPECTED_MSG_ERROR): it is unknown what Slurm did.
+inline constexpr int unreadable_answer = 1000;
 
 // Configuration of the site.
 struct SlurmSite {
@@ -143,8 +147,7 @@ struct SlurmRecord {
   std::string dependency;
   std::uint32_t exit_status = 0, derived_exit_status = 0;           // wait statuses; the derived one is that of the worst step
   std::int64_t submit_unix_s = 0, start_unix_s = 0, end_unix_s = 0; // start of a waiting job: estimated; 0: unknown
-  std::int64_t suspend_unix_s = 0;                                  // time of the last suspension or resumption; 0: never
-  std::int64_t run_before_suspend_s = 0;                            // run time until the last suspension
+  std::int64_t suspended_s = 0; // total length of its earlier suspensions; of a suspended job it may be unknown: 0
   int restarts = 0;
   std::string nodes;
   std::string failed_node;             // the node whose failure ended the job, where this version of Slurm says so
@@ -191,5 +194,10 @@ class SlurmApi {
 // a bad configuration, so call it only after a check (load.cpp).
 using OpenSlurmApi = SlurmApi* (*)();
 inline constexpr const char* open_slurm_api_symbol = "dtctl_slurm_open";
+// Returns the release of Slurm whose headers the module was built with: "22.05".
+using SlurmText = const char* (*)();
+inline constexpr const char* slurm_release_symbol = "dtctl_slurm_release";
+// Returns the digest of this header with which the module was built; that of another dtctl cannot be used.
+inline constexpr const char* slurm_api_symbol = "dtctl_slurm_api";
 
 } // namespace dt::jobs::slurm

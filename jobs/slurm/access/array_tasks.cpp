@@ -1,4 +1,4 @@
-#include "jobs/slurm/array_tasks.hpp"
+#include "jobs/slurm/access/array_tasks.hpp"
 
 #include "core/number.hpp"
 

@@ -1,4 +1,4 @@
-#include "jobs/slurm/watch.hpp"
+#include "jobs/slurm/access/watch.hpp"
 
 #include <cerrno>
 #include <memory>

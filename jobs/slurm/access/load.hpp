@@ -1,0 +1,31 @@
+// Opens Slurm on first use: by libslurm through the module where both fit the site, by the site's commands otherwise. dtctl must
+// also run where Slurm is not installed.
+#pragma once
+
+#include "jobs/slurm/access/api.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace dt::jobs::slurm {
+
+// Path of libdtctl_slurm.so: the one that `dtctl slurm build` made in the home, else that in the build tree or installation of
+// the running program. Empty if there is none.
+std::filesystem::path slurm_module();
+
+// The configuration file that Slurm will read: $SLURM_CONF, else the first of the usual places that exists. Empty if there is
+// none; a site can still provide the configuration by DNS.
+std::filesystem::path slurm_configuration();
+
+struct OpenedSlurm {
+  std::unique_ptr<SlurmApi> api;
+  std::string way; // "libslurm.so.38 (22.05)", or "the commands of 23.11, because …"
+};
+
+// Opens Slurm. Sends nothing to the controller. The order is: the library, if it is there and its release is that of the commands
+// in PATH; the commands. $DTCTL_SLURM ("library" or "commands") allows only one of the two. Throws a scheduler error if neither
+// can be used, or if slurm.conf cannot.
+OpenedSlurm open_slurm_way();
+inline std::unique_ptr<SlurmApi> open_slurm() { return open_slurm_way().api; }
+
+} // namespace dt::jobs::slurm

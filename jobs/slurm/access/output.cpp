@@ -1,0 +1,180 @@
+#include "jobs/slurm/access/output.hpp"
+
+#include "core/number.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+bool is_key_word(std::string_view text)
+{
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+bool is_unset(std::string_view text) { return text == "(null)" || text == "N/A"; }
+
+// The place of the word before the "=" at `equals`, or npos if no word of a key stands there.
+std::size_t begin_of_key(std::string_view line, std::size_t equals)
+{
+  const auto blank = equals == 0 ? std::string_view::npos : line.find_last_of(" ", equals - 1);
+  const auto begin = blank == std::string_view::npos ? 0 : blank + 1;
+  return is_key_word(line.substr(begin, equals - begin)) ? begin : std::string_view::npos;
+}
+
+// The names of prefix + each number of "1-3,07" + each of the rest.
+void add_numbers(const std::string& prefix, std::string_view ranges, const std::vector<std::string>& rests,
+                 std::vector<std::string>& names)
+{
+  constexpr std::uint64_t most = 100'000;
+  for (const auto& range : split(ranges, ',')) {
+    const auto dash = range.find('-');
+    const auto first_text = range.substr(0, dash);
+    const auto first = number_of<std::uint64_t>(first_text);
+    const auto last = dash == std::string::npos ? first : number_of<std::uint64_t>(range.substr(dash + 1));
+    if (!first || !last || *last < *first || *last - *first > most) continue;
+    for (auto number = *first; number <= *last; ++number)
+      for (const auto& rest : rests) names.push_back(fmt::format("{}{:0{}}{}", prefix, number, first_text.size(), rest));
+  }
+}
+
+// All names of one pattern such as "rack[1-2]node[01-16]".
+std::vector<std::string> names_of_pattern(std::string_view pattern)
+{
+  const auto open = pattern.find('['), close = pattern.find(']');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {std::string(pattern)};
+  std::vector<std::string> names;
+  add_numbers(std::string(pattern.substr(0, open)), pattern.substr(open + 1, close - open - 1),
+              names_of_pattern(pattern.substr(close + 1)), names);
+  return names;
+}
+
+// The parts between commas that are in no brackets.
+std::vector<std::string_view> patterns_of(std::string_view text)
+{
+  std::vector<std::string_view> patterns;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '[') ++depth;
+    if (i < text.size() && text[i] == ']') --depth;
+    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+    if (i > begin) patterns.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return patterns;
+}
+
+} // namespace
+
+SlurmFailure unreadable(std::string_view command, std::string_view why, std::string_view text)
+{
+  constexpr std::size_t most_shown = 200;
+  const auto end = text.size() > most_shown ? "…" : "";
+  return {unreadable_answer, fmt::format("{} printed what dtctl cannot read, {}: \"{}{}\"", command, why,
+                                         printable(std::string(trim(text.substr(0, most_shown)))), end)};
+}
+
+std::vector<std::vector<std::string>> read_table(std::string_view command, std::string_view text, std::size_t columns,
+                                                 std::string_view first_heading)
+{
+  std::vector<std::vector<std::string>> records;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::vector<std::string> record;
+    for (auto end = text.find(field_end, begin); record.size() < columns && end != text.npos; end = text.find(field_end, begin)) {
+      record.emplace_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    const bool is_whole = record.size() == columns && begin < text.size() && text[begin] == '\n';
+    if (!is_whole && records.empty()) throw unreadable(command, "not a table", text);
+    if (!is_whole) throw unreadable(command, "cut off", text.substr(text.size() - std::min<std::size_t>(text.size(), 100)));
+    ++begin;
+    records.push_back(std::move(record));
+  }
+  if (records.empty()) throw unreadable(command, "nothing", text);
+  auto& header = records.front();
+  const bool is_known = lower_case(header.front()) == lower_case(first_heading) &&
+                        std::none_of(header.begin(), header.end(), [](const std::string& name) { return name.empty(); });
+  if (!is_known) throw unreadable(command, "another table", text);
+  records.erase(records.begin());
+  return records;
+}
+
+std::map<std::string, std::string> read_record(std::string_view line)
+{
+  std::map<std::string, std::string> fields;
+  std::string_view key;
+  std::size_t value = 0;
+  const auto put = [&](std::size_t end) {
+    const auto text = trim(line.substr(value, end - value));
+    if (!key.empty()) fields.try_emplace(std::string(key), is_unset(text) ? std::string_view() : text);
+  };
+  for (auto equals = line.find('='); equals != line.npos; equals = line.find('=', equals + 1)) {
+    const auto begin = begin_of_key(line, equals);
+    if (begin == line.npos || begin < value) continue; // a "=" within a value
+    put(begin);
+    key = line.substr(begin, equals - begin);
+    value = equals + 1;
+  }
+  put(line.size());
+  return fields;
+}
+
+std::map<std::string, std::string> read_settings(std::string_view text)
+{
+  std::map<std::string, std::string> settings;
+  for (const auto& line : split(text, '\n')) {
+    const auto words = std::string_view(line).substr(0, line.find('#'));
+    const auto equals = words.find('=');
+    if (equals == words.npos) continue;
+    const auto key = lower_case(trim(words.substr(0, equals)));
+    const auto value = trim(words.substr(equals + 1));
+    const auto [place, is_new] = settings.try_emplace(key, is_unset(value) ? std::string_view() : value);
+    if (!is_new) place->second += "\n" + std::string(value);
+  }
+  return settings;
+}
+
+std::int64_t read_number(std::string_view command, std::string_view what, std::string_view text)
+{
+  if (const auto number = leading_number<std::int64_t>(text)) return *number;
+  throw unreadable(command, fmt::format("{} is no number", what), text);
+}
+
+std::int64_t read_duration_s(std::string_view text)
+{
+  const auto dash = text.find('-');
+  const auto days = dash == text.npos ? std::optional<std::int64_t>(0) : number_of<std::int64_t>(text.substr(0, dash));
+  const auto parts = split(dash == text.npos ? text : text.substr(dash + 1), ':');
+  std::int64_t sum_s = 0;
+  for (const auto& part : parts) {
+    const auto number = number_of<std::int64_t>(part);
+    if (!days || !number || parts.size() < 2) return 0;
+    sum_s = sum_s * 60 + *number;
+  }
+  return *days * 86400 + sum_s;
+}
+
+std::int64_t read_moment(std::string_view command, std::string_view text)
+{
+  constexpr std::array<std::string_view, 5> never{"", "N/A", "NONE", "None", "Unknown"};
+  if (std::find(never.begin(), never.end(), text) != never.end()) return 0;
+  if (const auto moment = number_of<std::int64_t>(text)) return *moment;
+  throw unreadable(command, "a time is not in seconds", text);
+}
+
+std::vector<std::string> expand_nodes(std::string_view text)
+{
+  std::vector<std::string> names;
+  for (const auto pattern : patterns_of(text))
+    for (auto& name : names_of_pattern(pattern)) names.push_back(std::move(name));
+  return names;
+}
+
+} // namespace dt::jobs::slurm

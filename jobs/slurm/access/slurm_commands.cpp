@@ -1,0 +1,280 @@
+#include "jobs/slurm/access/slurm_commands.hpp"
+
+#include "core/file.hpp"
+#include "core/number.hpp"
+#include "core/paths.hpp"
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/queue_output.hpp"
+#include "jobs/slurm/access/sbatch_words.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
+#include "jobs/slurm/access/watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dt::jobs::slurm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Slurm's commands give up by themselves after a few times MessageTimeout (10 s); these limits end what hangs otherwise.
+constexpr double command_limit_s = 60, submission_limit_s = 120, accounting_limit_s = 300;
+
+// Of a command that asks nobody; without a slurm.conf it asks the DNS for a server.
+constexpr double patience_s = 10;
+
+// Variables by which users change what the commands choose and print; SLURM_CLUSTERS sends them to another cluster.
+bool changes_commands(std::string_view name)
+{
+  constexpr std::array<std::string_view, 5> prefixes{"SBATCH_", "SQUEUE_", "SACCT_", "SCANCEL_", "SCONTROL_"};
+  constexpr std::array<std::string_view, 4> names{"SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_BITSTR_LEN", "SLURM_EXIT_ERROR"};
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); }) ||
+         std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string variable_or_nothing(const char* name)
+{
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string() : text;
+}
+
+std::map<std::string, std::string> own_environment()
+{
+  std::map<std::string, std::string> environment;
+  for (char** word = environ; *word != nullptr; ++word) {
+    const std::string_view text(*word);
+    const auto equals = text.find('=');
+    if (equals != text.npos && !changes_commands(text.substr(0, equals)))
+      environment.try_emplace(std::string(text.substr(0, equals)), text.substr(equals + 1));
+  }
+  environment["SLURM_TIME_FORMAT"] = "%s"; // seconds since 1970
+  environment["SLURM_BITSTR_LEN"] = "0";   // otherwise the list of an array's waiting tasks is cut at 64 characters
+  return environment;
+}
+
+// Of sbatch, which hands it down to the job.
+std::map<std::string, std::string> environment_of(const SlurmJob& job)
+{
+  auto environment = job.environment;
+  std::erase_if(environment, [](const auto& variable) { return changes_commands(variable.first); });
+  if (auto conf = variable_or_nothing("SLURM_CONF"); !conf.empty()) environment["SLURM_CONF"] = std::move(conf);
+  return environment;
+}
+
+CommandResult call_command(const std::vector<std::string>& words, const CommandSetting& setting)
+{
+  try {
+    return run_command(words, setting);
+  } catch (const SystemError& error) {
+    throw SlurmFailure(refused_by_command, fmt::format("{} cannot be started: {}", words.front(), error.what()));
+  }
+}
+
+// The standard output of a command that succeeds.
+std::string output_of(const std::vector<std::string>& words, double time_s)
+{
+  const auto environment = own_environment();
+  const auto result = call_command(words, {.timeout_s = time_s, .environment = &environment});
+  if (!result.ok()) throw failure_of(words.front(), result);
+  if (result.err.find("Invalid") != std::string::npos && result.err.find("format") != std::string::npos)
+    throw unreadable(words.front(), "because it does not know a field", result.err);
+  return result.out;
+}
+
+// The settings of slurm.conf with what it includes. What cannot be read is left out: only the commands need all of it.
+std::string text_with_includes(const fs::path& file, int depth)
+{
+  constexpr int most_depth = 4;
+  std::string text;
+  std::error_code error;
+  if (depth > most_depth || !fs::is_regular_file(file, error)) return text;
+  for (const auto& line : split(text_if_readable(file), '\n')) {
+    const auto words = trim(line);
+    if (lower_case(words.substr(0, 8)) == "include ")
+      text += text_with_includes(file.parent_path() / fs::path(std::string(trim(words.substr(8)))), depth + 1);
+    else
+      text += line + "\n";
+  }
+  return text;
+}
+
+std::string job_list(std::span<const std::uint32_t> ids)
+{
+  std::string list;
+  for (const auto id : ids) list += (list.empty() ? "" : ",") + std::to_string(id);
+  return list;
+}
+
+// sacct takes commas, brackets and quotes in names for its own.
+bool is_plain(const std::string& name)
+{
+  return std::none_of(name.begin(), name.end(), [](unsigned char c) {
+    return c <= ' ' || std::string_view(",[]{}\"'\\").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+std::vector<std::string> scontrol_show(const char* what) { return {"scontrol", "--all", "--local", "--oneliner", "show", what}; }
+
+} // namespace
+
+SlurmCommands::SlurmCommands(const fs::path& configuration, std::string release)
+    : settings_(configuration.empty() ? std::map<std::string, std::string>()
+                                      : read_settings(text_with_includes(configuration, 0))),
+      release_(std::move(release))
+{
+}
+
+std::string SlurmCommands::controller() const
+{
+  std::vector<std::string> names;
+  for (const auto& one : controllers_of(settings_)) names.push_back(one.name + ":" + controller_port(settings_));
+  return names.empty() ? "the address of its configuration" : join(names, ", ");
+}
+
+// Without a slurm.conf: yes, and sacct says what is wrong.
+bool SlurmCommands::has_accounting() const
+{
+  const auto type = settings_.find("accountingstoragetype");
+  return settings_.empty() || (type != settings_.end() && type->second == "accounting_storage/slurmdbd");
+}
+
+void SlurmCommands::look_for_controller() const
+{
+  const auto controllers = controllers_of(settings_);
+  const auto port = number_of<std::uint16_t>(controller_port(settings_)); // nothing for a range of ports
+  const auto refuses = [&](const Controller& one) { return refuses_connections(one.address, *port); };
+  if (!controllers.empty() && port && std::all_of(controllers.begin(), controllers.end(), refuses))
+    throw SlurmFailure(1800, "Unable to contact slurm controller (connect failure)");
+}
+
+std::string SlurmCommands::read(const std::vector<std::string>& words) const
+{
+  return watched([words] { return output_of(words, command_limit_s); }, [this] { look_for_controller(); });
+}
+
+SlurmSite SlurmCommands::site()
+{
+  const auto text = read({"scontrol", "show", "config"});
+  auto site = read_site(text);
+  site.mpi_plugins = mpi_plugins(read_settings(text)["plugindir"]);
+  return site;
+}
+
+std::vector<SlurmPartition> SlurmCommands::partitions() { return read_partitions(read(scontrol_show("partition"))); }
+
+std::vector<SlurmNode> SlurmCommands::nodes() { return read_nodes(read(scontrol_show("node"))); }
+
+std::vector<SlurmReservation> SlurmCommands::reservations() { return read_reservations(read(scontrol_show("reservation"))); }
+
+std::vector<std::string> SlurmCommands::accounts()
+{
+  const auto cluster = settings_.find("clustername");
+  return read_accounts(output_of({"sacctmgr", "--parsable2", "--noheader", "show", "user", user_name(getuid()), "withassoc",
+                                  "format=DefaultAccount,Account,Cluster"},
+                                 command_limit_s),
+                       cluster == settings_.end() ? std::string() : cluster->second);
+}
+
+// sbatch would wait minutes for room in a full queue; it is ended while it sleeps before its first new try.
+std::uint32_t SlurmCommands::submit(const SlurmJob& job)
+{
+  auto words = sbatch_words(job);
+  std::error_code error;
+  const bool has_file = fs::path(job.script_path).is_absolute() && fs::is_regular_file(job.script_path, error);
+  if (has_file) words.push_back(job.script_path); // so that Slurm shows it as the job's command
+  const auto environment = environment_of(job);
+  const auto result = call_command(words, {.timeout_s = submission_limit_s,
+                                           .input = has_file ? std::string_view() : std::string_view(job.script),
+                                           .environment = &environment,
+                                           .is_enough = waits_for_room});
+  if (!result.ok()) throw failure_of("sbatch", result);
+  const auto answer = trim(result.out);
+  const auto id = number_of<std::uint32_t>(answer.substr(0, answer.find(';'))); // "12;cluster" in a federation
+  if (!id) throw unreadable("sbatch", "no job's number", result.out);
+  return *id;
+}
+
+// --array: otherwise squeue joins waiting tasks of an array that were held or started again with the rest, and their reasons with
+// it.
+std::vector<SlurmRecord> SlurmCommands::load_jobs()
+{
+  const auto now_unix_s = static_cast<std::int64_t>(dt::now_unix_s());
+  return read_queue(read({"squeue", "--all", "--local", "--array", "--states=all", fmt::format("--user={}", getuid()),
+                          "--Format=" + squeue_format()}),
+                    now_unix_s);
+}
+
+std::vector<SlurmRecord> SlurmCommands::load_past(const PastQuery& query)
+{
+  const bool has_failed_node = release_ >= "23.02";
+  std::vector<std::string> words{"sacct",
+                                 "--allocations",
+                                 "--duplicates",
+                                 "--parsable",
+                                 fmt::format("--delimiter={}", field_end),
+                                 fmt::format("--user={}", getuid()),
+                                 "--format=" + sacct_format(has_failed_node)};
+  if (query.since_unix_s > 0)
+    words.push_back(fmt::format("--starttime=uts{}", std::max<std::int64_t>(query.since_unix_s, 1'000'000)));
+  if (!query.ids.empty()) words.push_back("--jobs=" + job_list(query.ids));
+  if (!query.names.empty() && std::all_of(query.names.begin(), query.names.end(), is_plain))
+    words.push_back("--name=" + join(query.names, ","));
+  return read_past(output_of(words, accounting_limit_s), has_failed_node);
+}
+
+void SlurmCommands::kill(const std::string& id)
+{
+  const auto environment = own_environment();
+  const auto result = call_command({"scancel", "--quiet", id}, {.timeout_s = command_limit_s, .environment = &environment});
+  if (!result.ok()) throw failure_of("scancel", result);
+}
+
+bool SlurmCommands::ping()
+{
+  const auto environment = own_environment();
+  return read_ping(call_command({"scontrol", "ping"}, {.timeout_s = command_limit_s, .environment = &environment}).out);
+}
+
+std::vector<std::string> missing_commands()
+{
+  std::vector<std::string> missing;
+  for (const auto* name : {"sbatch", "squeue", "scancel", "scontrol"})
+    if (find_installed(name).empty()) missing.emplace_back(name);
+  return missing;
+}
+
+// Asked once for each PATH and slurm.conf, because a verb may open Slurm for each of a thousand runs.
+std::string trouble_of_commands()
+{
+  static std::set<std::string> accepted;
+  const auto place = variable_or_nothing("PATH") + "\n" + variable_or_nothing("SLURM_CONF");
+  if (accepted.contains(place)) return {};
+  const auto answer = run_command({"scontrol", "show", "hostnames", "node"}, patience_s); // asks nobody, but reads slurm.conf
+  if (!answer.ok()) return answer.err.empty() ? "scontrol cannot be used" : answer.err;
+  accepted.insert(place);
+  return {};
+}
+
+std::string release_of_commands()
+{
+  static std::map<std::string, std::string> releases;
+  const auto path = variable_or_nothing("PATH");
+  if (const auto known = releases.find(path); known != releases.end()) return known->second;
+  std::string release;
+  if (!find_installed("scontrol").empty()) {
+    const auto answer = run_command({"scontrol", "--version"}, patience_s);
+    if (answer.ok()) release = read_release(answer.out);
+  }
+  return releases[path] = release;
+}
+
+} // namespace dt::jobs::slurm

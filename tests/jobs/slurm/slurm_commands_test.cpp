@@ -1,0 +1,476 @@
+// What Slurm's commands print, read as records, and the command line of a job. Then the commands themselves, as scripts that
+// print what a test wants.
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
+#include "jobs/slurm/access/output.hpp"
+#include "jobs/slurm/access/queue_output.hpp"
+#include "jobs/slurm/access/sbatch_words.hpp"
+#include "jobs/slurm/access/site_output.hpp"
+#include "jobs/slurm/access/slurm_commands.hpp"
+#include "jobs/slurm/words.hpp"
+#include "tests/jobs/playground.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+using namespace dt;
+using namespace dt::jobs::slurm;
+using dt::jobs::testing::Folder;
+using dt::jobs::testing::Variable;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string recorded(const std::string& name)
+{
+  return read_file(fs::path(DTCTL_SOURCE_DIR) / "tests/jobs/slurm/recorded" / name);
+}
+
+std::string table_of(const std::vector<std::vector<std::string>>& rows)
+{
+  std::string text;
+  for (const auto& row : rows) {
+    for (const auto& field : row) text += field + field_end;
+    text += "\n";
+  }
+  return text;
+}
+
+const std::vector<std::string> queue_header{
+    "JOBID", "ARRAY_JOB_ID",  "ARRAY_TASK_ID", "STATE",     "EXIT_CODE", "DERIVED_EC", "SUBMIT_TIME", "START_TIME", "END_TIME",
+    "TIME",  "RESTART_COUNT", "TIME_LIMIT",    "PARTITION", "NODELIST",  "REASON",     "DEPENDENCY",  "NAME",       "COMMENT"};
+const std::vector<std::string> running_task{"9",    "7",         "4",    "RUNNING", "0",       "-2",
+                                            "100",  "200",       "3800", "5:00",    "1",       "1-00:00:00",
+                                            "main", "node[1-2]", "None", "(null)",  "dtctl:s", "dtctl:a00 k"};
+
+std::string queue_of(const std::vector<std::vector<std::string>>& rows)
+{
+  auto all = rows;
+  all.insert(all.begin(), queue_header);
+  return table_of(all);
+}
+
+std::vector<std::string> with(std::vector<std::string> row, std::size_t column, const std::string& value)
+{
+  row.at(column) = value;
+  return row;
+}
+
+SlurmRecord read_one(const std::vector<std::string>& row) { return read_queue(queue_of({row}), 500).at(0); }
+
+std::string words_of_failure(const std::function<void()>& action)
+{
+  try {
+    action();
+  } catch (const SlurmFailure& failure) {
+    CHECK(failure.code() == unreadable_answer);
+    return failure.what();
+  }
+  return "no failure";
+}
+
+const std::vector<std::string> past_header{"JobIDRaw", "JobID",  "State",   "ExitCode",     "DerivedExitCode",
+                                           "Submit",   "Start",  "End",     "TimelimitRaw", "Partition",
+                                           "NodeList", "Reason", "JobName", "SubmitLine"};
+const std::vector<std::string> past_task{
+    "9",       "7_4", "FAILED", "3:0",   "0:15", "100",     "200",
+    "Unknown", "60",  "main",   "node0", "None", "dtctl:s", "sbatch --parsable --comment=dtctl:a00 k"};
+
+CommandResult failed(const std::string& err)
+{
+  CommandResult result;
+  result.exit_code = 1;
+  result.err = err;
+  return result;
+}
+
+int code_for(const std::string& err) { return failure_of("sbatch", failed(err)).code(); }
+
+// Programs of Slurm's names, which print and exit as told.
+class FakeCommands {
+ public:
+  void make(const std::string& name, const std::string& script) const
+  {
+    write_file_atomic(folder_.path() / name, "#!/bin/bash\n" + script + "\n");
+    fs::permissions(folder_.path() / name, fs::perms::owner_all);
+  }
+  SlurmCommands open() const { return {{}, "22.05"}; }
+  fs::path operator/(const std::string& name) const { return folder_.path() / name; }
+
+ private:
+  Folder folder_;
+  Variable path_{"PATH", folder_.path().string() + ":/usr/bin:/bin"};
+};
+
+} // namespace
+
+TEST_CASE("a job of squeue has every fact of a record")
+{
+  const auto task = read_one(running_task);
+  CHECK(task.id == 9);
+  CHECK(task.array_id == 7);
+  CHECK(task.tasks == std::vector<std::uint32_t>{4});
+  CHECK(task.base_state == static_cast<std::uint32_t>(BaseState::running));
+  CHECK(task.submit_unix_s == 100);
+  CHECK(task.start_unix_s == 200);
+  CHECK(task.end_unix_s == 3800);
+  CHECK(task.restarts == 1);
+  CHECK(task.time_limit_s == 86400);
+  CHECK(task.nodes == "node[1-2]");
+  CHECK(task.partition == "main");
+  CHECK(task.dependency.empty());
+  CHECK(task.name == "dtctl:s");
+  CHECK(task.comment == "dtctl:a00 k");
+  CHECK(task.suspended_s == 0);
+  const auto single = read_one(with(running_task, 2, "N/A"));
+  CHECK(single.array_id == 0);
+  CHECK(single.tasks.empty());
+}
+
+TEST_CASE("the waiting tasks of an array are one record, whatever way squeue writes their indices")
+{
+  const auto tasks_in = [](const std::string& text) { return read_one(with(running_task, 2, text)).tasks.size(); };
+  CHECK(tasks_in("2-99%2") == 98);
+  CHECK(tasks_in("0,5,7-9") == 5);
+  const auto waits = with(with(running_task, 0, "7"), 3, "PENDING");
+  const auto held = with(with(with(with(running_task, 0, "8"), 2, "5"), 3, "PENDING"), 14, "JobHeldUser");
+  const auto records = read_queue(queue_of({with(waits, 2, "4"), held, with(waits, 2, "6")}), 500);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].tasks == std::vector<std::uint32_t>{4, 6});
+  CHECK(records[1].reason == "JobHeldUser");
+  CHECK(words_of_failure([] { read_one(with(running_task, 2, "?")); }).find("an array's tasks: \"?\"") != std::string::npos);
+}
+
+TEST_CASE("exit codes are wait statuses, as numbers before Slurm 23.02 and as code and signal since")
+{
+  const auto status = [](const std::string& text) { return read_one(with(running_task, 4, text)).exit_status; };
+  CHECK(exit_code_of(status("768")) == 3);
+  CHECK(exit_code_of(status("3:0")) == 3);
+  CHECK(exit_code_of(status("15")) == 128 + 15);
+  CHECK(exit_code_of(status("0:15")) == 128 + 15);
+  CHECK(status("-2") == 0);
+  CHECK(status("") == 0);
+  CHECK(words_of_failure([&] { status("three"); }).find("an exit code") != std::string::npos);
+}
+
+TEST_CASE("a state with a flag is told as the same status as through the library")
+{
+  const auto state = [](const std::string& word) { return status_of(read_one(with(running_task, 3, word))).state; };
+  using State = dt::jobs::JobStatus::State;
+  CHECK(state("PENDING") == State::queued);
+  CHECK(state("CONFIGURING") == State::queued);
+  CHECK(state("REQUEUED") == State::queued);
+  CHECK(state("REQUEUE_HOLD") == State::queued);
+  CHECK(state("COMPLETING") == State::running);
+  CHECK(state("SUSPENDED") == State::running);
+  CHECK(state("COMPLETED") == State::ended);
+  CHECK(state("NODE_FAIL") == State::ended);
+  CHECK(state("SOMETHING_NEW") == State::unknown);
+  CHECK(read_one(with(running_task, 3, "NODE_FAIL")).node_names == std::vector<std::string>{"node1", "node2"});
+}
+
+TEST_CASE("the reason of a job is Slurm's word also where squeue prints its details")
+{
+  const auto reason = [](const std::string& text) { return read_one(with(running_task, 14, text)); };
+  CHECK(reason("Resources").reason == "Resources");
+  CHECK(reason("Resources").reason_details.empty());
+  CHECK(reason("ReqNodeNotAvail, UnavailableNodes:node1").reason == "ReqNodeNotAvail");
+  CHECK(reason("ReqNodeNotAvail, UnavailableNodes:node1").reason_details == "ReqNodeNotAvail, UnavailableNodes:node1");
+  CHECK(reason("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions").reason ==
+        "Resources");
+  CHECK(reason("launch failed requeued held").reason == "JobHeldUser");
+  CHECK(read_one(with(with(running_task, 3, "FAILED"), 14, "Slurmd could not execve job")).reason == "JobLaunchFailure");
+}
+
+TEST_CASE("how long a running job was suspended follows from how long it ran")
+{
+  CHECK(read_queue(queue_of({running_task}), 200 + 300 + 45).at(0).suspended_s == 45);
+  CHECK(read_queue(queue_of({running_task}), 200 + 300 - 1).at(0).suspended_s == 0);
+  CHECK(read_queue(queue_of({with(running_task, 3, "SUSPENDED")}), 1000).at(0).suspended_s == 0);
+}
+
+TEST_CASE("odd characters in the names of other jobs do no harm")
+{
+  const auto jobs = read_queue(queue_of({with(running_task, 16, "new\nline|a b,\t%"), with(running_task, 17, "")}), 500);
+  REQUIRE(jobs.size() == 2);
+  CHECK(jobs[0].name == "new\nline|a b,\t%");
+  CHECK(jobs[1].comment.empty());
+}
+
+TEST_CASE("an output that cannot be read is never an empty queue")
+{
+  const auto whole = queue_of({running_task});
+  CHECK(read_queue(queue_of({}), 0).empty());
+  CHECK(words_of_failure([] { read_queue("", 0); }) == "squeue printed what dtctl cannot read, nothing: \"\"");
+  CHECK(words_of_failure([] { read_queue("site banner\n", 0); }) ==
+        "squeue printed what dtctl cannot read, not a table: \"site banner\"");
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    if (size == queue_of({}).size()) continue; // cut there, the queue is empty
+    INFO("the first " << size << " bytes");
+    CHECK(words_of_failure([&] { read_queue(whole.substr(0, size), 0); }) != "no failure");
+  }
+  CHECK(words_of_failure([&] {
+          read_queue(table_of({with(queue_header, 5, ""), running_task}), 0);
+        }).find("another table") != std::string::npos);
+  CHECK(words_of_failure([&] { read_queue(queue_of({with(running_task, 0, "x")}), 0); }).find("a job's number: \"x\"") !=
+        std::string::npos);
+  CHECK(words_of_failure([&] {
+          read_queue(queue_of({with(running_task, 6, "2026-11-27T10:00:00")}), 0);
+        }).find("a time is not") != std::string::npos);
+}
+
+TEST_CASE("a job of sacct has its array, its wait statuses and who cancelled it")
+{
+  const auto read = [](const std::vector<std::string>& row) { return read_past(table_of({past_header, row}), false).at(0); };
+  const auto task = read(past_task);
+  CHECK(task.array_id == 7);
+  CHECK(task.tasks == std::vector<std::uint32_t>{4});
+  CHECK(exit_code_of(task.exit_status) == 3);
+  CHECK(exit_code_of(task.derived_exit_status) == 128 + 15);
+  CHECK(task.end_unix_s == 0);
+  CHECK(task.time_limit_s == 3600);
+  CHECK(read(with(past_task, 1, "7_[3-9%2]")).tasks.size() == 7);
+  CHECK(read(with(past_task, 10, "None assigned")).nodes.empty());
+  const auto cancelled = read(with(past_task, 2, "CANCELLED by 0"));
+  CHECK(cancelled.base_state == static_cast<std::uint32_t>(BaseState::cancelled));
+  CHECK(cancelled.cancelled_by == "root");
+  CHECK(sacct_format(false).find("FailedNode") == std::string::npos);
+  CHECK(sacct_format(true).ends_with(",FailedNode"));
+}
+
+TEST_CASE("nodes of every release are read, with what follows their reason")
+{
+  const auto old = read_nodes(recorded("nodes-22.05"));
+  REQUIRE(old.size() == 2);
+  CHECK(old[0].is_usable);
+  CHECK(old[0].cpus == 4);
+  CHECK(old[0].memory_mib == 4000);
+  CHECK(old[0].partitions == "main");
+  CHECK(old[0].reason.empty());
+  CHECK_FALSE(old[1].is_usable);
+  CHECK(old[1].state == "IDLE+DRAIN");
+  CHECK(old[1].reason == "disk is = bad, really");
+  const auto down = read_nodes(recorded("nodes-23.02")).at(0);
+  CHECK(down.state == "DOWN+DRAIN+NOT_RESPONDING");
+  CHECK(down.features == "a100,ib");
+  CHECK(down.partitions == "gpu,long");
+  CHECK(down.reason == "Not responding");
+  CHECK(read_nodes(recorded("nodes-25.11")).at(0).is_usable);
+  CHECK(read_nodes("No nodes in the system\n").empty());
+  CHECK(words_of_failure([] { read_nodes("NodeName=n1 Arch=x86_64 CoresPerSocket=1\n"); }).find("without State") !=
+        std::string::npos);
+  CHECK(words_of_failure([] { read_nodes("oops\n"); }).find("not lines of NodeName") != std::string::npos);
+}
+
+TEST_CASE("partitions of every release are read")
+{
+  const auto main = read_partitions(recorded("partitions-22.05")).at(0);
+  CHECK(main.is_default);
+  CHECK(main.is_up);
+  CHECK(main.nodes == 3);
+  CHECK(main.cpus == 12);
+  CHECK(main.max_time_s == 0);
+  CHECK(main.max_nodes_per_job == 0);
+  const auto down = read_partitions(recorded("partitions-24.05")).at(0);
+  CHECK_FALSE(down.is_up);
+  CHECK(down.max_time_s == 7 * 86400);
+  CHECK(down.max_nodes_per_job == 16);
+  CHECK(down.node_list == "n[001-016],gpu01");
+  CHECK(read_partitions(recorded("partitions-25.11")).size() == 2);
+}
+
+TEST_CASE("reservations and the configuration of every release are read")
+{
+  const auto old = read_reservations(recorded("reservations-22.05")).at(0);
+  CHECK(old.nodes == std::vector<std::string>{"node1", "node2"});
+  CHECK(old.end_unix_s - old.start_unix_s == 3600);
+  CHECK(read_reservations(recorded("reservations-25.05")).at(0).nodes.back() == "r2n03");
+  CHECK(read_reservations("No reservations in the system\n").empty());
+  const auto site = read_site(recorded("config-22.05"));
+  CHECK(site.version == "22.05.8");
+  CHECK(site.controller == "vm:19207");
+  CHECK(site.max_array_size == 10001);
+  CHECK(site.max_array_tasks == 500);
+  CHECK(site.max_jobs == 50000);
+  CHECK(site.min_job_age_s == 300);
+  CHECK(site.message_timeout_s == 10);
+  CHECK(site.kill_wait_s == 5);
+  CHECK(site.has_accounting);
+  CHECK_FALSE(site.demands_account);
+  const auto next = read_site(recorded("config-25.11"));
+  CHECK(next.controller == "head1:6817, head2:6817");
+  CHECK(next.demands_account);
+  CHECK(next.mpi_default.empty());
+  CHECK(words_of_failure([] { read_site("Configuration data as of 5\nClusterName = x\n"); }).find("without slurm_version") !=
+        std::string::npos);
+}
+
+TEST_CASE("lists of nodes are written out")
+{
+  CHECK(expand_nodes("node[1-2,05],gpu3") == std::vector<std::string>{"node1", "node2", "node05", "gpu3"});
+  CHECK(expand_nodes("r[1-2]n[09-10]x") == std::vector<std::string>{"r1n09x", "r1n10x", "r2n09x", "r2n10x"});
+  CHECK(expand_nodes("").empty());
+  CHECK(expand_nodes("n[1-").size() == 1);
+}
+
+TEST_CASE("slurm.conf tells its controllers, also in the older way")
+{
+  const auto settings = read_settings("# x=y\nSlurmctldHost=a(10.0.0.1) # first\nslurmctldhost=b\nSlurmctldPort=7000\n");
+  const auto controllers = controllers_of(settings);
+  REQUIRE(controllers.size() == 2);
+  CHECK(controllers[0].name == "a");
+  CHECK(controllers[0].address == "10.0.0.1");
+  CHECK(controllers[1].address == "b");
+  CHECK(controller_port(settings) == "7000");
+  CHECK(controllers_of(read_settings("ControlMachine=old\n")).at(0).name == "old");
+  CHECK(controller_port({}) == "6817");
+}
+
+TEST_CASE("accounts of this cluster, the default one first, each once")
+{
+  CHECK(read_accounts("b|a|box\nb|b|box\nb|b|box\nb|c|other\n", "box") == std::vector<std::string>{"b", "a"});
+  CHECK(read_accounts("", "box").empty());
+  CHECK(words_of_failure([] { read_accounts("b|a\n", "box"); }).find("not three columns") != std::string::npos);
+  CHECK(read_release("slurm-wlm 22.05.8\n") == "22.05");
+  CHECK(read_release("slurm 25.11.0-0rc1\n") == "25.11");
+  CHECK(read_release("no number").empty());
+}
+
+TEST_CASE("errors of commands have the numbers of slurm_errno.h")
+{
+  CHECK(code_for(
+            "sbatch: error: invalid partition specified: x\nsbatch: error: Batch job submission failed: Invalid partition name "
+            "specified\n") == 2000);
+  CHECK(code_for("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n") == 1800);
+  CHECK(code_for("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n") == 5004);
+  CHECK(code_for("scancel: error: Kill job error on job id 5: Invalid job id specified\n") == 2017);
+  CHECK(code_for("sacct: error: Problem talking to the database: Connection refused\n") == ECONNREFUSED);
+  CHECK(is_ambiguous(code_for("sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received\n")));
+  CHECK_FALSE(is_ambiguous(code_for("sbatch: error: something new\n")));
+  CommandResult late;
+  late.timed_out = true;
+  CHECK(is_ambiguous(failure_of("sbatch", late).code()));
+  const auto limit = failure_of(
+      "sbatch", failed("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
+                       "accounting/QOS policy (job submit limit, user's size and/or time limits)\n"));
+  CHECK(is_full(limit));
+  CHECK(full_words(limit).find("AssocMaxSubmitJobLimit") != std::string::npos);
+  CHECK(is_full(failure_of("sbatch", failed("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"))));
+  CHECK(waits_for_room("sbatch: error: Slurm job queue full, sleeping and retrying\n"));
+}
+
+TEST_CASE("every field of a job becomes an option of sbatch")
+{
+  SlurmJob job;
+  job.name = "n";
+  job.comment = "dtctl:a1 k";
+  job.nodes = 2;
+  job.tasks = 8;
+  job.tasks_per_node = 4;
+  job.cpus_per_task = 3;
+  job.time_limit_min = 90;
+  job.array = "0-9%2";
+  job.dependency = "afterany:1";
+  job.signal = SIGUSR1;
+  job.signal_ahead_s = 60;
+  job.gres = "gres:nic:1";
+  job.gpus_per_node = "gres:gpu:a100:1,gres:gpu:v100:1";
+  job.memory_mib = 0;
+  job.mail_type = 2 | 16;
+  job.nice = -5;
+  job.begin_unix_s = 1'800'000'000;
+  job.switches = 1;
+  job.switches_wait_s = 65;
+  job.distribution = 0x800000 | 0x21;
+  job.sharing = SlurmJob::Sharing::same_user;
+  job.threads_per_core = 1;
+  job.hold = true;
+  const auto words = sbatch_words(job);
+  const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  for (const auto* word : {"--comment=dtctl:a1 k",
+                           "--job-name=n",
+                           "--nodes=2",
+                           "--ntasks=8",
+                           "--ntasks-per-node=4",
+                           "--cpus-per-task=3",
+                           "--time=90",
+                           "--array=0-9%2",
+                           "--dependency=afterany:1",
+                           "--signal=B:10@60",
+                           "--gres=nic:1",
+                           "--gpus-per-node=a100:1,v100:1",
+                           "--mem=0M",
+                           "--mail-type=END,TIME_LIMIT",
+                           "--nice=-5",
+                           "--begin=uts1800000000",
+                           "--switches=1@1:05",
+                           "--distribution=cyclic:block,Pack",
+                           "--exclusive=user",
+                           "--threads-per-core=1",
+                           "--hold",
+                           "--no-requeue",
+                           "--input=/dev/null",
+                           "--open-mode=append"}) {
+    INFO(word);
+    CHECK(has(word));
+  }
+  job.environment["SLURM_HINT"] = "nomultithread"; // sbatch refuses both
+  const auto hinted = sbatch_words(job);
+  CHECK(std::count(hinted.begin(), hinted.end(), "--hint=nomultithread") == 1);
+  CHECK(std::count(hinted.begin(), hinted.end(), "--threads-per-core=1") == 0);
+}
+
+TEST_CASE("a submission is its number, an answer that is none is unknown, and a full queue is not waited for")
+{
+  const FakeCommands commands;
+  auto api = commands.open();
+  SlurmJob job;
+  job.script = "#!/bin/sh\n";
+  job.environment = {{"PATH", "/usr/bin:/bin"}, {"SBATCH_PARTITION", "wrong"}, {"KEPT", "1"}};
+  commands.make("sbatch",
+                "cat > " + (commands / "stdin").string() + "; env > " + (commands / "env").string() + "; echo '12;box'");
+  CHECK(api.submit(job) == 12);
+  CHECK(read_file(commands / "stdin") == job.script);
+  const auto environment = read_file(commands / "env");
+  CHECK(environment.find("KEPT=1\n") != std::string::npos);
+  CHECK(environment.find("SBATCH_PARTITION") == std::string::npos);
+  commands.make("sbatch", "echo submitted");
+  CHECK(words_of_failure([&] { api.submit(job); }) == "sbatch printed what dtctl cannot read, no job's number: \"submitted\"");
+  commands.make("sbatch", "echo 'sbatch: error: Slurm job queue full, sleeping and retrying' >&2; exec sleep 600");
+  try {
+    api.submit(job);
+    FAIL("accepted");
+  } catch (const SlurmFailure& failure) {
+    CHECK(is_full(failure));
+  }
+}
+
+TEST_CASE("a command that fails, says nothing, prints another table or is missing is a failure with its words")
+{
+  const FakeCommands commands;
+  auto api = commands.open();
+  const auto words = [&] {
+    try {
+      api.load_jobs();
+    } catch (const SlurmFailure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("no failure");
+  };
+  commands.make("squeue", "exit 3");
+  CHECK(words() == "squeue failed with exit code 3 and said nothing");
+  commands.make("squeue", "exit 0");
+  CHECK(words() == "squeue printed what dtctl cannot read, nothing: \"\"");
+  commands.make("squeue", "echo 'JOBID PARTITION'");
+  CHECK(words().find("not a table") != std::string::npos);
+  commands.make("squeue", "echo 'squeue: error: Invalid job format specification: DerivedEC' >&2");
+  CHECK(words().find("because it does not know a field") != std::string::npos);
+  commands.make("scontrol", "echo 'Slurmctld(primary) at a is DOWN'; echo 'Slurmctld(backup) at b is UP'");
+  CHECK(api.ping());
+  commands.make("scontrol", "echo 'Slurmctld(primary) at a is DOWN'; exit 1");
+  CHECK_FALSE(api.ping());
+}
