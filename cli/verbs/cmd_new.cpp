@@ -9,6 +9,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/lookup.hpp"
+#include "core/paths.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
@@ -441,6 +442,7 @@ class RecipeQuestions {
     const auto topic = choices_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
     const bool is_here = unit != SizeUnit::nodes && choices_.profile.empty();
+    choices_.without_mpi = is_here && choices_.is_program() && !choices_.on_slurm && find_installed("mpirun").empty();
     choices_.oversubscribe = is_here && choices_.sizes == sizes && sizes.back() > cores;
     if (choices_.oversubscribe)
       context_.messages.warn("{} ranks share the {} cores of this machine, because fewer ranks would leave one worker; the "
