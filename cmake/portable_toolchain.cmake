@@ -7,3 +7,8 @@ foreach(kind LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+# First, because the compiler looks into the library folder of this machine beside its own before it looks into the sysroot.
+set(libraries "${DTCTL_SYSROOT}/usr/lib/x86_64-linux-gnu")
+foreach(kind EXE SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-B${libraries} -L${libraries}")
+endforeach()
