@@ -1,4 +1,5 @@
-// Every command of docs/guide and of docs/installing.md, as a reader would type it: each page in an empty folder with an empty home.
+// Every command of docs/guide and of docs/installing.md, as a reader would type it: each page in an empty folder with an empty
+// home.
 //
 // In a block ```console a line "$ …" is a command, which a backslash at its end continues in the next line; all other lines are
 // example output. A block ```console exit=N expects that exit code of its commands; without it they must succeed. A line
