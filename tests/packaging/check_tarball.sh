@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# check_tarball.sh local|slurm TARBALL ROOTS: unpacks the tarball in the empty home of an ordinary user of a machine without MPI, compiler
-# and our libraries, writes a recipe for a program there, runs the study and reads the verdict. `local`: Debian 11, which has glibc 2.31,
-# on its own cores. `slurm`: a login node, on two nodes of the private Slurm. Prints how long it took, in seconds, and bytes.
+# check_tarball.sh local|slurm|engine ROOTS TARBALL…: unpacks the tarballs in the empty home of an ordinary user, and runs a study there.
+# Prints how long it took, in seconds, and bytes.
+#
+#   local    on Debian 11, which has glibc 2.31, without MPI and compiler: a program of the user, on the machine's cores
+#   slurm    on a login node without MPI and compiler: the same, on two nodes of the private Slurm
+#   engine   on Debian 12 with Open MPI, both tarballs: LeNet on two ranks, and a simulated study
 set -euo pipefail
-form=$1 tarball=$2 roots=$3
+form=$1 roots=$2
+shift 2
 here=$(cd "$(dirname "$0")" && pwd)
-[ -r "$tarball" ] || { echo "check_tarball: there is no $tarball; scripts/package tarball makes it" >&2; exit 1; }
-[ "$form" = local ] && machine=bullseye || machine=login
+for tarball; do
+  [ -r "$tarball" ] || { echo "check_tarball: there is no $tarball; scripts/package makes it" >&2; exit 1; }
+done
+declare -A machines=([local]=bullseye [slurm]=login [engine]=mpi)
+machine=${machines[$form]}
 root_tar=$("$here/roots" $machine "$roots")
 unshare --mount --pid --fork true 2>/dev/null || { echo "check_tarball: this machine allows no namespaces" >&2; exit 77; }
 
@@ -14,14 +21,15 @@ work=$(mktemp -d /tmp/dtctl-tarball.XXXXXX)
 cluster=$here/../cluster/cluster
 export DTCTL_CLUSTER=$work/cluster
 clean_up() {
-  [ "$form" = local ] || "$cluster" stop >/dev/null 2>&1 || true
+  [ "$form" != slurm ] || "$cluster" stop >/dev/null 2>&1 || true
   rm -rf --one-file-system "$work"
 }
 trap clean_up EXIT
 chmod 755 "$work"
 mkdir "$work/root" "$work/home"
 tar -xf "$root_tar" -C "$work/root"
-cp "$tarball" "$work/root/dtctl.tar.gz"
+mkdir "$work/root/tarballs"
+cp "$@" "$work/root/tarballs"
 chown nobody "$work/home"
 if [ "$form" = slurm ]; then
   "$cluster" start --nodes 2 --no-namespaces >/dev/null
@@ -34,7 +42,7 @@ cat >"$work/root/enter" <<'ENTER'
 set -euo pipefail
 root=$1 work=$2 form=$3
 mount --bind "$work/home" "$root$work/home"
-[ "$form" = local ] || mount --bind "$work/cluster" "$root$work/cluster"
+[ "$form" != slurm ] || mount --bind "$work/cluster" "$root$work/cluster"
 mount -t proc proc "$root/proc"
 mkdir -p "$root/dev/shm"
 mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
@@ -43,7 +51,7 @@ for device in null zero urandom; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 environment=(PATH=/usr/bin:/bin "HOME=$work/home" LANG=C.UTF-8)
-[ "$form" = local ] || environment+=("SLURM_CONF=$work/cluster/etc/slurm.conf")
+[ "$form" != slurm ] || environment+=("SLURM_CONF=$work/cluster/etc/slurm.conf")
 exec chroot --userspec=nobody:nogroup "$root" /usr/bin/env -i "${environment[@]}" /bin/bash /visit "$form"
 ENTER
 cp "$here/visit" "$work/root/visit"
