@@ -78,16 +78,17 @@ TEST_CASE("a run that is cancelled leaves no rank of dtjob behind, also one that
   CHECK(eventually([&] { return own.left_behind() == 0; }));
 }
 
-TEST_CASE("a recipe for a machine without mpirun says that dtjob starts the ranks, and its study runs")
+TEST_CASE(
+    "on a machine with neither mpirun nor dtengine, a recipe for a program says that dtjob starts its ranks, and the study runs")
 {
   const dt::test::Dtctl dtctl;
   fs::create_directory(dtctl.folder() / "bin");
   for (const auto* name : {"bash", "env", "python3", "sh"})
     fs::create_symlink(dt::find_installed(name), dtctl.folder() / "bin" / name);
-  const dt::test::Words path{"PATH=" + (dtctl.folder() / "bin").string()};
+  const dt::test::Words machine{"PATH=" + (dtctl.folder() / "bin").string(), "DTCTL_ENGINE=/nowhere/dtengine"};
   dtctl.write("train.py", trainer());
-  REQUIRE(dtctl.run({"new", "mine.yaml", "--program", "train.py", "--ranks", "1,2", "--repeats", "1"}, path).ok());
+  REQUIRE(dtctl.run({"new", "mine.yaml", "--program", "train.py", "--ranks", "1,2", "--repeats", "1"}, machine).ok());
   CHECK_THAT(dt::read_file(dtctl.folder() / "mine.yaml"), Contains("launcher: dtjob\n"));
-  const auto swept = dtctl.json({"sweep", "mine.yaml", "--wait"}, path);
+  const auto swept = dtctl.json({"sweep", "mine.yaml", "--wait"}, machine);
   CHECK(swept.at("states") == Json{{"succeeded", 2}});
 }
