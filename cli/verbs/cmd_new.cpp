@@ -322,6 +322,8 @@ class RecipeQuestions {
     fill("machine", options_.profile + options_.partition, asks,
          {"machine", reader_.machines(), this_machine, [&](auto& answer) { reader_.machine(answer); }});
     fill_sizes(asks);
+    const bool is_here = choices_.unit != SizeUnit::nodes && choices_.profile.empty() && !choices_.on_slurm;
+    choices_.without_mpi = is_here && choices_.is_program() && find_installed("mpirun").empty();
     if (!choices_.is_program()) choose_batch(choices_);
     check_choices(choices_);
     remember_unasked();
@@ -442,7 +444,6 @@ class RecipeQuestions {
     const auto topic = choices_.study ? "sizes, in " + word : "number of " + word;
     fill(word, "", asks, {topic, {}, fmt::format("{}", fmt::join(sizes, ",")), take});
     const bool is_here = unit != SizeUnit::nodes && choices_.profile.empty();
-    choices_.without_mpi = is_here && choices_.is_program() && !choices_.on_slurm && find_installed("mpirun").empty();
     choices_.oversubscribe = is_here && choices_.sizes == sizes && sizes.back() > cores;
     if (choices_.oversubscribe)
       context_.messages.warn("{} ranks share the {} cores of this machine, because fewer ranks would leave one worker; the "
