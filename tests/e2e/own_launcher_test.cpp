@@ -56,7 +56,7 @@ TEST_CASE("dtjob starts the ranks of a program itself: each knows its place, and
 TEST_CASE("the first rank that fails ends the others, and is named with its exit code or signal")
 {
   const auto [how, expected] = GENERATE(table<std::string, std::string>(
-      {{"os._exit(7)", "exit code 7"}, {"os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"}}));
+      {{"os._exit(7)", "exit code 7"}, {"os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"}}));
   const Own own("", recipe(three_ranks));
   own.dtctl.write("train.py", "import os, signal, time\nif os.environ['RANK'] == '1': " + how + "\n" + wait_forever(own));
   own.submit();

@@ -57,4 +57,4 @@ if grep -q libdtctl_slurm "$build/jobs/cmake_install.cmake"; then
   code=0 said=$(SLURM_CONF=$work/none "$prefix/bin/dtctl" submit "$work/slurm.yaml" 2>&1) || code=$?
   [[ $code == 3 && ($said == *"SLURM_CONF names"* || $said == *"cannot be loaded"*) ]] || fail "the module for Slurm is not found where it is installed: $said"
 fi
-echo "packaging: the $form works"
+echo "packaging: works ($form)"
