@@ -1,7 +1,7 @@
 # Install rules beside those of the programs' own folders, and the Debian packages: one for each component.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" FILES_MATCHING PATTERN "*.yaml" PATTERN "profiles/*.json")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/programs" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" USE_SOURCE_PERMISSIONS)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h" PATTERN "__pycache__" EXCLUDE)
 # Where the distribution's Python looks for modules, so that programs that report also run outside of dtctl. Not in the tarball.
 if(NOT DTCTL_PORTABLE)
   install(FILES "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_report.py" "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_sync.py" DESTINATION lib/python3/dist-packages)
@@ -34,7 +34,7 @@ endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dtctl)
 set(CPACK_PACKAGE_CONTACT "dtctl maintainers <maintainers@dtctl.example>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+string(REGEX REPLACE "^Honest" "honest" CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
@@ -51,14 +51,11 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "https://dtctl.example")
 
 set(CPACK_DEBIAN_DTCTL_PACKAGE_NAME dtctl)
-set(CPACK_DEBIAN_DTCTL_DESCRIPTION "scaling studies of distributed training
- dtctl reads a YAML recipe, generates and submits the jobs of a scaling study
- on this machine or through Slurm, follows them to their true end, and records
- throughput, scaling efficiency and where the time went in a SQLite database.
- .
- The jobs run a training program of the user, or the engine in dtctl-engine.")
-# What dpkg-shlibdeps cannot see: the job scripts are bash.
-set(CPACK_DEBIAN_DTCTL_PACKAGE_DEPENDS "bash")
+set(CPACK_COMPONENT_DTCTL_DESCRIPTION "dtctl reads a YAML recipe, generates and submits the jobs of a scaling study
+on this machine or through Slurm, follows them to their true end, and records
+throughput, scaling efficiency and where the time went in a SQLite database.
+
+The jobs run a training program of the user, or the engine in dtctl-engine.")
 # dtctl plot draws with gnuplot; dtctl export to MLflow speaks HTTP through curl. Both verbs say so where the program is missing.
 set(CPACK_DEBIAN_DTCTL_PACKAGE_RECOMMENDS "dtctl-engine, gnuplot-nox, curl")
 # Slurm's library is loaded when it is used (jobs/slurm/load.cpp); the package must not bring it where there is no Slurm.
@@ -70,19 +67,16 @@ if(slurm_soname)
 endif()
 
 set(CPACK_DEBIAN_DTCTL-ENGINE_PACKAGE_NAME dtctl-engine)
-set(CPACK_DEBIAN_DTCTL-ENGINE_DESCRIPTION "training engine and simulator of dtctl
- dtengine trains networks on the ranks of an MPI job under synchronisation
- strategies such as synchronous SGD, local SGD and elastic averaging. dtsim
- simulates such jobs on machines of thousands of nodes; dtbench measures
- computation, messages and input. Jobs of dtctl start these programs.")
+set(CPACK_COMPONENT_DTCTL-ENGINE_DESCRIPTION "This is the training engine of dtctl. dtengine trains networks on the ranks of
+an MPI job under synchronisation strategies such as synchronous SGD, local SGD
+and elastic averaging. dtsim simulates such jobs on machines of thousands of
+nodes; dtbench measures computation, messages and input.")
 # The job scripts start mpirun.
 set(CPACK_DEBIAN_DTCTL-ENGINE_PACKAGE_DEPENDS "dtctl (= ${PROJECT_VERSION}), openmpi-bin")
 
 set(CPACK_DEBIAN_DTCTL-DOC_PACKAGE_NAME dtctl-doc)
-set(CPACK_DEBIAN_DTCTL-DOC_DESCRIPTION "documentation of dtctl
- The guide, the reference of recipes and of the results database, and the
- pages about the design of dtctl, which makes scaling studies of distributed
- training.")
+set(CPACK_COMPONENT_DTCTL-DOC_DESCRIPTION "This is the documentation of dtctl: the guide, the reference of recipes and of
+the results database, and the pages about its design.")
 set(CPACK_DEBIAN_DTCTL-DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DTCTL-DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DTCTL-DOC_PACKAGE_SHLIBDEPS OFF)
