@@ -2,7 +2,7 @@
 # check_containers.sh ROOTS: builds packaging/Containerfile on an image of Debian 12 that mmdebstrap made, and trains in a container of it;
 # runs %post and %test of packaging/dtctl.def in a fresh Debian 12, because Debian has no Apptainer. Needs scripts/package deb.
 set -euo pipefail
-roots=$1
+roots=$(realpath -m "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 fail() { echo "check_containers: $*" >&2; exit 1; }

@@ -2,7 +2,7 @@
 # check_packages.sh BUILD ROOTS: makes the Debian packages of a build, lets lintian judge them, and installs, uses and removes them in a
 # fresh Debian 12. Packages that they depend on are downloaded once, into ROOTS/archives.
 set -euo pipefail
-build=$1 roots=$2
+build=$(realpath "$1") roots=$(realpath -m "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "check_packages: $*" >&2; exit 1; }
 command -v lintian >/dev/null || { echo "check_packages: lintian is not installed; scripts/dependencies test installs it" >&2; exit 77; }
