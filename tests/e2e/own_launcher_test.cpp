@@ -66,6 +66,20 @@ TEST_CASE("the first rank that fails ends the others, and is named with its exit
   CHECK(own.left_behind() == 0);
 }
 
+TEST_CASE("dtjob passes the warning ahead of a time limit to every rank")
+{
+  const dt::test::Dtctl dtctl;
+  const auto agent = fs::path(dt::test::Dtctl::program()).parent_path() / "dtjob";
+  dtctl.write("rank", "trap 'exit 0' USR1\ntouch up-$DTCTL_STARTED_RANK\nwhile true; do sleep 0.02; done\n");
+  const auto result = dt::run_command({"bash", "-c",
+                                       "cd " + dtctl.folder().string() + "; " + agent.string() +
+                                           " ranks --count 2 bash rank & until [ -e up-0 ] && [ -e up-1 ]; do sleep 0.02; done; "
+                                           "kill -USR1 $!; wait $!"},
+                                      60);
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.exit_code == 0);
+}
+
 TEST_CASE("a run that is cancelled leaves no rank of dtjob behind, also one that ignores SIGTERM")
 {
   const Own own("", recipe(three_ranks));
@@ -89,6 +103,8 @@ TEST_CASE(
   dtctl.write("train.py", trainer());
   REQUIRE(dtctl.run({"new", "mine.yaml", "--program", "train.py", "--ranks", "1,2", "--repeats", "1"}, machine).ok());
   CHECK_THAT(dt::read_file(dtctl.folder() / "mine.yaml"), Contains("launcher: dtjob\n"));
+  for (const auto& finding : dtctl.json({"doctor"}, machine).at("findings"))
+    if (finding.at("check") == "engine" || finding.at("check") == "mpi") CHECK(finding.at("level") == "warn");
   const auto swept = dtctl.json({"sweep", "mine.yaml", "--wait"}, machine);
   CHECK(swept.at("states") == Json{{"succeeded", 2}});
 }
