@@ -400,7 +400,8 @@ class InputChecks {
 
 std::vector<CheckedData> check_inputs(Context& context, const Home& home, const recipes::Plan& plan)
 {
-  engine_program(); // throws if dtengine is missing
+  const auto needs_engine = [](const RunSpec& run) { return !run.is_own_program(); };
+  if (std::ranges::any_of(plan.runs, needs_engine)) engine_program(); // throws if dtengine is missing
   InputChecks checks(home, plan);
   try {
     for (const auto& run : plan.runs) checks.check(run);

@@ -106,13 +106,29 @@ std::string_view name_of(Level level)
   return "fail";
 }
 
+namespace {
+
+// Whether the installed engine starts here: its libraries are found, and its build can be told.
+Finding check_installed_engine(const fs::path& program)
+try {
+  const auto result = run_command({program.string(), "--help"}, command_timeout_s);
+  if (result.ok()) return {"engine", Level::ok, program.string() + ", build " + short_key(read_build_id(program)), ""};
+  return {
+      "engine", Level::fail, "dtengine does not start: " + first_line(result.err),
+      "install Open MPI 4 or 5 (libmpi.so.40), or load its module; studies of your own program (program.command) do not need it"};
+} catch (const Error& error) {
+  return {"engine", Level::fail, error.what(), ""};
+}
+
+} // namespace
+
 Finding check_engine()
 {
   try {
-    const auto program = engine_program();
-    return {"engine", Level::ok, program.string() + ", build " + short_key(read_build_id(program)), ""};
-  } catch (const Error& error) {
-    return {"engine", Level::fail, error.what(), ""};
+    return check_installed_engine(engine_program());
+  } catch (const Error&) {
+    return {"engine", Level::warn, "dtengine is not installed; studies of your own program (program.command) do not need it",
+            "for dtctl's own networks: unpack the engine's tarball here, or install the package dtctl-engine"};
   }
 }
 
@@ -136,7 +152,10 @@ Finding check_mpi()
 {
   const auto version = answer_of({"mpirun", "--version"});
   if (version.empty())
-    return {"mpi", Level::fail, "mpirun cannot be run", "install Open MPI (Debian: apt install openmpi-bin), or load its module"};
+    return {
+        "mpi", Level::warn,
+        "mpirun cannot be run; a program without MPI runs on one node with resources.launcher: dtjob, and on a cluster with srun",
+        "for dtengine and programs that use MPI: install Open MPI (Debian: apt install openmpi-bin), or load its module"};
   const bool known = version.find("Open MPI") != std::string::npos;
   return {"mpi", known ? Level::ok : Level::warn, version, known ? "" : "dtctl supports Open MPI's mpirun only"};
 }
@@ -155,6 +174,22 @@ Finding check_ranks()
   } catch (const Error& error) {
     return {"ranks", Level::fail, error.what(), "install Open MPI first"};
   }
+}
+
+Finding check_python()
+{
+  const auto version = answer_of({"python3", "--version"});
+  if (!version.empty()) return {"python", Level::ok, version + ", " + find_installed("python3").string(), ""};
+  return {"python", Level::warn, "python3 cannot be run",
+          "a Python program of your own needs it: install it, or name another in program.command"};
+}
+
+Finding check_figures()
+{
+  const auto version = answer_of({"gnuplot", "--version"});
+  if (!version.empty()) return {"figures", Level::ok, version, ""};
+  return {"figures", Level::warn, "gnuplot cannot be run; dtctl report and dtctl serve draw without it",
+          "for dtctl plot: install gnuplot (Debian: apt install gnuplot-nox)"};
 }
 
 Finding check_cores()
@@ -260,9 +295,11 @@ Finding check_database(const Home& home)
 
 std::vector<Finding> check_machine(const Home& home)
 {
-  std::vector<Finding> findings{check_engine(), check_agent(),  check_recipes(),      check_mpi(),
-                                check_ranks(),  check_cores(),  check_hyperthreads(), check_clock(),
-                                check_load(),   check_memory(), check_shared_memory()};
+  std::vector<Finding> findings{check_engine(), check_agent(), check_recipes(), check_mpi()};
+  if (!find_installed("mpirun").empty()) findings.push_back(check_ranks());
+  for (auto& finding : {check_python(), check_figures(), check_cores(), check_hyperthreads(), check_clock(), check_load(),
+                        check_memory(), check_shared_memory()})
+    findings.push_back(finding);
   for (auto& finding : check_clusters(home)) findings.push_back(std::move(finding));
   for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)})
     findings.push_back(finding);

@@ -23,6 +23,8 @@ Finding check_engine();
 Finding check_recipes();
 Finding check_mpi();
 Finding check_ranks(); // starts two ranks
+Finding check_python();
+Finding check_figures(); // gnuplot, for dtctl plot
 Finding check_cores();
 Finding check_hyperthreads();
 Finding check_clock();

@@ -21,14 +21,17 @@ bool holds_files(const std::filesystem::path& place)
   return std::filesystem::exists(place, error) && (!std::filesystem::is_empty(place, error) || error);
 }
 
-Identities::Identities(const Home& home) : home_(home), engine_{engine_program().string(), read_build_id(engine_program())} {}
+Identities::Identities(const Home& home) : home_(home) {}
 
 const std::string& Identities::build_of(const RunSpec& run)
 {
   if (run.is_own_program()) return program(run);
-  if (!run.is_simulated()) return engine_.build;
-  if (simulator_.path.empty()) simulator_ = {simulator_program().string(), read_build_id(simulator_program())};
-  return simulator_.build;
+  auto& program = run.is_simulated() ? simulator_ : engine_;
+  if (program.path.empty()) {
+    const auto path = run.is_simulated() ? simulator_program() : engine_program();
+    program = {path.string(), read_build_id(path)};
+  }
+  return program.build;
 }
 
 const std::string& Identities::program(const RunSpec& run)
@@ -138,7 +141,7 @@ Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
   const auto is_asked = [](const RunSpec& run) { return run.is_own_program() && run.program.identity != ProgramIdentity::files; };
   if (missing == MissingData::refuse && std::any_of(plan.runs.begin(), plan.runs.end(), is_asked)) make_folders(home.root());
   Identities identities(home);
-  Resolved resolved{.kind = plan.kind, .engine = identities.engine(), .runs = {}, .study = {}, .duplicates = 0};
+  Resolved resolved{.kind = plan.kind, .engine = {}, .runs = {}, .study = {}, .duplicates = 0};
   std::unordered_set<std::string> seen;
   resolved.runs.reserve(plan.runs.size());
   for (auto& spec : plan.runs) {
@@ -158,6 +161,7 @@ Resolved resolve(const Home& home, recipes::Plan plan, MissingData missing)
     else
       ++resolved.duplicates;
   }
+  resolved.engine = identities.engine();
   resolved.simulator = identities.simulator();
   resolved.study = study_of(plan, resolved.runs);
   resolved.notes = std::move(plan.notes);

@@ -27,7 +27,7 @@ class Identities {
   // Content of the data set; "none" if neither data.name nor data.path is given.
   const std::string& data(const DataSpec& data);
   const std::string& simulator() const { return simulator_.path; } // path of dtsim; empty before the first simulated run
-  const std::string& engine() const { return engine_.path; }       // path of dtengine
+  const std::string& engine() const { return engine_.path; } // path of dtengine; empty before the first run that it executes
   const std::string& start(const std::string& file);
   // The Python environment of a user's own program that is part of the run's key: asked on this machine, once for all runs that
   // have the same. Its id is empty with `program.identity: files`, for dtengine, and where it cannot be known.
@@ -55,7 +55,7 @@ bool holds_files(const std::filesystem::path& place);
 
 struct Resolved {
   recipes::PlanKind kind = recipes::PlanKind::single;
-  std::string engine;               // path of dtengine
+  std::string engine;               // path of dtengine; empty if it executes no run
   std::string simulator{};          // path of dtsim; empty if no run is simulated
   std::vector<PlannedRun> runs;     // in order of submission, without duplicates
   StudyRecord study;                // not written yet; its times are 0

@@ -37,6 +37,7 @@ struct RecipeChoices {
   bool oversubscribe = false;                                 // the largest size has more ranks than this machine has cores
   std::string program;              // a program of the user's own, relative to the recipe; empty: dtengine
   std::vector<std::string> command; // that starts it
+  bool without_mpi = false;         // its ranks run here, and there is no mpirun to start them
 
   bool is_program() const { return !program.empty(); }
   bool is_single() const { return !study && strategies.size() < 2 && repeats == 1; }

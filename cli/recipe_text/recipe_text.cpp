@@ -360,6 +360,10 @@ void write_slurm(Text& text, const RecipeChoices& choices)
 {
   if (!choices.on_slurm) {
     if (choices.profile.empty()) text.line("scheduler: local", 2); // a profile named `default` may say something else
+    if (choices.without_mpi) {
+      text.comment("There is no mpirun here, so dtctl itself starts the ranks. A program that uses MPI needs mpirun.", 2);
+      text.line("launcher: dtjob", 2);
+    }
     return;
   }
   text.line("scheduler: slurm", 2);

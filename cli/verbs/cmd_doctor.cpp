@@ -181,7 +181,7 @@ void add_doctor(Commands& commands)
 {
   auto options = std::make_shared<DoctorOptions>();
   auto& verb = commands.add({"doctor", keep_verbs,
-                             "Check this machine (engine, MPI, cores, memory, Slurm, file system) and advise what to do.",
+                             "Say what works on this machine (engine, MPI, cores, Slurm, file system) and what to do about it.",
                              "Starts two ranks with mpirun. Exit 74 if something must be repaired before runs can work.\n"
                              "With --launchers, a short job on the cluster starts ranks on several nodes with mpirun and with "
                              "srun and each of its MPI\n"

@@ -322,6 +322,8 @@ class RecipeQuestions {
     fill("machine", options_.profile + options_.partition, asks,
          {"machine", reader_.machines(), this_machine, [&](auto& answer) { reader_.machine(answer); }});
     fill_sizes(asks);
+    const bool is_here = choices_.unit != SizeUnit::nodes && choices_.profile.empty() && !choices_.on_slurm;
+    choices_.without_mpi = is_here && choices_.is_program() && find_installed("mpirun").empty();
     if (!choices_.is_program()) choose_batch(choices_);
     check_choices(choices_);
     remember_unasked();

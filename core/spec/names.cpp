@@ -67,6 +67,7 @@ constexpr std::array allreduces{
 constexpr std::array launchers{
     Name{"mpirun", "Open MPI's mpirun"},
     Name{"srun", "Slurm's srun with PMIx; another plugin: launcher_args: [--mpi=pmi2]"},
+    Name{"dtjob", "dtctl itself, where there is no MPI: a program of your own that does not use MPI, on one node"},
 };
 
 template<class Row> std::vector<Name> names_of(std::span<const Row> rows)

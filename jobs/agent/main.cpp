@@ -9,6 +9,7 @@
 #include "core/units.hpp"
 #include "jobs/agent/attempt_job.hpp"
 #include "jobs/agent/batch_job.hpp"
+#include "jobs/agent/rank_processes.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/launch/launcher.hpp"
@@ -286,6 +287,14 @@ void add_starters(CLI::App& app, Work& work)
   block_verb->callback([&work, block_verb] { work = [block_verb] { return become_without_sigterm(program_of(block_verb)); }; });
 }
 
+void add_ranks(CLI::App& app, Work& work)
+{
+  const auto count = std::make_shared<int>(1);
+  auto* verb = add_prefix(app, "ranks", "Start the ranks of a program on this node, without MPI");
+  verb->add_option("--count", *count, "Number of ranks")->check(CLI::PositiveNumber)->required();
+  verb->callback([&work, verb, count] { work = [verb, count] { return run_ranks(*count, program_of(verb)); }; });
+}
+
 void add_environment(CLI::App& app, Work& work)
 {
   struct Options {
@@ -314,6 +323,7 @@ int run_verb(int argc, char** argv)
   add_run(app, work);
   add_batch(app, work);
   add_starters(app, work);
+  add_ranks(app, work);
   add_environment(app, work);
   try {
     app.parse(argc, argv);

@@ -105,13 +105,21 @@ bool has_process_tag(std::string_view line)
 
 bool is_launcher_line(std::string_view line)
 {
-  static constexpr std::array<std::string_view, 14> starts{"[mpiexec@",   "[proxy:",
-                                                           "mpirun: ",    "mpiexec: ",
-                                                           "orterun: ",   "prterun: ",
-                                                           "srun: ",      "slurmstepd: ",
-                                                           "slurmstepd-", "ssh: ",
-                                                           "PRTE ",       "Type 'mpirun --help'",
-                                                           "Try \"srun ", "Host key verification failed."};
+  static constexpr std::array<std::string_view, 15> starts{"dtjob: rank ",
+                                                           "[mpiexec@",
+                                                           "[proxy:",
+                                                           "mpirun: ",
+                                                           "mpiexec: ",
+                                                           "orterun: ",
+                                                           "prterun: ",
+                                                           "srun: ",
+                                                           "slurmstepd: ",
+                                                           "slurmstepd-",
+                                                           "ssh: ",
+                                                           "PRTE ",
+                                                           "Type 'mpirun --help'",
+                                                           "Try \"srun ",
+                                                           "Host key verification failed."};
   static constexpr std::array<std::string_view, 3> words{"Permission denied (publickey", "torch/distributed/elastic/",
                                                          "torch.distributed.elastic."};
   return !line.starts_with(' ') && (starts_with_one(line, starts) || has_process_tag(line) || contains_one(line, words));
@@ -124,7 +132,7 @@ bool is_about_end(std::string_view line)
       "Force Terminated",     "Exited with exit code", "Job step aborted",   "Terminating StepId", "*** STEP ",
       "Type 'mpirun --help'", "Try \"srun ",           "ORTE_ERROR_LOG",     "Set MCA parameter",  "has sent help mess",
       "Received task exit",   "*** Process received",  "Local abort before", "has been allocated"};
-  return is_task_report(line) || contains_one(line, words);
+  return line.starts_with("dtjob: rank ") || is_task_report(line) || contains_one(line, words);
 }
 
 bool is_block_about_end(std::string_view first)

@@ -23,6 +23,8 @@ std::optional<int> number_in(std::initializer_list<const char*> variables)
 
 std::optional<RankPosition> position_of_rank()
 {
+  // First, because a shell in an allocation has the variables of srun.
+  if (const auto rank = number_in({OwnLauncher::rank_variable})) return RankPosition{*rank, *rank};
   const auto local_rank = number_in({MpirunLauncher::local_rank_variable, SrunLauncher::local_rank_variable});
   if (!local_rank) return std::nullopt;
   const auto rank = number_in({MpirunLauncher::rank_variable, SrunLauncher::rank_variable});
@@ -43,6 +45,7 @@ std::unique_ptr<Launcher> make_launcher(const std::string& name)
 {
   if (name == "mpirun") return std::make_unique<MpirunLauncher>();
   if (name == "srun") return std::make_unique<SrunLauncher>();
+  if (name == "dtjob") return std::make_unique<OwnLauncher>();
   throw Error(ErrorKind::recipe, unknown_name("launcher", name, strings_of(launcher_names())));
 }
 

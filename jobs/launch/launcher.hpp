@@ -57,6 +57,17 @@ class SrunLauncher final : public Launcher {
   std::map<std::string, std::string> environment(const RunSpec& spec) const override;
 };
 
+// dtjob itself: starts the ranks of a program of the user on one node, where there is no MPI (jobs/agent/rank_processes.hpp).
+class OwnLauncher final : public Launcher {
+ public:
+  // Set by it for each rank. On one node, it is the position on the node, too.
+  static constexpr const char* rank_variable = "DTCTL_STARTED_RANK";
+  std::string name() const override { return "dtjob"; }
+  std::vector<std::string> command(const RunSpec& spec, const std::string& agent,
+                                   const std::vector<std::string>& program) const override;
+  std::map<std::string, std::string> environment(const RunSpec& spec) const override;
+};
+
 // The position of a rank; with program.launch: per-node, that of the program's launcher among those of all nodes.
 struct RankPosition {
   int rank = 0, local_rank = 0;

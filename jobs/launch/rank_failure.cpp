@@ -92,6 +92,19 @@ std::optional<RankFailure> read_srun(std::string_view text)
   return std::nullopt;
 }
 
+// ---- dtjob ranks (jobs/agent/rank_processes.cpp) ------------------------------------------------------------------------
+
+std::optional<RankFailure> read_own(std::string_view text)
+{
+  static const RE2 report(R"((?m)^dtjob: rank (\d+) on (\S+) ended with (?:exit code (\d{1,3})|signal (\d{1,3}))$)");
+  RankFailure failure;
+  std::string code, signal;
+  if (!RE2::PartialMatch(piece(text), report, &failure.ranks, &failure.host, &code, &signal)) return std::nullopt;
+  failure.code = number(code);
+  failure.signal = number(signal);
+  return failure;
+}
+
 // ---- hydra ----------------------------------------------------------------------------------------------------------------
 // It reports ranks that a signal ended, in Intel MPI each with its number, and after the first one those that it has killed
 // itself.
@@ -137,7 +150,7 @@ std::optional<int> RankFailure::first_rank() const { return leading_number<int>(
 
 std::optional<RankFailure> rank_failure(std::string_view text)
 {
-  for (const auto read : {read_open_mpi, read_srun, read_hydra})
+  for (const auto read : {read_open_mpi, read_srun, read_hydra, read_own})
     if (auto failure = read(text)) return failure;
   return std::nullopt;
 }

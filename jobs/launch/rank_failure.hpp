@@ -1,5 +1,5 @@
 // The first rank that failed and a node that was lost, as the launcher of the ranks reports them: Open MPI's mpirun (4 and 5),
-// srun, and the hydra of MPICH and Intel MPI.
+// srun, the hydra of MPICH and Intel MPI, and dtjob.
 #pragma once
 
 #include <optional>

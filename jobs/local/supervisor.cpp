@@ -419,7 +419,8 @@ std::vector<char*> inherited_environment()
   ::dup2(null, 0);
   ::dup2(out >= 0 ? out : null, 1);
   ::dup2(out >= 0 ? out : null, 2);
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);
+  if (::syscall(SYS_close_range, 3U, ~0U, 0U) != 0) // Linux before 5.9
+    for (int descriptor = 3; descriptor < ::sysconf(_SC_OPEN_MAX); ++descriptor) ::close(descriptor);
   if (::chdir("/") != 0) ::_exit(126);
   ::execve("/proc/self/exe", words, environment);
   ::_exit(127);

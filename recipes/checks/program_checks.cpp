@@ -58,6 +58,25 @@ void check_launch(const RunSpec& spec, Problems& problems)
                       "launcher in `program.command`, or remove the block `sync`"});
 }
 
+// dtjob starts processes of this node, and gives them no MPI.
+void check_own_launcher(const RunSpec& spec, Problems& problems)
+{
+  const auto& resources = spec.resources;
+  if (resources.launcher != "dtjob" || spec.is_simulated()) return;
+  const auto add = [&](std::string_view key, const std::string& why) {
+    problems.push_back(
+        {{"resources.launcher", key},
+         "`resources.launcher: dtjob` " + why + "; set it to mpirun" + (resources.hosts.empty() ? " or srun" : "")});
+  };
+  if (!spec.is_own_program()) add("program.command", "starts programs of your own (`program.command`), and dtengine needs MPI");
+  if (spec.program.sync) add("sync.strategy", "gives the ranks no MPI, through which the block `sync` exchanges");
+  if (resources.nodes > 1 || !resources.hosts.empty())
+    add(resources.nodes > 1 ? "resources.nodes" : "resources.hosts", "starts ranks on one node, the job's own");
+  if (!resources.launcher_args.empty())
+    problems.push_back(
+        {{"resources.launcher_args"}, "`resources.launcher: dtjob` has no arguments; remove `resources.launcher_args`"});
+}
+
 // Two parameters must not share an environment variable.
 void check_parameters(const RunSpec& spec, Problems& problems)
 {
@@ -160,6 +179,7 @@ void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_command(spec, problems);
   check_observation(spec, problems);
   check_launch(spec, problems);
+  check_own_launcher(spec, problems);
   check_parameters(spec, problems);
   check_wrapper(spec, problems);
   check_container(spec, problems);

@@ -1,4 +1,5 @@
-// Every command of docs/guide, as a reader would type it: each page in an empty folder with an empty home.
+// Every command of docs/guide and of docs/installing.md, as a reader would type it: each page in an empty folder with an empty
+// home.
 //
 // In a block ```console a line "$ …" is a command, which a backslash at its end continues in the next line; all other lines are
 // example output. A block ```console exit=N expects that exit code of its commands; without it they must succeed. A line
@@ -194,6 +195,7 @@ TEST_CASE("every page of the guide is tested, and the contents page leads to it"
 }
 
 TEST_CASE("the guide's commands work: first-study.md") { check_page("first-study.md"); }
+TEST_CASE("the guide's commands work: installing.md") { check_page("../installing.md"); }
 TEST_CASE("the guide's commands work: your-own-recipe.md") { check_page("your-own-recipe.md"); }
 TEST_CASE("the guide's commands work: reading-the-results.md") { check_page("reading-the-results.md"); }
 TEST_CASE("the guide's commands work: reports.md") { check_page("reports.md"); }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_install.sh tree|package BUILD: installs into a folder of its own (by cmake --install, or by unpacking what cpack makes),
+# check_install.sh tree|packages BUILD: installs into a folder of its own (by cmake --install, or by unpacking what cpack makes),
 # moves it, and from there validates a shipped recipe and trains a network; looks for completions and the manual page.
 set -euo pipefail
 form=$1 build=$2
@@ -13,18 +13,25 @@ if [ "$form" = tree ]; then
   prefix=$work/moved
 else
   (cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.log" 2>&1) || { cat "$work/cpack.log" >&2; fail "cpack failed"; }
-  package=$(find "$work/cpack" -maxdepth 1 -name '*.deb')
-  depends=$(dpkg-deb -f "$package" Depends)
-  for needed in openmpi-bin libdnnl libsqlite3 libyaml-cpp libre2; do
-    [[ $depends == *$needed* ]] || fail "the package does not depend on $needed: $depends"
-  done
-  [[ $depends != *slurm* ]] || fail "the package depends on Slurm, which many machines do not have: $depends"
-  dpkg-deb -x "$package" "$work/moved"
+  depends() { dpkg-deb -f "$work/cpack/$1"_*.deb Depends; }
+  must_depend() { # PACKAGE NEEDED…
+    local package=$1 needed
+    shift
+    for needed; do [[ $(depends "$package") == *$needed* ]] || fail "$package does not depend on $needed: $(depends "$package")"; done
+  }
+  must_depend dtctl libsqlite3 libyaml-cpp libre2
+  must_depend dtctl-engine 'dtctl (=' openmpi-bin libdnnl
+  [[ $(depends dtctl) != *slurm* ]] || fail "dtctl depends on Slurm, which many machines do not have: $(depends dtctl)"
+  [[ $(depends dtctl) != *mpi* ]] || fail "dtctl depends on MPI, which programs of the user may not need: $(depends dtctl)"
+  [ -z "$(depends dtctl-doc)" ] || fail "dtctl-doc depends on $(depends dtctl-doc)"
+  for package in dtctl dtctl-engine dtctl-doc; do dpkg-deb -x "$work/cpack/$package"_*.deb "$work/moved"; done
   prefix=$work/moved/usr
 fi
 
 modules=$prefix/share/dtctl/report
 for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/dtctl/recipe.schema.json share/man/man1/dtctl.1 \
+            share/man/man1/dtjob.1 share/man/man1/dtengine.1 share/dtctl/report/dtctl_sync.h share/doc/dtctl-doc/docs/guide/README.md \
+            lib/python3/dist-packages/dtctl_report.py share/doc/dtctl/copyright share/dtctl/slurm/jobs/slurm/access/module.cpp \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
 done
@@ -52,4 +59,4 @@ if grep -q libdtctl_slurm "$build/jobs/cmake_install.cmake"; then
   code=0 said=$(SLURM_CONF=$work/none "$prefix/bin/dtctl" submit "$work/slurm.yaml" 2>&1) || code=$?
   [[ $code == 3 && ($said == *"SLURM_CONF names"* || $said == *"cannot be loaded"*) ]] || fail "the module for Slurm is not found where it is installed: $said"
 fi
-echo "packaging: the $form works"
+echo "packaging: works ($form)"

@@ -652,5 +652,5 @@ TEST_CASE("a job whose predecessors did not all succeed in their latest attempt 
 
 TEST_CASE("a launcher nobody knows is refused with the known ones")
 {
-  CHECK_THROWS_WITH(make_launcher("prun"), "there is no launcher `prun`; did you mean `srun`? Allowed: mpirun, srun");
+  CHECK_THROWS_WITH(make_launcher("prun"), "there is no launcher `prun`; did you mean `srun`? Allowed: mpirun, srun, dtjob");
 }

@@ -234,6 +234,7 @@ TEST_CASE("the launcher's own sentence is told apart from its report about the e
   }
   CHECK(last_words(job_is_aborted, token).launcher.empty());
   CHECK(last_words("srun: error: n1: task 0: Exited with exit code 1\n", token).launcher.empty());
+  CHECK(last_words("dtjob: rank 0 on n1 ended with exit code 1\n", token).launcher.empty());
   CHECK(last_words(framed("WARNING: There was an error initializing an OpenFabrics device.\n"), token).launcher.empty());
 }
 

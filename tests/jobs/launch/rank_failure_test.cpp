@@ -53,6 +53,8 @@ const std::vector<Row> rows{
             "NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.\n"
             "You may or may not see output from other processes, depending on\nexactly when Open MPI kills them.\n"),
      "1", "", 3, 0, true},
+    {"dtjob, exit code", "dtjob: rank 12 on node-7.site ended with exit code 3\n", "12", "node-7.site", 3},
+    {"dtjob, signal", "dtjob: rank 1 on vm ended with signal 11\n", "1", "vm", 0, SIGSEGV},
     {"mpirun 5, exit code",
      framed("prterun detected that one or more processes exited with non-zero status,\n"
             "thus causing the job to be terminated. The first process to do so was:\n\n"

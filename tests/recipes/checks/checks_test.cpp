@@ -259,6 +259,25 @@ TEST_CASE("a launcher of the program goes with a program only, and not with stra
         "`program.launch` has an effect only together with `program.command`; give it, or remove the key");
 }
 
+TEST_CASE("dtjob starts ranks of a program without MPI, on one node")
+{
+  const auto started = [](RunSpec& s) {
+    s.program.command = {"train"};
+    s.resources.launcher = "dtjob";
+  };
+  CHECK(problems_after(started).empty());
+  CHECK(
+      problems_after([](RunSpec& s) { s.resources.launcher = "dtjob"; }) ==
+      "`resources.launcher: dtjob` starts programs of your own (`program.command`), and dtengine needs MPI; set it to mpirun or "
+      "srun");
+  CHECK(problems_after([&](RunSpec& s) { started(s), s.resources.nodes = 2; }) ==
+        "`resources.launcher: dtjob` starts ranks on one node, the job's own; set it to mpirun or srun");
+  CHECK_THAT(problems_after([&](RunSpec& s) { started(s), s.program.sync = true; }),
+             Catch::Contains("`resources.launcher: dtjob` gives the ranks no MPI"));
+  CHECK(problems_after([&](RunSpec& s) { started(s), s.resources.launcher_args = {"-v"}; }) ==
+        "`resources.launcher: dtjob` has no arguments; remove `resources.launcher_args`");
+}
+
 TEST_CASE("a container holds a program of the user, and its runtime, image and mounts must fit the job")
 {
   const auto contained = [](RunSpec& s) {
