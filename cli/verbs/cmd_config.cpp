@@ -12,9 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array variables{"DTCTL_HOME",      "DTCTL_ENGINE", "DTCTL_JOB_AGENT", "DTCTL_SLURM",    "XDG_DATA_HOME",
-                               "XDG_CONFIG_HOME", "NO_COLOR",     "FORCE_COLOR",     "CLICOLOR_FORCE", "CLICOLOR",
-                               "COLUMNS"};
+constexpr std::array variables{"DTCTL_HOME", "DTCTL_ENGINE", "DTCTL_JOB_AGENT", "DTCTL_SLURM", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
+                               "NO_COLOR",   "FORCE_COLOR",  "CLICOLOR_FORCE",  "CLICOLOR",    "COLUMNS"};
 
 Table environment_table()
 {

@@ -152,7 +152,7 @@ class Communicator {
   int next_fresh_ = 0, next_lasting_ = 0; // counters of the two kinds of tags
   int splits_ = 0;
   std::string name_;
-  std::vector<int> world_;                // world_rank() of each rank; empty: the numbers are the same
+  std::vector<int> world_; // world_rank() of each rank; empty: the numbers are the same
   std::shared_ptr<RankLedger> ledger_ = std::make_shared<RankLedger>();
 };
 
