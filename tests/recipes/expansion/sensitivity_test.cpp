@@ -13,7 +13,8 @@ using namespace dt::recipes::test;
 namespace {
 
 // A simulated weak-scaling study, with `study` in its study and `platform` for its machine.
-std::string study(const std::string& study, const std::string& platform = "bandwidth: 10 Gbit/s, memory_bandwidth: 5 GB/s")
+std::string study(const std::string& study,
+                  const std::string& platform = "bandwidth: 10 Gbit/s, memory_bandwidth: 5 GB/s, message_time: 0us")
 {
   return "version: 1\nname: s\nmodel: {name: lenet}\ndata: {name: synthetic}\n"
          "train: {batch_per_rank: 4, steps: 10, modelled_rate: 100}\nsync: {allreduce: ring}\n"
