@@ -111,7 +111,8 @@ std::string run_name(const RunSpec& spec)
 {
   const auto label = sized_label(spec);
   auto name = spec.name + (label.empty() ? "" : "/" + label);
-  if (spec.control) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
+  const bool repeats_a_point = spec.repeat >= spec.study.repeats; // an A/A control, not a run that varies a figure
+  if (spec.control && repeats_a_point) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);
   return name;
 }

@@ -320,10 +320,11 @@ std::vector<store::ComparedPoint> compared_points(const Selection& selection, st
   return store::points_of(std::move(figures), "", own_labels(selection));
 }
 
-store::PointLabels labels_of(const Selection& selection)
+store::PointLabels labels_of(const Selection& selection, Controls controls)
 {
   std::vector<std::string> labels;
-  for (const auto& run : selection.runs) labels.push_back(run.row.series);
+  for (const auto& run : selection.runs)
+    if (controls == Controls::shown || !run.row.is_control) labels.push_back(run.row.series);
   return store::PointLabels(labels, own_labels(selection));
 }
 

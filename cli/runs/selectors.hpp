@@ -55,8 +55,10 @@ std::vector<store::RunRow> rows_of(const std::vector<RunView>& runs);
 // The recipe's own labels (StudyRecord::labels) of the study that is selected; empty if no study is.
 std::map<std::string, std::string> own_labels(const Selection& selection);
 
-// How the labels of the selected runs are shown.
-store::PointLabels labels_of(const Selection& selection);
+// How the labels of the selected runs are shown. Runs that are no points of their study (RunSpec::control) may have labels of
+// their own, which only a list of runs shows.
+enum class Controls { left_out, shown };
+store::PointLabels labels_of(const Selection& selection, Controls controls = Controls::left_out);
 
 // The points of the selected runs, with their titles.
 std::vector<store::ComparedPoint> compared_points(const Selection& selection);

@@ -7,6 +7,7 @@
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/answers/raced_study.hpp"
 #include "cli/answers/scaling_table.hpp"
+#include "cli/answers/sensitivity_output.hpp"
 #include "cli/answers/verdict_output.hpp"
 #include "cli/answers/why_tables.hpp"
 #include "cli/command/context.hpp"
@@ -155,7 +156,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const auto rows = lists_runs_only ? std::vector<store::RunRow>() : rows_of(selection.runs);
   auto figures = store::figures_of(rows);
   const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
-  const auto labels = labels_of(selection);
+  const auto labels = labels_of(selection, by_run ? Controls::shown : Controls::left_out);
   const bool by_node = !by_run && !options.why && options.best_by.empty() && is_distribution(rows);
   if (by_node)
     print_nodes(context, rows);
@@ -172,6 +173,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
   if (!by_run && !by_node) {
+    print_sensitivities(context, store::sensitivities_of(points, store::varied_of_runs(rows, figures, selection.study->kind)),
+                        labels);
     const auto facts = deciding_facts(doubts);
     auto verdict = verdict_of(selection.study->kind, compared_points(selection, std::move(figures)), points, facts);
     let_race_decide(verdict, record_of(results.home(), *selection.study), rows, labels, facts);

@@ -93,7 +93,7 @@ ExitCode show_study(Context& context, ResultsStore& results, const Selection& se
   const auto record = record_of(results.home(), study);
   if (record) context.out.field("recipe_path", "recipe", text_cell(record->recipe_path));
   context.out.field("states", "runs", {state_counts(selection.runs), summary(selection.runs), Style::plain});
-  context.out.table(without_empty_columns(measurement_table(selection.runs, labels_of(selection))));
+  context.out.table(without_empty_columns(measurement_table(selection.runs, labels_of(selection, Controls::shown))));
   if (!record || !(with_recipe || context.json)) return ExitCode::ok;
   context.out.heading("The recipe's file, without settings by --set and --over");
   context.out.block("recipe_text", without_secrets(std::string_view(record->recipe_text)));

@@ -32,7 +32,7 @@ std::span<const Name> program_metric_names() { return metrics; }
 
 bool is_engine_key(std::string_view path)
 {
-  constexpr std::array<std::string_view, 11> others{"engine",
+  constexpr std::array<std::string_view, 13> others{"engine",
                                                     "resources.platform",
                                                     "train.algorithm_list",
                                                     "train.algorithms",
@@ -40,7 +40,9 @@ bool is_engine_key(std::string_view path)
                                                     "train.checkpoint_every",
                                                     "train.compute_profile",
                                                     "train.final_checkpoint",
+                                                    "train.modelled_node_spread",
                                                     "train.modelled_rate",
+                                                    "train.modelled_step_spread",
                                                     "train.start_from",
                                                     "train.trace"};
   return path.starts_with("sync.") || path.starts_with("platform.") ||

@@ -27,7 +27,7 @@ struct StudyRecord {
   double submitted_unix_s = 0;               // last submission; determines which study is `last`
   std::vector<std::string> run_keys;         // in order of submission
   std::vector<std::string> run_names;        // one per run: "name/label/#repeat"
-  std::vector<std::string> control_keys;     // the A/A controls among run_keys; they are not points of the study
+  std::vector<std::string> control_keys;     // those among run_keys that are no points of the study (RunSpec::control)
   bool keep_going = false;                   // its last submission asked to start all runs, even if the first ones fail
   std::map<std::string, std::string> labels; // the recipe's own label, by series (core/spec/point_label.hpp); often empty
   StudyRace race;

@@ -297,11 +297,24 @@ StepFactors::StepFactors(const ComputeProfile& profile, std::uint64_t seed)
 {
 }
 
+StepFactors::StepFactors(double step_spread, double node_spread, std::uint64_t seed)
+    : step_spread_(step_spread), node_spread_(node_spread), seed_(seed)
+{
+}
+
 double StepFactors::factor(std::int64_t node, std::int64_t rank, std::int64_t step) const
 {
-  const auto word = counter_word(key_of(seed_, part_of_steps, rank), static_cast<std::uint64_t>(step));
+  return step_factor(rank, step) * node_factor(node);
+}
+
+double StepFactors::step_factor(std::int64_t rank, std::int64_t step) const
+{
+  const auto key = key_of(seed_, part_of_steps, rank);
+  if (quantiles_.empty())
+    return std::exp(step_spread_ * static_cast<double>(Random(sub_key(key, static_cast<std::uint64_t>(step))).normal()));
+  const auto word = counter_word(key, static_cast<std::uint64_t>(step));
   const double probability = static_cast<double>(word >> 11) * 0x1p-53; // in [0, 1)
-  return quantile_of_sorted(std::span<const double>(quantiles_), probability) * node_factor(node);
+  return quantile_of_sorted(std::span<const double>(quantiles_), probability);
 }
 
 double StepFactors::node_factor(std::int64_t node) const

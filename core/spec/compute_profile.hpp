@@ -84,15 +84,18 @@ class StepFactors {
  public:
   // `profile` as parse_compute_profile accepts it.
   StepFactors(const ComputeProfile& profile, std::uint64_t seed);
+  // Without a profile: exp(step_spread x z) in place of the draw from step_quantiles, with z drawn for (seed, rank, step).
+  StepFactors(double step_spread, double node_spread, std::uint64_t seed);
   // A draw from step_quantiles for (seed, rank, step), linear between two quantiles, times exp(node_spread x z), where z is
   // normal with mean 0 and standard deviation 1, drawn for (seed, node).
   double factor(std::int64_t node, std::int64_t rank, std::int64_t step) const;
 
  private:
+  double step_factor(std::int64_t rank, std::int64_t step) const;
   double node_factor(std::int64_t node) const;
 
-  std::vector<double> quantiles_;
-  double node_spread_;
+  std::vector<double> quantiles_; // empty: log-normal with step_spread_
+  double step_spread_ = 0, node_spread_;
   std::uint64_t seed_;
 };
 

@@ -3,6 +3,9 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
 
 namespace dt {
 namespace {
@@ -59,6 +62,29 @@ std::string series_of(std::string_view label)
   if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
   std::erase_if(words, is_size);
   return join(words, " ");
+}
+
+namespace {
+constexpr std::string_view varied_mark = "assumed=";
+}
+
+std::string varied_word(std::string_view key, double change)
+{
+  return fmt::format("{}{}{:+.3g}%", varied_mark, key, change * 100);
+}
+
+std::optional<VariedFigure> varied_figure(std::string_view series)
+{
+  auto words = split(series, ' ');
+  const auto word = std::find_if(words.begin(), words.end(), [](const auto& text) { return text.starts_with(varied_mark); });
+  if (word == words.end()) return std::nullopt;
+  const auto text = std::string(*word).substr(varied_mark.size());
+  const auto sign = text.find_last_of("+-");
+  if (sign == std::string::npos) return std::nullopt;
+  VariedFigure figure{.key = text.substr(0, sign), .change = std::strtod(text.c_str() + sign, nullptr) / 100, .series = {}};
+  words.erase(word);
+  figure.series = join(words, " ");
+  return figure;
 }
 
 } // namespace dt

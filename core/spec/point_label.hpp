@@ -6,6 +6,7 @@
 //   value = any text; a blank in it is no end if what follows does not begin with a key and "="
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,16 @@ std::vector<LabelWord> label_words(std::string_view label);
 // Removes the size from a label: "sync.strategy=hsgd ranks=2" -> "sync.strategy=hsgd", "ranks_per_node=4 nodes=2" ->
 // "ranks_per_node=4", "ranks_per_node=4" -> "".
 std::string series_of(std::string_view label);
+
+// A run of a simulated study that varies one assumed figure has one more word in its label: "assumed=platform.bandwidth-20%".
+struct VariedFigure {
+  std::string key;    // "platform.bandwidth"
+  double change = 0;  // -0.2: a fifth lower
+  std::string series; // the series of the point whose figure it varies
+};
+// The word for a key and a change as a share.
+std::string varied_word(std::string_view key, double change);
+// Empty for a series without such a word.
+std::optional<VariedFigure> varied_figure(std::string_view series);
 
 } // namespace dt

@@ -69,7 +69,9 @@ struct TrainSpec {
   std::int64_t global_batch = 0;
   double epochs = 0; // exactly one of epochs and steps is given
   std::int64_t steps = 0;
-  double modelled_rate = 0;      // samples/s of a rank whose computation is modelled; 0: it takes the time it takes
+  double modelled_rate = 0; // samples/s of a rank whose computation is modelled; 0: it takes the time it takes
+  // Of a simulated run at modelled_rate: standard deviation of ln(computation time), drawn for each step and for each node.
+  double modelled_step_spread = 0, modelled_node_spread = 0;
   std::string compute_profile;   // of a simulated run: name of a shipped compute profile, or path of one; empty: modelled_rate
   std::int64_t warmup_steps = 5; // these steps train and are counted, but are left out of the throughput
   std::int64_t seed = 1;
@@ -242,6 +244,7 @@ struct StudySpec {
   StudyLayout layout = StudyLayout::separate;
   std::int64_t controls = 2; // ladder: runs of the smallest size, spread from its first to its last run, to measure drift (A/A)
   UntilSpec until;
+  double sensitivity = 0; // simulated: share by which runs of their own vary each assumed figure (sensitivity.hpp); 0: none
 };
 
 struct RunSpec {
@@ -249,7 +252,9 @@ struct RunSpec {
   std::string description;
   std::string label;       // the values of its sweep: "learning_rate=0.1 momentum=0.9"; empty without a sweep
   std::int64_t repeat = 0; // 0, 1, …: number of this repetition
-  bool control = false;    // an A/A control of its study; stored in the study (study.json), not in the run (spec.json)
+  // No point of its study: an A/A control, or a run that varies an assumed figure (StudySpec::sensitivity). Stored in the study
+  // (study.json), not in the run (spec.json).
+  bool control = false;
   Engine engine = Engine::onednn;
   ModelSpec model;
   DataSpec data;

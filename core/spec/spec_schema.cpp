@@ -163,6 +163,17 @@ std::vector<Key> train_keys()
        "Speed of a modelled processor. Each rank trains its batch and then sleeps until a processor of this speed would have "
        "finished; a third of the modelled time is the forward pass. Ranks that sleep can share a core. Messages are sent as "
        "always. The rate must be lower than the real one. A simulated run computes at this rate. 0: nothing is modelled."},
+      {"train.modelled_step_spread", real, "share", 0, 1, no, yes, none, DT_FIELD(train.modelled_step_spread),
+       "Of a simulated run with `modelled_rate`: how much the computation of a rank scatters from step to step, as the standard "
+       "deviation of the logarithm of its time (log-normal, median: that of `modelled_rate`). 5%: two thirds of the steps take "
+       "0.95 "
+       "to 1.05 times the median.",
+       "5%"},
+      {"train.modelled_node_spread", real, "share", 0, 1, no, yes, none, DT_FIELD(train.modelled_node_spread),
+       "Of a simulated run with `modelled_rate`: how much nodes differ for the whole run, as the standard deviation of the "
+       "logarithm "
+       "of their median computation times.",
+       "2%"},
       {"train.compute_profile", text, "", 0, 0, no, no, none, DT_FIELD(train.compute_profile),
        "Measured computation of a rank, for simulated runs: the name of a shipped profile, or the path of a file that "
        "`dtbench compute --profile --json` wrote, relative to the file that contains this key. Times are scaled to the run's "
@@ -500,6 +511,13 @@ std::vector<Key> study_keys()
        "2 node-hours"},
       {"study.until.metric", choice, "", 0, 0, no, no, race_metric_names(), DT_FIELD(study.until.metric),
        "With `dtctl sweep --until-decided`: what labels are compared by."},
+      {"study.sensitivity", real, "share", 0, 0.5, no, no, none, DT_FIELD(study.sensitivity),
+       "Of a simulated study: runs its smallest and its largest size also with each assumed figure lower and higher by this "
+       "share, "
+       "one figure at a time (bandwidths, latencies, message time, trunks, `train.modelled_rate` and its spreads). `dtctl "
+       "results` "
+       "prints the range beside the result as assumed. 0: no such runs.",
+       "20%"},
   };
 }
 

@@ -63,6 +63,10 @@ void check_training(const RunSpec& spec, Problems& problems)
   if (has_rate && has_profile)
     problems.push_back({{"train.compute_profile", "train.modelled_rate"},
                         "`train.compute_profile` and `train.modelled_rate` exclude each other; keep one"});
+  if (has_profile && (train.modelled_step_spread > 0 || train.modelled_node_spread > 0))
+    problems.push_back({{"train.modelled_step_spread", "train.modelled_node_spread"},
+                        "`train.modelled_step_spread` and `train.modelled_node_spread` have no effect, because "
+                        "`train.compute_profile` has the measured scatter of step times; remove them"});
   if (train.target_accuracy > 0)
     problems.push_back({{"train.target_accuracy", "resources.platform"},
                         "a simulated run computes no weights, so it has no accuracy; remove `train.target_accuracy`"});
@@ -89,6 +93,15 @@ void find_platform_problems(const RunSpec& spec, Problems& problems)
       problems.push_back(
           {{"train.compute_profile"},
            "`train.compute_profile` has an effect only in a simulated run; set `resources.platform`, or remove it"});
+    if (spec.train.modelled_step_spread > 0 || spec.train.modelled_node_spread > 0)
+      problems.push_back(
+          {{"train.modelled_step_spread", "train.modelled_node_spread"},
+           "`train.modelled_step_spread` and `train.modelled_node_spread` have an effect only in a simulated run; set "
+           "`resources.platform`, or remove them"});
+    if (spec.study.sensitivity > 0)
+      problems.push_back({{"study.sensitivity"},
+                          "`study.sensitivity` varies the assumed figures of simulated runs, and this run is executed; set "
+                          "`resources.platform`, or remove it"});
     if (!(spec.platform == PlatformSpec()))
       problems.push_back({{"platform.bandwidth", "platform.latency", "platform.nodes"},
                           "the block `platform` has an effect only in a simulated run; set `resources.platform` to custom or to "

@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/expansion/placeholders.hpp"
+#include "recipes/expansion/sensitivity.hpp"
 #include "recipes/reading/data_keys.hpp"
 #include "recipes/reading/diagnostics.hpp"
 #include "recipes/reading/platforms.hpp"
@@ -78,6 +79,8 @@ class Expander {
     const bool varies = varies_seed();
     for (auto& cell : cells_) cell.study.vary_seed = varies;
     auto runs = with_controls(repeat_cells());
+    if (diagnostics_.empty())
+      for (auto& varied : varied_runs(runs)) runs.push_back(std::move(varied));
     for (auto& run : runs) fill_command(run);
     return {std::move(runs), std::move(labels)};
   }

@@ -123,7 +123,8 @@ std::vector<double> controls_of_study(Connection& connection, const std::string&
   std::map<std::string, std::vector<double>> by_job;
   auto s = connection.statement(
       "SELECT key, coalesce(job_id, '') AS job, throughput FROM runs_flat WHERE study_key = ? AND control AND "
-      "state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, 0), position");
+      "coalesce(resources_platform, '') = '' AND state = 'succeeded' AND throughput IS NOT NULL ORDER BY coalesce(begin_unix_s, "
+      "0), position");
   s.bind(study_id);
   while (s.next())
     if (asked.contains(s.text("key"))) by_job[s.text("job")].push_back(s.real("throughput"));

@@ -70,8 +70,11 @@ const RunColumn run_columns[]{
     {"train_target_accuracy", "runs.train_target_accuracy", real<&RunRow::target_accuracy>},
     {"train_modelled_rate", "runs.train_modelled_rate", real<&RunRow::modelled_rate>},
     {"train_seed", "runs.train_seed", integer<&RunRow::seed>},
-    {"platform <> '' AND coalesce(train_compute_profile, '') = ''",
-     "coalesce(runs.resources_platform, '') <> '' AND coalesce(runs.train_compute_profile, '') = ''", integer<&RunRow::is_exact>},
+    {"platform <> '' AND coalesce(train_compute_profile, '') = '' AND coalesce(train_modelled_step_spread, 0) = 0 AND "
+     "coalesce(train_modelled_node_spread, 0) = 0",
+     "coalesce(runs.resources_platform, '') <> '' AND coalesce(runs.train_compute_profile, '') = '' AND "
+     "coalesce(runs.train_modelled_step_spread, 0) = 0 AND coalesce(runs.train_modelled_node_spread, 0) = 0",
+     integer<&RunRow::is_exact>},
     {"train_trace", "runs.train_trace", integer<&RunRow::records_trace>},
     {"coalesce(tags, '')", "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key)", text<&RunRow::tags>},
     {"coalesce(note, '')", "(SELECT text FROM note_texts WHERE note_texts.key = runs.key)", text<&RunRow::note>},

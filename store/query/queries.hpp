@@ -29,7 +29,7 @@ struct StudyRow {
 struct RunRow {
   std::string key, study, name, label; // study: its id; empty if the run belongs to no study
   std::string series;                  // the label without the size
-  bool is_control = false;             // an A/A control of the study
+  bool is_control = false;             // no point of the study (RunSpec::control)
   std::int64_t repeat = 0;
   std::int64_t position = 0; // position in the study's order
   RunState state = RunState::planned;
@@ -95,6 +95,8 @@ std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& 
 // the study.
 std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::span<const ComparedRun> figures,
                                         std::string_view kind);
+// The rows of its runs that vary an assumed figure (study.sensitivity), for sensitivities_of(); scaling_of_runs leaves them out.
+std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vector<ComparedRun> figures, std::string_view kind);
 
 // All stored data about one run, in sections, for `dtctl show`.
 struct Section {

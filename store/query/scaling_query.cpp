@@ -1,6 +1,7 @@
 #include "store/query/scaling_query.hpp"
 
 #include "core/record/run_record.hpp"
+#include "core/spec/point_label.hpp"
 #include "store/analysis/statistics/run_conditions.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
@@ -22,7 +23,8 @@ std::string measured_run_columns()
          " FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) AS block, "
          "diverged_step IS NOT NULL AS has_diverged, repeat, "
          "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) "
-         "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' AS is_exact, "
+         "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' "
+         "AND coalesce(train_modelled_step_spread, 0) = 0 AND coalesce(train_modelled_node_spread, 0) = 0 AS is_exact, "
          "resources_platform, energy_joules_per_sample, mfu";
 }
 
@@ -104,6 +106,12 @@ std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::sp
                     .mfu = run.mfu});
   }
   return scaling_of(runs, sizes_of_kind(kind));
+}
+
+std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vector<ComparedRun> figures, std::string_view kind)
+{
+  for (auto& run : figures) run.is_control = !varied_figure(run.series);
+  return scaling_of_runs(rows, figures, kind);
 }
 
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)

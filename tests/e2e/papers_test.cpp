@@ -35,6 +35,10 @@ TEST_CASE("the simulated studies of the papers run at their smallest sizes")
                              "easgd-weak-scaling-profile", "tianhe3-models"})
     check_study(dtctl, recipe, with(two_sizes, {"--over", "train.seed=1,2"}));
   check_study(dtctl, "swcaffe-order", two_sizes);
+  check_study(dtctl, "swcaffe-platforms", two_sizes);
+  check_study(dtctl, "swflow-nodes", two_sizes);
+  check_study(dtctl, "swflow-assumptions", two_sizes);
+  check_study(dtctl, "easgd-stragglers", with(two_sizes, {"--set", "study.repeats=2"}));
   check_study(dtctl, "tianhe3-dynamic", two_sizes);
   check_study(dtctl, "easgd-family-64", {});
   check_study(dtctl, "easgd-partition-64", {"--set", "train.steps=4", "--set", "train.warmup_steps=1"});

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <map>
+
 #include <catch2/catch.hpp>
 
 using dt::test::Dtctl;
@@ -184,4 +186,45 @@ TEST_CASE("a run on a measured profile computes as the profile says, and its rep
   const auto missing = dtctl.run({"validate", "sim.yaml", "--set", "train.compute_profile=none-such"});
   CHECK(missing.exit_code == 2);
   CHECK(missing.err.find("Shipped profiles: alexnet, googlenet, lenet, resnet50, vgg19") != std::string::npos);
+}
+
+TEST_CASE("a study with a sensitivity prints the range of its result over the assumed figures, which are no points of it")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe("study: {mode: weak, nodes: [1, 4], sensitivity: 20%}\n"));
+  sweep(dtctl, "sim.yaml");
+  const auto results = dtctl.json({"results", "last"});
+  REQUIRE(results.at("scaling").size() == 2);
+  REQUIRE(results.at("sensitivities").size() == 1);
+  const auto& range = results.at("sensitivities").at(0);
+  INFO(range.dump(1));
+  const double speedup = results.at("scaling").at(1).at("speedup");
+  CHECK(range.at("as_assumed") == speedup);
+  CHECK(range.at("share") == 0.2);
+  std::map<std::string, Json> figures;
+  for (const auto& figure : range.at("figures")) figures[figure.at("key")] = figure;
+  CHECK(figures.size() == 5); // bandwidth, latency, message time, memory and rate; no trunks
+  CHECK(figures.at("platform.bandwidth").at("lower").get<double>() < speedup);
+  CHECK(figures.at("platform.bandwidth").at("higher").get<double>() > speedup);
+  CHECK(figures.at("train.modelled_rate").at("lower").get<double>() > speedup); // slower nodes wait less for the network
+  CHECK(range.at("least").get<double>() < speedup);
+  const auto text = dtctl.run({"results", "last"}).out;
+  CHECK(text.find("over ±20 % of each assumed figure, most by ") != std::string::npos);
+  CHECK(text.find("assumed=") == std::string::npos);
+  CHECK(dtctl.run({"results", "last", "--runs"}).out.find("platform.bandwidth-20%") != std::string::npos);
+  CHECK(rows(dtctl, "SELECT label FROM scaling").size() == 2);
+}
+
+TEST_CASE("a modelled spread makes synchronous ranks wait for the slowest, and repeats differ")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe("study: {mode: weak, nodes: [1, 8], repeats: 3}\n", "steps: 20"));
+  const auto efficiency = [&](const std::string& spread) {
+    sweep(dtctl, "sim.yaml", {"--set", "train.modelled_step_spread=" + spread});
+    return dtctl.json({"results", "last"}).at("scaling").at(1);
+  };
+  const auto even = efficiency("0"), scattered = efficiency("10%");
+  CHECK(even.at("efficiency_low").is_null()); // equal repeats
+  CHECK(scattered.at("efficiency_high").get<double>() < even.at("efficiency").get<double>());
+  CHECK(scattered.at("throughput_min").get<double>() < scattered.at("throughput_max").get<double>());
 }

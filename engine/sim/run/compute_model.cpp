@@ -34,8 +34,18 @@ std::size_t update_vectors(const OptimizerSpec& optimizer)
   return optimizer.name == "lars" ? 7 : 3 + 2 * static_cast<std::size_t>(optimizer_row(optimizer.name).buffers);
 }
 
+// The seed of the scatter of step times: other repeats of a study have other ones.
+std::uint64_t seed_of(const RunSpec& spec)
+{
+  constexpr std::uint64_t seeds_between_repeats = 1'000'003;
+  return static_cast<std::uint64_t>(spec.train.seed) + seeds_between_repeats * static_cast<std::uint64_t>(spec.repeat);
+}
+
 void use_rate(const RunSpec& spec, const model::Model& network, ComputeModel& model)
 {
+  const auto& train = spec.train;
+  if (train.modelled_step_spread > 0 || train.modelled_node_spread > 0)
+    model.factors.emplace(train.modelled_step_spread, train.modelled_node_spread, seed_of(spec));
   const double pass_s = static_cast<double>(model.batch) / spec.train.modelled_rate;
   model.forward_s = modelled_forward_share * pass_s;
   model.backward_s = pass_s - model.forward_s;
@@ -52,9 +62,7 @@ void use_times(const RunSpec& spec, const ComputeProfile& profile, ComputeModel&
   model.input_s = samples * profile.input_s;
   model.forward_s = samples / threads * profile.forward_s();
   model.backward_s = samples / threads * profile.backward_s();
-  constexpr std::uint64_t seeds_between_repeats = 1'000'003;
-  model.factors.emplace(profile, static_cast<std::uint64_t>(spec.train.seed) +
-                                     seeds_between_repeats * static_cast<std::uint64_t>(spec.repeat));
+  model.factors.emplace(profile, seed_of(spec));
 }
 
 void use_profile(const RunSpec& spec, const model::Model& network, ComputeModel& model)

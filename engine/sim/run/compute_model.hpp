@@ -19,7 +19,7 @@ struct ComputeModel {
   double flops_per_sample = 0;          // forward and backward
   std::int64_t batch = 0;               // samples of a rank
   std::size_t update_vectors = 3;       // vectors as long as the weights that the update rule reads or writes
-  std::optional<StepFactors> factors;   // of a profile: how step times vary. Without: they do not
+  std::optional<StepFactors> factors;   // how step times vary: of a profile, or of train.modelled_*_spread
 };
 
 // The model of the run's compute profile, scaled to the run's batch, or of its rate (train.modelled_rate). At a rate, the forward

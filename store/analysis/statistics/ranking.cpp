@@ -48,9 +48,9 @@ struct AdjustedPair {
 };
 
 // One contest: its ranking, and the tests of pairs of places. Only places that can be tested take part.
-class Contest {
+class RankedContest {
  public:
-  explicit Contest(const Contestants& contest)
+  explicit RankedContest(const Contestants& contest)
       : candidates_(contest.candidates), rule_(contest.rule), scale_(contest.scale), set_(candidates_, scale_)
   {
     if (scale_ == Scale::time_to_target) rule_.better = Better::smaller;
@@ -208,8 +208,8 @@ std::vector<PairOfP> adjusted_pairs(std::span<const PairOfP> pairs)
 
 std::vector<std::vector<Ranked>> rankings(std::span<const Contestants> contests)
 {
-  std::vector<std::unique_ptr<Contest>> all;
-  for (const auto& contest : contests) all.push_back(std::make_unique<Contest>(contest));
+  std::vector<std::unique_ptr<RankedContest>> all;
+  for (const auto& contest : contests) all.push_back(std::make_unique<RankedContest>(contest));
   std::map<Metric, std::vector<SizeScatter>> sizes;
   for (std::size_t i = 0; i < all.size(); ++i) sizes[contests[i].metric].push_back(all[i]->scatter());
   for (std::size_t i = 0; i < all.size(); ++i) all[i]->judge_with(sizes[contests[i].metric]);

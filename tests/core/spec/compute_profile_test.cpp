@@ -319,3 +319,22 @@ TEST_CASE("every shipped compute profile is read, and is of the model and images
   }
   CHECK(profiles >= 5);
 }
+
+TEST_CASE("factors without a profile are log-normal with the given spreads of steps and of nodes")
+{
+  constexpr int count = 4000;
+  const auto spread_of = [](const std::vector<double>& factors) {
+    double sum = 0, squares = 0;
+    for (const double factor : factors) sum += std::log(factor), squares += std::log(factor) * std::log(factor);
+    const double mean = sum / static_cast<double>(factors.size());
+    CHECK(std::abs(mean) < 0.01);
+    return std::sqrt(squares / static_cast<double>(factors.size()) - mean * mean);
+  };
+  std::vector<double> steps, nodes;
+  for (int i = 0; i < count; ++i) steps.push_back(StepFactors(0.1, 0, 7).factor(0, 3, i));
+  for (int i = 0; i < count; ++i) nodes.push_back(StepFactors(0, 0.05, 7).factor(i, i, 1));
+  CHECK(spread_of(steps) == Approx(0.1).epsilon(0.05));
+  CHECK(spread_of(nodes) == Approx(0.05).epsilon(0.05));
+  CHECK(StepFactors(0, 0.05, 7).factor(4, 4, 1) == StepFactors(0, 0.05, 7).factor(4, 4, 2)); // a node is slow in all steps
+  CHECK(StepFactors(0.1, 0, 7).factor(0, 3, 1) != StepFactors(0.1, 0, 8).factor(0, 3, 1));
+}
