@@ -1,6 +1,7 @@
 #include "cli/recipe_text/program_text.hpp"
 
 #include "cli/recipe_text/yaml_scalar.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -90,6 +91,22 @@ void write_program(Text& text, const RecipeChoices& choices)
 }
 
 bool is_python(std::string_view program) { return program.ends_with(".py"); }
+
+// "import os, torch.nn as nn", "from torch import nn"
+bool imports_torch(std::string_view text)
+{
+  constexpr std::array<std::string_view, 5> libraries{"torch", "lightning", "pytorch_lightning", "transformers", "accelerate"};
+  const auto is_one = [&](std::string_view module) {
+    const auto name = trim(module);
+    return std::ranges::find(libraries, name.substr(0, name.find_first_of(". \t"))) != libraries.end();
+  };
+  constexpr std::string_view from = "from ", import = "import ";
+  return std::ranges::any_of(split(std::string(text), '\n'), [&](const auto& line) {
+    const std::string_view words = trim(line);
+    if (words.starts_with(from)) return is_one(words.substr(from.size()));
+    return words.starts_with(import) && std::ranges::any_of(split(std::string(words.substr(import.size())), ','), is_one);
+  });
+}
 
 std::vector<std::string> command_for(const std::string& program, bool is_executable)
 {

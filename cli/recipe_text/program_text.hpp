@@ -15,6 +15,9 @@ void write_program(Text& text, const RecipeChoices& choices);
 
 // Whether the program is Python, for which the reporting module is written.
 bool is_python(std::string_view program);
+// Whether the text of a Python program imports PyTorch, or a library over it that trains: programs that dtctl observes
+// (program.observe).
+bool imports_torch(std::string_view text);
 
 // The words that start the program, by its extension: python3 for .py; only its path if it is executable. Empty if nothing is
 // known that starts it.

@@ -183,6 +183,25 @@ TEST_CASE("new --program writes a recipe for the program, copies the module, and
   CHECK(dt::read_file(dtctl.folder() / "net/dtctl_report.py") == "mine\n");
 }
 
+TEST_CASE("new --program asks for no change to a PyTorch script, which dtctl observes")
+{
+  const Dtctl dtctl;
+  for (const auto* line : {"import os, torch.nn as nn", "    from torch import nn", "import lightning as L"}) {
+    INFO(line);
+    dtctl.write("train.py", std::string("#!/usr/bin/env python3\n") + line + "\n");
+    const auto result = dtctl.run({"new", "mine.yaml", "--program", "train.py", "--force"});
+    REQUIRE(result.exit_code == 0);
+    CHECK(holds(result.err, "train.py uses PyTorch, so dtctl observes its steps and phases; nothing has to be added to it"));
+    CHECK_FALSE(holds(result.out, "report.begin()"));
+    CHECK_FALSE(fs::exists(dtctl.folder() / "dtctl_report.py"));
+  }
+  for (const auto* line : {"import torchless", "# import torch", "from .torch import x"}) {
+    INFO(line);
+    dtctl.write("train.py", std::string(line) + "\n");
+    CHECK(holds(dtctl.run({"new", "mine.yaml", "--program", "train.py", "--force"}).out, "report.begin()"));
+  }
+}
+
 TEST_CASE("new --program refuses what is no program that a recipe can start, and options of dtengine")
 {
   const Dtctl dtctl;
