@@ -318,9 +318,7 @@ struct SubmitCommand {
 
 void add_when_idle(Verb& verb, SubmitCommand& command)
 {
-  verb.add_option("--when-idle", command.when_idle,
-                  "let each run wait until nothing else computes on this machine, for so long at most: 10m (the key "
-                  "resources.when_idle)")
+  verb.add_option("--when-idle", command.when_idle, "let runs wait, so long at most, until nothing else computes on this machine")
       ->type_name("DURATION");
 }
 
@@ -415,7 +413,6 @@ void add_sweep(Commands& commands)
                              std::string(submission_details) +
                                  "With --until-decided, only points whose decision is open get more repeats; see study.until.\n\n"
                                  "Examples:\n  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
-                                 "  dtctl sweep study.yaml --until-decided\n"
                                  "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
                             [command](Context& context) { return submit_all(context, *command); });
   add_recipe_options(verb, command->recipe);

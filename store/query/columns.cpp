@@ -24,6 +24,8 @@ constexpr std::array own_study_columns{
 
 constexpr std::array own_run_columns{
     OwnColumn{"study_submitted_unix_s", "REAL", "s", "when the study was submitted, since 1970"},
+    OwnColumn{"study_tags", "TEXT", "", "tags of the study, with blanks between"},
+    OwnColumn{"study_note", "TEXT", "", "note on the study"},
     OwnColumn{"newest", "INTEGER", "", "1: no later study contains the run"},
     OwnColumn{"name", "TEXT", "", "name of the run in the study"},
     OwnColumn{"label", "TEXT", "", "the values that the sweep varies, and the size"},
@@ -76,6 +78,8 @@ constexpr std::array own_attempt_columns{
     OwnColumn{"recipe", "TEXT", "", "name of the recipe"},
     OwnColumn{"recipe_label", "TEXT", "", "the label that the recipe gives the run"},
     OwnColumn{"description", "TEXT", "", "description of the recipe"},
+    OwnColumn{"tags", "TEXT", "", "tags of the run, with blanks between"},
+    OwnColumn{"note", "TEXT", "", "note on the run"},
 };
 
 ColumnInfo info_of(std::string_view table, const Key& key, std::string column)

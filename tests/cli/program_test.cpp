@@ -157,7 +157,7 @@ TEST_CASE("a slip of the pen is answered with what was probably meant")
             .err.starts_with(
                 "dtctl: error: there is no verb `stauts`; did you mean `dtctl status`? Allowed: new, validate, plan, "));
   CHECK(dtctl.run({"db", "rebuidl"}).err ==
-        "dtctl: error: there is no verb `rebuidl`; did you mean `dtctl db rebuild`? Allowed: migrate, rebuild, check\n");
+        "dtctl: error: there is no verb `rebuidl`; did you mean `dtctl db rebuild`? Allowed: migrate, rebuild, check, columns\n");
   CHECK(dtctl.run({"status", "--failde"}).err ==
         "dtctl: error: there is no option --failde; did you mean --failed?; see: dtctl status --help\n");
   CHECK(dtctl.run({"status", "a", "b"}).err == "dtctl: error: unexpected argument \"b\"; see: dtctl status --help\n");
