@@ -11,7 +11,8 @@ void add_slurm(Commands& commands)
   auto& family =
       commands.add_family({"slurm", keep_verbs, "Slurm's own library for dtctl: build.",
                            "dtctl uses Slurm's library if it is of the release that dtctl was built for, and otherwise\n"
-                           "Slurm's commands. `dtctl doctor` says which, and why. To choose: DTCTL_SLURM=library|commands"});
+                           "Slurm's commands. `dtctl doctor` says which, and why. To choose: DTCTL_SLURM=library|commands\n\n"
+                           "Example:\n  dtctl slurm build"});
   const auto build = std::make_shared<jobs::ModuleBuild>();
   build->compiler = "c++";
   auto& verb =

@@ -63,7 +63,8 @@ AgeCounts all_counts(const AgeCounts& mine, comm::Communicator& comm)
   std::ostringstream text;
   for (const auto& [age, count] : mine) text << age << ' ' << count << ' ';
   AgeCounts all;
-  for (const auto& part : comm.gather_texts(text.str(), comm::Receivers::root)) {
+  for (const auto& part : comm.gather_texts(text.str())) {
+    if (part.empty()) continue; // of all ranks, where there is no server
     std::istringstream numbers(part);
     std::int32_t age = 0;
     for (std::int64_t count = 0; numbers >> age >> count;) all[age] += count;

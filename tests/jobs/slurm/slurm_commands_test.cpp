@@ -195,7 +195,8 @@ TEST_CASE("how long a running job was suspended follows from how long it ran")
 
 TEST_CASE("odd characters in the names of other jobs do no harm")
 {
-  const auto jobs = read_queue(queue_of({with(running_task, 16, "new\nline|a b,\t%"), with(with(running_task, 0, "10"), 17, "")}), 500);
+  const auto jobs =
+      read_queue(queue_of({with(running_task, 16, "new\nline|a b,\t%"), with(with(running_task, 0, "10"), 17, "")}), 500);
   REQUIRE(jobs.size() == 2);
   CHECK(jobs[0].name == "new\nline|a b,\t%");
   CHECK(jobs[1].comment.empty());
