@@ -32,7 +32,7 @@ using LineReader = std::function<void(std::string_view line)>;
 CommandResult run_command(const std::vector<std::string>& words, double timeout_s = 0, std::string_view input = {},
                           const LineReader& on_line = {});
 
-// What a program gets beside its words. All but the environment as above.
+// How run_command starts a program and listens to it. The first three members are as the arguments above.
 struct CommandSetting {
   double timeout_s = 0;
   std::string_view input{};

@@ -15,7 +15,7 @@
 namespace dt::cli {
 namespace {
 
-// What the runs of a study depended on, by the names of facts: each with all its values.
+// The facts of a study's runs, such as kernel and build: for the name of each fact, all values that the runs have.
 using Facts = std::map<std::string, std::set<std::string>>;
 
 Facts facts_of(const std::vector<const store::Measured*>& runs)
@@ -45,10 +45,9 @@ std::vector<std::string> news_of(const Facts& facts, Facts& seen)
   return news;
 }
 
-Json value_json(double value) { return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "" : "inf"); }
-
-// NaN is null and "-"; infinity, of runs that missed their target, is "missed".
+// NaN is null and "-"; infinity, of runs that missed their target, is "inf" and "missed".
 Cell value_cell(double value) { return std::isinf(value) ? Cell{"inf", "missed", Style::warning} : real_cell(value); }
+Json value_json(double value) { return value_cell(value).value; }
 
 std::string change_text(const store::ChangePoint& change)
 {

@@ -38,7 +38,7 @@ struct PointTrend {
 PointTrend trend_of(std::string title, std::vector<TrendStudy> studies);
 
 // A row for each period in which there were runs: the median of its runs with its interval, the change that it begins with or
-// holds, and the facts that are new in it. `number`: how a value is shown.
+// holds, and the facts that are new in it. `metric`: the heading of the values.
 Table trend_table(const PointTrend& trend, Period period, std::string_view metric);
 
 // The changes, for programs: times, medians before and after, p.

@@ -108,7 +108,7 @@ std::string_view name_of(Level level)
 
 namespace {
 
-// Whether the installed engine starts here: its libraries are found, and its build can be told.
+// Starts `dtengine --help`. It fails if one of its libraries is not installed, or if its build id cannot be read.
 Finding check_installed_engine(const fs::path& program)
 try {
   const auto result = run_command({program.string(), "--help"}, command_timeout_s);

@@ -11,7 +11,7 @@
 
 namespace dt::cli {
 
-// What every format is made from.
+// A comparison with a reference, which each format shows.
 struct ReportedComparison {
   ComparedTitles titles;
   std::vector<store::Judged> comparisons;
@@ -34,15 +34,16 @@ struct WantedFormat {
 // Throws a usage error for an unknown format, an empty file name, and if two formats are to be printed.
 std::vector<WantedFormat> wanted_formats(const std::vector<std::string>& words);
 
-// Workflow commands of GitHub Actions: an error for each regression, a warning for what cannot be told, and a notice with the
-// sum. GitHub shows ten annotations of a kind for a step, so that the tenth says how many more there are.
+// Annotations, as workflow commands of GitHub Actions: an error for each regression, a warning for each comparison that cannot
+// tell, and a notice that counts both. GitHub shows at most ten errors and ten warnings of a step; where there are more, the
+// tenth says how many are left out.
 std::string github_annotations(const ReportedComparison& reported);
 
 // A Code Quality report of GitLab (JSON), which all of its tiers show in a merge request: an issue for each regression, of
 // severity major, and one for each comparison that cannot tell, of severity info.
 std::string gitlab_code_quality(const ReportedComparison& reported);
 
-// An image (SVG) with the sum in a few words, for a README.
+// An image (SVG) for a README, which says "2 of 6 points worse" or "no regression in 6 points".
 std::string badge_of(const ReportedComparison& reported);
 
 } // namespace dt::cli

@@ -14,7 +14,7 @@ namespace dt::cli {
 // Adds --notify, which takes a command.
 void add_notify_option(Verb& verb, std::string& command);
 
-// What the runs are: the name and the id of their study; empty if a selector names none.
+// The study of the runs. Both are empty if the selector names no study.
 struct NotifiedStudy {
   std::string name, id;
 };

@@ -309,8 +309,8 @@ void print_node_hours(Context& context, const Resolved& resolved, const Standing
   if (!missing.empty() && missing.size() < all.size()) context.out.field("", "to be submitted", text_cell(describe(to_submit)));
 }
 
-// What the runs cost at most, if the machine profile has a price. Runs on this machine and simulated ones cost what a node costs,
-// too.
+// If the machine profile has a price, prints the highest cost of the runs: node-hours by the time limits, times the price. Runs
+// on this machine and simulated runs are counted in the same way.
 void print_cost(Context& context, const Resolved& resolved, const Standings& standings, const Totals& totals)
 {
   if (!resolved.price) return;

@@ -24,7 +24,7 @@ struct NoteOptions {
   bool changes() const { return clear || !words.empty() || !tags.empty() || !untags.empty(); }
 };
 
-// What a note is about: a study or a run.
+// A study or a run, which has the note.
 struct Subject {
   std::string id, name, kind;
 };

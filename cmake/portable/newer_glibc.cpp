@@ -1,5 +1,5 @@
-// What our sources and Debian 12's static libstdc++ ask of glibc and glibc 2.31 does not have yet. Only portable builds link this
-// file (cmake/portable.cmake).
+// Functions and variables that glibc 2.31 does not have, and that our sources or Debian 12's static libstdc++ use. Only portable
+// builds link this file (cmake/portable.cmake).
 #include "cmake/portable/newer_glibc.hpp"
 
 #include <csignal>

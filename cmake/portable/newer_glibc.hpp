@@ -1,5 +1,5 @@
-// What our sources use of glibc and glibc 2.31 does not have. Portable builds include this before each source
-// (cmake/portable.cmake).
+// Declarations that the headers of glibc 2.31 do not have, and that our sources use. In portable builds, the compiler includes
+// this file before each source (cmake/portable.cmake).
 #pragma once
 
 #include <sys/syscall.h>

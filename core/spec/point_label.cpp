@@ -10,6 +10,8 @@
 namespace dt {
 namespace {
 
+constexpr std::string_view varied_mark = "assumed=";
+
 // The length of the key that the word begins with; 0 if it begins with none.
 std::size_t key_length(std::string_view word)
 {
@@ -62,10 +64,6 @@ std::string series_of(std::string_view label)
   if (std::none_of(words.begin(), words.end(), is_size)) std::erase_if(words, is_density);
   std::erase_if(words, is_size);
   return join(words, " ");
-}
-
-namespace {
-constexpr std::string_view varied_mark = "assumed=";
 }
 
 std::string varied_word(std::string_view key, double change)

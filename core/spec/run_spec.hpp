@@ -70,7 +70,8 @@ struct TrainSpec {
   double epochs = 0; // exactly one of epochs and steps is given
   std::int64_t steps = 0;
   double modelled_rate = 0; // samples/s of a rank whose computation is modelled; 0: it takes the time it takes
-  // Of a simulated run at modelled_rate: standard deviation of ln(computation time), drawn for each step and for each node.
+  // How much the computation of a simulated run at modelled_rate scatters: the standard deviations of two normal numbers that are
+  // added to ln(computation time), one drawn for each step of a rank, one for each node.
   double modelled_step_spread = 0, modelled_node_spread = 0;
   std::string compute_profile;   // of a simulated run: name of a shipped compute profile, or path of one; empty: modelled_rate
   std::int64_t warmup_steps = 5; // these steps train and are counted, but are left out of the throughput

@@ -201,6 +201,13 @@ std::vector<Key> train_keys()
        "Whether 3x3 and 5x5 convolutions may use Winograd's algorithm where it is faster. In fp32 its rounding errors are a few "
        "times larger than those of direct sums. In bf16 only `algorithms: timed` and `fixed` use it; its products are fp32 "
        "there. false: direct sums."},
+  };
+}
+
+// How the engine computes, and from which weights it starts.
+std::vector<Key> train_computation_keys()
+{
+  return {
       {"train.algorithms", choice, "", 0, 0, no, yes, choice_names<AlgorithmChoice>(), DT_FIELD(train.algorithms),
        "Who chooses how each convolution is computed in each direction. timed: rank 0 times what there is, or takes what an "
        "earlier run on this machine has timed; all ranks take its choice. The choice is recorded with the run (algorithms.json), "
@@ -397,6 +404,13 @@ std::vector<Key> resources_keys()
        R"(["/data:/data:ro"])"},
       {"resources.oversubscribe", boolean, "", 0, 0, no, yes, none, DT_FIELD(resources.oversubscribe),
        "Whether more threads than cores are allowed. Timings are then not meaningful."},
+  };
+}
+
+// Where a run's job goes, and what its shell does before the ranks start.
+std::vector<Key> resources_job_keys()
+{
+  return {
       {"resources.scheduler", choice, "", 0, 0, no, yes, scheduler_names(), DT_FIELD(resources.scheduler),
        "Scheduler that runs the jobs."},
       {"resources.launcher", choice, "", 0, 0, no, yes, launcher_names(), DT_FIELD(resources.launcher),
@@ -545,8 +559,9 @@ std::vector<Key> sweep_keys()
 std::vector<Key> make_keys()
 {
   std::vector<Key> all;
-  for (const auto keys_of_block : {document_keys, model_keys, data_keys, program_keys, train_keys, optimizer_keys, sync_keys,
-                                   resources_keys, platform_keys, study_keys, sweep_keys}) {
+  for (const auto keys_of_block :
+       {document_keys, model_keys, data_keys, program_keys, train_keys, train_computation_keys, optimizer_keys, sync_keys,
+        resources_keys, resources_job_keys, platform_keys, study_keys, sweep_keys}) {
     const auto keys = keys_of_block();
     all.insert(all.end(), keys.begin(), keys.end());
   }

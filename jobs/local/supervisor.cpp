@@ -270,6 +270,7 @@ class Supervisor {
     if (!is_in_charge()) return false;
     log(entry.job_id() + " is left out: " + why);
     queue_.remove(entry);
+    if (quiet_ && quiet_->job == entry.number) clear_trouble(); // its notice that it waits
     return true;
   }
 
@@ -304,7 +305,8 @@ class Supervisor {
     });
   }
 
-  // Whether the machine is quiet, or has not been for as long as the job waits. Tells the job which of both it was.
+  // Whether the machine is quiet, or the job has waited for as long as it wants to. Puts into the job's environment which of the
+  // two it was.
   bool is_time_for(const QueueEntry& entry, Ticket& ticket)
   {
     if (!quiet_ || quiet_->job != entry.number) quiet_ = QuietWait{.job = entry.number};
@@ -321,18 +323,17 @@ class Supervisor {
     return true;
   }
 
-  bool try_start(const QueueEntry& entry, const Ticket& ticket, const AttemptFolder& attempt)
+  bool try_start(const QueueEntry& entry, Ticket& ticket, const AttemptFolder& attempt)
   {
     if (must_wait(ticket)) return false;
     const auto allowed = settable_cores(ticket.allowed_cores);
     const auto count = static_cast<std::size_t>(ticket.cores);
     if (allowed.size() < count)
       return refuse(entry, attempt, fmt::format("it needs {} cores, but this machine now has {}", count, allowed.size()));
-    auto started = ticket;
-    if (ticket.when_idle_s > 0 && !is_time_for(entry, started)) return false;
+    if (ticket.when_idle_s > 0 && !is_time_for(entry, ticket)) return false;
     auto cores = locks_.take(count, allowed, attempt.path());
     if (!cores) return false;
-    const auto outcome = start_leader(started, *cores, entry.job_id());
+    const auto outcome = start_leader(ticket, *cores, entry.job_id());
     if (outcome.kind == StartOutcome::Kind::failed)
       throw Error(ErrorKind::environment, entry.job_id() + " could not be started: " + outcome.error);
     const auto owner = read_owner(attempt);

@@ -4,6 +4,7 @@
 #include "engine/comm/machine/pause.hpp"
 #include "engine/sim/machine/simulated_machine.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ std::vector<std::string> compiler_words(const std::string& compiler, const fs::p
 std::string release_in(const std::string& compiler, const fs::path& prefix)
 {
   const auto answer = run_command({compiler, "-E", "-P", "-x", "c++", "-idirafter", headers_below(prefix).string(), "-"}, 60,
-                                  "#include <"
+                                  "#include <" // in two parts, because this file itself does not include it (scripts/check-house)
                                   "slurm/slurm_version.h>\nSLURM_VERSION_NUMBER\n");
   const auto number = std::strtoul(std::string(trim(last_line(answer.out))).c_str(), nullptr, 16);
   if (!answer.ok() || number == 0)

@@ -100,13 +100,13 @@ std::string listen(int descriptor, double limit_s, bool& in_time)
   }
 }
 
-Error unusable(const std::string& words, std::string_view who = "its library does")
+Error unusable(const std::string& words)
 {
   const auto path = slurm_configuration();
   if (path.empty())
     return trouble("Slurm cannot be used here: no slurm.conf was found, also not through DNS; set SLURM_CONF, or use "
                    "resources.scheduler: local.");
-  return trouble(fmt::format("Slurm cannot be used here: {} not accept {}{}.", who, path.string(),
+  return trouble(fmt::format("Slurm cannot be used here: its library does not accept {}{}.", path.string(),
                              words.empty() ? "" : " (\"" + printable(join(split(trim(words), '\n'), "; ")) + "\")"));
 }
 

@@ -147,20 +147,6 @@ std::int64_t read_number(std::string_view command, std::string_view what, std::s
   throw unreadable(command, fmt::format("{} is no number", what), text);
 }
 
-std::int64_t read_duration_s(std::string_view text)
-{
-  const auto dash = text.find('-');
-  const auto days = dash == text.npos ? std::optional<std::int64_t>(0) : number_of<std::int64_t>(text.substr(0, dash));
-  const auto parts = split(dash == text.npos ? text : text.substr(dash + 1), ':');
-  std::int64_t sum_s = 0;
-  for (const auto& part : parts) {
-    const auto number = number_of<std::int64_t>(part);
-    if (!days || !number || parts.size() < 2) return 0;
-    sum_s = sum_s * 60 + *number;
-  }
-  return *days * 86400 + sum_s;
-}
-
 std::int64_t read_moment(std::string_view command, std::string_view text)
 {
   constexpr std::array<std::string_view, 5> never{"", "N/A", "NONE", "None", "Unknown"};

@@ -34,9 +34,6 @@ std::map<std::string, std::string> read_settings(std::string_view text);
 // The number with which the text must begin, as in "300 sec". `what` is shown if it does not.
 std::int64_t read_number(std::string_view command, std::string_view what, std::string_view text);
 
-// Seconds of "1-02:03:04", "2:03:04" or "3:04". Nothing for words such as UNLIMITED, NOT_SET, INVALID.
-std::int64_t read_duration_s(std::string_view text);
-
 // A moment in seconds since 1970, as SLURM_TIME_FORMAT=%s makes Slurm write it; 0 for N/A, NONE, Unknown, None.
 std::int64_t read_moment(std::string_view command, std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/access/output.hpp"
 #include "jobs/slurm/access/site_facts.hpp"
@@ -149,6 +150,9 @@ void put_reason(SlurmRecord& record, const std::string& text)
   if (record.reason != text) record.reason_details = text;
 }
 
+// 0 for UNLIMITED, NOT_SET, INVALID.
+std::int64_t seconds_in(std::string_view text) { return parse_duration_s(text).value_or(0); }
+
 void put_node_names(SlurmRecord& record, const std::string& nodes)
 {
   record.nodes = nodes == "None assigned" || nodes == "(null)" ? std::string() : nodes;
@@ -174,9 +178,9 @@ SlurmRecord queued_record(const std::vector<std::string>& row, std::int64_t now_
   record.start_unix_s = read_moment(command, row[Column::start]);
   record.end_unix_s = read_moment(command, row[Column::end]);
   if (record.base_state == static_cast<std::uint32_t>(BaseState::running) && record.start_unix_s > 0)
-    record.suspended_s = std::max<std::int64_t>(0, now_unix_s - record.start_unix_s - read_duration_s(row[Column::used]));
+    record.suspended_s = std::max<std::int64_t>(0, now_unix_s - record.start_unix_s - seconds_in(row[Column::used]));
   record.restarts = static_cast<int>(read_number(command, "a restart count", row[Column::restarts]));
-  record.time_limit_s = read_duration_s(row[Column::limit]);
+  record.time_limit_s = seconds_in(row[Column::limit]);
   record.partition = row[Column::partition];
   record.dependency = row[Column::dependency] == "(null)" ? std::string() : row[Column::dependency];
   record.name = row[Column::name];

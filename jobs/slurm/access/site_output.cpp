@@ -2,6 +2,7 @@
 
 #include "core/number.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "jobs/slurm/access/output.hpp"
 #include "jobs/slurm/access/site_facts.hpp"
 
@@ -56,7 +57,7 @@ SlurmPartition read_partition(const Fields& fields, std::string_view text)
   partition.name = needed_field(command, fields, "PartitionName", text);
   partition.nodes = number_in(command, fields, "TotalNodes", text);
   partition.cpus = number_in(command, fields, "TotalCPUs", text);
-  partition.max_time_s = read_duration_s(needed_field(command, fields, "MaxTime", text));
+  partition.max_time_s = parse_duration_s(needed_field(command, fields, "MaxTime", text)).value_or(0); // 0 for UNLIMITED
   partition.max_nodes_per_job = count_limit(needed_field(command, fields, "MaxNodes", text));
   partition.is_default = field_of(fields, "Default") == "YES";
   partition.is_up = needed_field(command, fields, "State", text) == "UP";

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <set>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -252,18 +251,7 @@ std::vector<std::string> missing_commands()
   return missing;
 }
 
-// Asked once for each PATH and slurm.conf, because a verb may open Slurm for each of a thousand runs.
-std::string trouble_of_commands()
-{
-  static std::set<std::string> accepted;
-  const auto place = variable_or_nothing("PATH") + "\n" + variable_or_nothing("SLURM_CONF");
-  if (accepted.contains(place)) return {};
-  const auto answer = run_command({"scontrol", "show", "hostnames", "node"}, patience_s); // asks nobody, but reads slurm.conf
-  if (!answer.ok()) return answer.err.empty() ? "scontrol cannot be used" : answer.err;
-  accepted.insert(place);
-  return {};
-}
-
+// Asked once for each PATH, because a verb may open Slurm for each of a thousand runs.
 std::string release_of_commands()
 {
   static std::map<std::string, std::string> releases;

@@ -43,8 +43,6 @@ class SlurmCommands final : public SlurmApi {
 
 // The programs that SlurmCommands cannot do without and that are not in PATH.
 std::vector<std::string> missing_commands();
-// What the commands say about a configuration that they do not accept; empty if they do.
-std::string trouble_of_commands();
 // The release of the commands in PATH: "22.05". Empty if there are none, or if they do not say.
 std::string release_of_commands();
 
