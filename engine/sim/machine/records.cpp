@@ -14,7 +14,7 @@
 namespace dt::comm {
 namespace {
 
-// One exchange of the ranks of a communicator.
+// One exchange of the ranks of a communicator. All ranks run on one thread of the simulator, so nothing is locked.
 struct Meeting {
   explicit Meeting(int ranks) : everybody(simgrid::s4u::Barrier::create(static_cast<unsigned>(ranks))) {}
   simgrid::s4u::BarrierPtr everybody;
@@ -42,7 +42,7 @@ double exchange_s(const Communicator& comm)
   return std::ceil(std::log2(comm.size())) * ((in_one_node ? 0 : platform.latency_s) + 2 * platform.message_s);
 }
 
-// Brings what this rank puts into the meeting, and returns the meeting when all ranks have.
+// Calls `put` for this rank's part, waits until all ranks have put theirs, and returns the meeting with all parts.
 std::shared_ptr<Meeting> meet(Communicator& comm, const std::function<void(Meeting&)>& put)
 {
   const auto meeting = next_meeting(comm);

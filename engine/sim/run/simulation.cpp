@@ -125,9 +125,9 @@ void run_rank(const std::function<void(comm::Communicator&)>& rank_program, Ends
   bool failed = false;
   try {
     // A copy of the communicator of all ranks: the simulator looks up MPI_COMM_WORLD by the rank that runs, and no rank runs
-    // while it matches a message with a receive from any source. All ranks share one copy, which has P numbers.
-    static MPI_Comm world = MPI_COMM_NULL;
-    if (world == MPI_COMM_NULL) MPI_Comm_dup(MPI_COMM_WORLD, &world);
+    // while it matches a message with a receive from any source.
+    MPI_Comm world = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &world);
     comm::Communicator comm(world);
     rank_program(comm);
   } catch (const simgrid::ForcefulKillException&) {
