@@ -3,6 +3,7 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "tests/e2e/own_program.hpp"
+#include "tests/e2e/python.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <filesystem>
@@ -97,8 +98,10 @@ TEST_CASE(
 {
   const dt::test::Dtctl dtctl;
   fs::create_directory(dtctl.folder() / "bin");
-  for (const auto* name : {"bash", "env", "python3", "sh"})
+  for (const auto* name : {"bash", "env", "sh"})
     fs::create_symlink(dt::find_installed(name), dtctl.folder() / "bin" / name);
+  // Not the `python3` in PATH, which may be a script of pyenv that searches PATH for others.
+  fs::create_symlink(dt::test::python(), dtctl.folder() / "bin" / "python3");
   const dt::test::Words machine{"PATH=" + (dtctl.folder() / "bin").string(), "DTCTL_ENGINE=/nowhere/dtengine"};
   dtctl.write("train.py", trainer());
   REQUIRE(dtctl.run({"new", "mine.yaml", "--program", "train.py", "--ranks", "1,2", "--repeats", "1"}, machine).ok());
