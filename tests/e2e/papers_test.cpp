@@ -38,6 +38,7 @@ TEST_CASE("the simulated studies of the papers run at their smallest sizes")
   check_study(dtctl, "swcaffe-platforms", two_sizes);
   check_study(dtctl, "swflow-nodes", two_sizes);
   check_study(dtctl, "swflow-assumptions", two_sizes);
+  check_study(dtctl, "swflow-batch", two_sizes);
   check_study(dtctl, "easgd-stragglers", with(two_sizes, {"--set", "study.repeats=2"}));
   check_study(dtctl, "tianhe3-dynamic", two_sizes);
   check_study(dtctl, "easgd-family-64", {});
@@ -56,6 +57,12 @@ TEST_CASE("the real studies of the papers that need one machine run on little da
               with(once, with(two_epochs, {"--set", "data.train_samples=512", "--set", "data.test_samples=32"})));
   check_study(dtctl, "easgd-partition", with(once, {"--set", "train.epochs=1", "--set", "train.warmup_steps=1"}));
   check_study(dtctl, "swflow-accuracy", with(once, {"--set", "train.epochs=1"}));
+  check_study(dtctl, "swflow-batch-accuracy", with(once, two_epochs));
+  REQUIRE(
+      dtctl.run({"data", "pack", (dtctl.home() / "data" / "shapes").string(), "--size", "128", "-o", "shapes-128"}).exit_code ==
+      0);
+  check_study(dtctl, "hsgd-reads",
+              with(once, {"--set", "train.steps=6", "--set", "train.warmup_steps=1", "--set", "data.direct_io=false"}));
   check_study(dtctl, "tianhe3-gloo",
               with(once, {"--set", "train.steps=4", "--set", "train.warmup_steps=1", "--set", "data.train_samples=256", "--set",
                           "data.test_samples=32"}));
