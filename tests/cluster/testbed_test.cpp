@@ -196,6 +196,25 @@ TEST_CASE("a link lets no more through than was asked, and its bytes are counted
   CHECK(bed.trunk_bytes() == 0);
 }
 
+TEST_CASE("connections between hosts have the congestion control that was asked for, whatever the machine's own is")
+{
+  for (const Words& options : {Words{}, Words{"--congestion", "reno"}}) {
+    Words up{"--hosts", "2", "--rate", "50mbit"};
+    up.insert(up.end(), options.begin(), options.end());
+    const Testbed bed(up);
+    const std::string wanted = options.empty() ? "cubic" : options.back();
+    const pid_t run = bed.start({"run", "2", link_stream, "100000000"});
+    // A connection between the hosts exists only while the ranks run.
+    CHECK(eventually(
+        [&] {
+          return bed.tell({"exec", "host0", "ss", "-tinH", "dst", "host1"}).find(wanted) != std::string::npos;
+        },
+        30));
+    ::kill(run, SIGKILL);
+    ::waitpid(run, nullptr, 0);
+  }
+}
+
 TEST_CASE("what goes from one supernode to the other crosses the trunk at the trunk's rate, and nothing else does")
 {
   const Testbed bed({"--hosts", "4", "--supernodes", "2", "--trunk", "100mbit"});
@@ -280,6 +299,9 @@ TEST_CASE("wrong words, and users who cannot have a testbed, are refused with ex
       {{"up", "--hosts", "4", "--supernodes", "3"},
        "testbed: --supernodes: 4 hosts cannot be shared out evenly to 3 supernodes\n"},
       {{"up", "--rate", "fast"}, "testbed: --rate is a bandwidth such as 250mbit or 1gbit, or none; not: fast\n"},
+      {{"up", "--congestion", "slow"},
+       fmt::format("testbed: --congestion: this kernel has {}, not: slow\n",
+                   trim(*read_file_if_exists("/proc/sys/net/ipv4/tcp_available_congestion_control")))},
       {{"go"}, "testbed: unknown verb go; see: testbed help\n"},
   };
   for (const auto& [words, error] : refused) {
