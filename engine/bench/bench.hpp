@@ -36,10 +36,13 @@ struct ConvolutionBench {
   std::vector<std::string> models{"alexnet", "vgg16"};
   std::int64_t batch = 2;
   int threads = 1;
+  std::int64_t rounds = 3; // in which the forms have their turn; plain loops run once
+  bool plain = true;       // also measure plain loops
   bool json = false;
 };
 
-// Times every convolution of the models, by the engine's fast kernels and by plain loops.
+// Times every convolution of the models: by the engine's layers in a training step, as matrix products of OpenBLAS where it is
+// installed, and by plain loops.
 int bench_convolution(const ConvolutionBench& options);
 
 struct MatmulBench {

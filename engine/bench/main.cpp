@@ -48,11 +48,16 @@ void add_compute(CLI::App& app, ComputeBench& options)
 
 void add_convolution(CLI::App& app, ConvolutionBench& options)
 {
-  auto* convolution =
-      app.add_subcommand("convolution", "Every convolution of a model, as the engine computes it and as plain loops do");
+  auto* convolution = app.add_subcommand(
+      "convolution",
+      "Every convolution of a model: the engine's layers beside im2col with OpenBLAS, as in Caffe, and plain loops");
   convolution->add_option("--model", options.models, "The networks, in turn")->delimiter(',')->capture_default_str();
   convolution->add_option("--batch", options.batch, "Samples a step")->capture_default_str()->check(CLI::PositiveNumber);
   convolution->add_option("--threads", options.threads, "Compute threads")->capture_default_str()->check(CLI::PositiveNumber);
+  convolution->add_option("--rounds", options.rounds, "Times that each form is measured, in turn; plain loops are once")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  convolution->add_flag("!--no-plain", options.plain, "Without plain loops, which take minutes for large networks");
   convolution->add_flag("--json", options.json, "One JSON array");
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -183,20 +184,33 @@ TEST_CASE("a compute profile measured by several ranks tells how their medians d
   CHECK(names_in(profile) == layers_of_model("lenet"));
 }
 
-TEST_CASE("dtbench convolution --json has each convolution's directions, with the factor over plain loops, and their sum")
+TEST_CASE("dtbench convolution --json has each convolution's directions and their sums, with our factor over every other form")
 {
-  const auto end = dt::run_command({dtbench, "convolution", "--model", "lenet", "--batch", "1", "--json"}, 60);
+  const auto end = dt::run_command({dtbench, "convolution", "--model", "lenet", "--rounds", "1", "--json"}, 60);
+  INFO(end.err);
   REQUIRE(end.ok());
   const auto json = nlohmann::ordered_json::parse(end.out);
   REQUIRE(json.size() == 1);
-  std::vector<std::string> rows;
+  CHECK_THAT(json[0]["blas"].get<std::string>(), Contains("OpenBLAS"));
+  std::map<std::string, double> ms;
   for (const auto& row : json[0]["rows"]) {
-    rows.push_back(row["layer"].get<std::string>() + " " + row["what"].get<std::string>());
-    CHECK(row["factor"].get<double>() == Approx(row["reference_ms"].get<double>() / row["ms"].get<double>()));
+    ms[row["layer"].get<std::string>() + " " + row["what"].get<std::string>()] = row["plain"]["ms"];
+    for (const auto* form : {"im2col_blas", "im2col_blas_by_image", "plain"}) {
+      CHECK(row[form]["factor"].get<double>() == Approx(row[form]["ms"].get<double>() / row["ms"].get<double>()));
+      CHECK(row[form]["least"] == row[form]["most"]);
+    }
   }
-  std::sort(rows.begin(), rows.end()); // the first layer's images get no gradient
-  CHECK(rows == std::vector<std::string>{"all convolutions", "conv1 backward weights", "conv1 forward", "conv2 backward data",
-                                         "conv2 backward weights", "conv2 forward"});
+  REQUIRE(ms.size() == 9); // the first layer's images get no gradient
+  CHECK(ms["all backward weights"] == Approx(ms["conv1 backward weights"] + ms["conv2 backward weights"]));
+  CHECK(ms["all backward data"] == Approx(ms["conv2 backward data"]));
+  CHECK(ms["all convolutions"] == Approx(ms["all forward"] + ms["all backward weights"] + ms["all backward data"]));
+}
+
+TEST_CASE("dtbench convolution refuses to compare threads with OpenBLAS' on fewer cores than threads")
+{
+  const auto end = dt::run_command({"taskset", "-c", "0", dtbench, "convolution", "--model", "lenet", "--threads", "2"}, 60);
+  CHECK(end.exit_code == 2);
+  CHECK_THAT(end.err, Contains("The main thread may use 1 core only") && Contains("OMP_PROC_BIND"));
 }
 
 TEST_CASE("dtbench compute started by mpirun is one training on all ranks, told by rank 0 alone")
