@@ -1,5 +1,6 @@
 #include "engine/comm/allreduce/slice_board.hpp"
 
+#include "engine/comm/machine/pause.hpp"
 #include "engine/comm/vectors.hpp"
 
 #include <algorithm>
@@ -50,6 +51,7 @@ void SliceBoard::put(std::int64_t block, std::span<const float> values, int slic
   copy_to(values.first(mine.begin), {to, mine.begin});
   copy_to(values.subspan(mine.end), {to + mine.end, values.size() - mine.end});
   flags(rank_).put.store(block + 1, std::memory_order_release);
+  wake_pollers();
 }
 
 bool SliceBoard::all_put(std::int64_t block) const
@@ -78,7 +80,11 @@ std::span<float> SliceBoard::sum_slice(std::int64_t block, std::size_t length, i
   return {sum(rank_, block) + mine.begin, mine.size()};
 }
 
-void SliceBoard::publish(std::int64_t block) { flags(rank_).published.store(block + 1, std::memory_order_release); }
+void SliceBoard::publish(std::int64_t block)
+{
+  flags(rank_).published.store(block + 1, std::memory_order_release);
+  wake_pollers();
+}
 
 void SliceBoard::take(std::int64_t block, std::span<float> values, int slices) const
 {
