@@ -12,9 +12,6 @@ constexpr std::size_t line = 16; // numbers in a cache line
 
 std::size_t in_lines(std::size_t numbers) { return (numbers + line - 1) / line * line; }
 
-// Numbers summed at a time; they stay in the first-level cache until all sources are added.
-constexpr std::size_t strip = 1024;
-
 } // namespace
 
 Range slice_of(std::size_t block, int index, int count)
@@ -65,13 +62,8 @@ void SliceBoard::reduce(std::int64_t block, std::span<const float> values, int s
 {
   const auto mine = slice_of(values.size(), rank_, slices);
   std::vector<const float*> sources;
-  for (int r = 0; r < shape_.ranks; ++r) sources.push_back(r == rank_ ? values.data() : numbers(r, block));
-  auto* to = sum(rank_, block);
-  for (auto at = mine.begin; at < mine.end; at += strip) {
-    const std::span sums(to + at, std::min(strip, mine.end - at));
-    copy_to({sources.front() + at, sums.size()}, sums);
-    for (std::size_t s = 1; s < sources.size(); ++s) add_to(sums, std::span(sources[s] + at, sums.size()));
-  }
+  for (int r = 0; r < shape_.ranks; ++r) sources.push_back((r == rank_ ? values.data() : numbers(r, block)) + mine.begin);
+  sum_to(sources, {sum(rank_, block) + mine.begin, mine.size()});
 }
 
 std::span<float> SliceBoard::sum_slice(std::int64_t block, std::size_t length, int slices)
