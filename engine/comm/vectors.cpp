@@ -56,6 +56,18 @@ void add_to(std::span<float> into, std::span<const float> from)
   if (begin_pass(into.data(), 3 * into.size_bytes())) add_floats(into.data(), from.data(), into.size());
 }
 
+// One pass to the simulator, which would take long for a pass a strip.
+void sum_to(std::span<const float* const> sources, std::span<float> sums)
+{
+  constexpr std::size_t strip = 1024; // numbers that stay in the first-level cache until all sources are added
+  if (!begin_pass(sums.data(), (3 * sources.size() - 1) * sums.size_bytes())) return;
+  for (std::size_t at = 0; at < sums.size(); at += strip) {
+    const auto length = std::min(strip, sums.size() - at);
+    std::copy_n(sources.front() + at, length, sums.data() + at);
+    for (const auto* source : sources.subspan(1)) add_floats(sums.data() + at, source + at, length);
+  }
+}
+
 void add_arrival_to(std::span<float> into, std::span<const float> from)
 {
   if (begin_pass_over_arrival(into.data(), 3 * into.size_bytes())) add_floats(into.data(), from.data(), into.size());

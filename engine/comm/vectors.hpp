@@ -25,6 +25,9 @@ void add_arrival_to(std::span<float> into, std::span<const Bfloat16> from);
 // into[i] <- into[i] + from[i]. Equal lengths, no overlap.
 void add_to(std::span<float> into, std::span<const float> from);
 
+// sums[i] <- sources[0][i] + sources[1][i] + …, in this order. Each source has as many numbers as `sums` and does not overlap it.
+void sum_to(std::span<const float* const> sources, std::span<float> sums);
+
 // Rounds to nearest, ties to even: the relative error is at most 2^-8 for normal numbers. NaN stays NaN. Equal lengths, no
 // overlap.
 void round_to_bfloat16(std::span<const float> values, std::span<Bfloat16> rounded);

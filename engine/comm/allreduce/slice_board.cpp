@@ -1,5 +1,6 @@
 #include "engine/comm/allreduce/slice_board.hpp"
 
+#include "engine/comm/machine/pause.hpp"
 #include "engine/comm/vectors.hpp"
 
 #include <algorithm>
@@ -10,9 +11,6 @@ namespace {
 constexpr std::size_t line = 16; // numbers in a cache line
 
 std::size_t in_lines(std::size_t numbers) { return (numbers + line - 1) / line * line; }
-
-// Numbers summed at a time; they stay in the first-level cache until all sources are added.
-constexpr std::size_t strip = 1024;
 
 } // namespace
 
@@ -50,6 +48,7 @@ void SliceBoard::put(std::int64_t block, std::span<const float> values, int slic
   copy_to(values.first(mine.begin), {to, mine.begin});
   copy_to(values.subspan(mine.end), {to + mine.end, values.size() - mine.end});
   flags(rank_).put.store(block + 1, std::memory_order_release);
+  wake_pollers();
 }
 
 bool SliceBoard::all_put(std::int64_t block) const
@@ -63,13 +62,8 @@ void SliceBoard::reduce(std::int64_t block, std::span<const float> values, int s
 {
   const auto mine = slice_of(values.size(), rank_, slices);
   std::vector<const float*> sources;
-  for (int r = 0; r < shape_.ranks; ++r) sources.push_back(r == rank_ ? values.data() : numbers(r, block));
-  auto* to = sum(rank_, block);
-  for (auto at = mine.begin; at < mine.end; at += strip) {
-    const std::span sums(to + at, std::min(strip, mine.end - at));
-    copy_to({sources.front() + at, sums.size()}, sums);
-    for (std::size_t s = 1; s < sources.size(); ++s) add_to(sums, std::span(sources[s] + at, sums.size()));
-  }
+  for (int r = 0; r < shape_.ranks; ++r) sources.push_back((r == rank_ ? values.data() : numbers(r, block)) + mine.begin);
+  sum_to(sources, {sum(rank_, block) + mine.begin, mine.size()});
 }
 
 std::span<float> SliceBoard::sum_slice(std::int64_t block, std::size_t length, int slices)
@@ -78,7 +72,11 @@ std::span<float> SliceBoard::sum_slice(std::int64_t block, std::size_t length, i
   return {sum(rank_, block) + mine.begin, mine.size()};
 }
 
-void SliceBoard::publish(std::int64_t block) { flags(rank_).published.store(block + 1, std::memory_order_release); }
+void SliceBoard::publish(std::int64_t block)
+{
+  flags(rank_).published.store(block + 1, std::memory_order_release);
+  wake_pollers();
+}
 
 void SliceBoard::take(std::int64_t block, std::span<float> values, int slices) const
 {

@@ -26,6 +26,7 @@ class NodeWait {
   // Call it after writing a value that others wait for.
   void tell() const
   {
+    wake_pollers();
     if (waiting_ == Waiting::sleeps) ring();
   }
   // Returns when ready() is true. ready() must read with memory_order_acquire what was written before tell().

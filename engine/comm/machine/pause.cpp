@@ -13,4 +13,6 @@ void pause_between_polls(int polls)
   if (polls > polls_in_a_row) std::this_thread::yield();
 }
 
+void wake_pollers() {}
+
 } // namespace dt::comm

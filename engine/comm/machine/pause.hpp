@@ -10,6 +10,9 @@ void pause_s(double seconds);
 // polls it yields the core, because the awaited rank may need it.
 void pause_between_polls(int polls);
 
+// Call it after writing a value that other ranks of the node poll. A real rank sees the value; a simulated one must be woken.
+void wake_pollers();
+
 // Polls until ready() is true.
 template<class Ready> void wait_until(const Ready& ready)
 {

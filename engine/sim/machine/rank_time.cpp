@@ -95,6 +95,13 @@ void spend_s(double seconds)
     compute_until(thread_clock_s() + seconds, *own);
 }
 
+bool may_block()
+{
+  const auto* own = own_time();
+  if (own == nullptr || own->runs_beside || own->looks) return true;
+  return own->beside == nullptr && own->captured == nullptr && (own->amid == nullptr || !own->amid->has_work());
+}
+
 BesideComputation::BesideComputation(BackgroundWork& work)
 {
   auto& own = make_own_time();

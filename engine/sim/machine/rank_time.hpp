@@ -18,6 +18,9 @@ double thread_clock_s();
 // Advances that clock. Time of the computing thread lets the communication thread of the same rank go on.
 void spend_s(double seconds);
 
+// Whether nothing else of the calling rank goes on while its running thread waits, so that the rank's actor may block.
+bool may_block();
+
 // Work of a rank's communication thread.
 class BackgroundWork {
  public:

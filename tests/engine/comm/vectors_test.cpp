@@ -1,6 +1,7 @@
 // Vector sums, and numbers as bfloat16.
 #include "engine/comm/vectors.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -33,6 +34,18 @@ TEST_CASE("vectors of any length are added, and nothing beside them")
     add_to(std::span(into).first(n), std::span<const float>(from).first(n));
     for (std::size_t i = 0; i < n; ++i) REQUIRE(into[i] == 1.0F + static_cast<float>(i));
     CHECK(into[n] == 1.0F);
+  }
+}
+
+TEST_CASE("a sum of vectors of any length has each source once, and nothing beside it is written")
+{
+  for (const std::size_t n : {0, 1, 70, 1024, 1025, 3000}) {
+    CAPTURE(n);
+    std::vector<float> sums(n + 1, -1.0F), first(n), second(n, 1000.0F), third(n, 0.5F);
+    std::iota(first.begin(), first.end(), 0.0F);
+    sum_to(std::array<const float*, 3>{first.data(), second.data(), third.data()}, std::span(sums).first(n));
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(sums[i] == static_cast<float>(i) + 1000.5F);
+    CHECK(sums[n] == -1.0F);
   }
 }
 
