@@ -98,8 +98,7 @@ TEST_CASE(
 {
   const dt::test::Dtctl dtctl;
   fs::create_directory(dtctl.folder() / "bin");
-  for (const auto* name : {"bash", "env", "sh"})
-    fs::create_symlink(dt::find_installed(name), dtctl.folder() / "bin" / name);
+  for (const auto* name : {"bash", "env", "sh"}) fs::create_symlink(dt::find_installed(name), dtctl.folder() / "bin" / name);
   // Not the `python3` in PATH, which may be a script of pyenv that searches PATH for others.
   fs::create_symlink(dt::test::python(), dtctl.folder() / "bin" / "python3");
   const dt::test::Words machine{"PATH=" + (dtctl.folder() / "bin").string(), "DTCTL_ENGINE=/nowhere/dtengine"};
