@@ -4,6 +4,7 @@
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/message.hpp"
 #include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
@@ -18,6 +19,8 @@ constexpr std::size_t block_bytes_alone = 1 << 20, block_bytes_with_others = 2 <
 constexpr std::size_t all_blocks_bytes_alone = 8 << 20, all_blocks_bytes_with_others = 32 << 20;
 // Blocks in progress at once: while one block crosses to other nodes, the next is summed inside the node.
 constexpr int rooms_alone = 1, rooms_with_others = 3;
+// A sum of more blocks may use longer ones, where the machine wants them: the first and the last block of so many count little.
+constexpr std::size_t many_blocks = 32;
 // From this part size, a ring uses the links better than halving-doubling, because its parts follow one another without a pause.
 constexpr std::size_t ring_part_bytes = 64 << 10;
 // Smaller slices cost more in waiting than they save in summing.
@@ -40,7 +43,8 @@ SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
   const auto most_ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
   const auto bytes = alone ? std::min(block_bytes_alone, all_blocks_bytes_alone / most_ranks)
                            : std::min(block_bytes_with_others, all_blocks_bytes_with_others / most_ranks);
-  return {.ranks = node.size(), .rooms = alone ? rooms_alone : rooms_with_others, .block = bytes / sizeof(float)};
+  const auto growth = alone ? 1 : longest_block_growth();
+  return {.ranks = node.size(), .rooms = alone ? rooms_alone : rooms_with_others, .block = growth * (bytes / sizeof(float))};
 }
 
 // Topology of the ranks with the same place on each node; these ranks are ordered by node.
@@ -92,6 +96,7 @@ HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Co
     if (is_flat) long_over_nodes_ = make("ring");
   }
   const auto shape = shape_for(*node_, topology);
+  usual_block_ = topology.nodes() == 1 ? shape.block : shape.block / longest_block_growth();
   window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
   board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts(), options.found_incomplete);
 }
@@ -117,7 +122,8 @@ void HierarchicalAllreduce::enqueue(Task& task)
 {
   const auto length = task.values.size();
   if (length == 0) return;
-  const auto blocks = (length + board_->shape().block - 1) / board_->shape().block;
+  const auto longest = std::clamp(length / many_blocks, usual_block_, board_->shape().block);
+  const auto blocks = (length + longest - 1) / longest;
   task.block = (length + blocks - 1) / blocks;
   unfinished_.push_back(&task);
 }
@@ -208,10 +214,11 @@ void HierarchicalAllreduce::wait_for_first()
   }
 }
 
-// Depends only on the length, so all ranks that share a slice select the same algorithm.
+// Depends only on the length, so all ranks that share a slice select the same algorithm. It is that of a slice of a usual block.
 Allreduce& HierarchicalAllreduce::over_nodes(std::size_t length)
 {
-  const auto part_bytes = length * sizeof(float) / static_cast<std::size_t>(peers_->size());
+  const auto part_bytes = std::min(length, usual_block_ / static_cast<std::size_t>(owners_)) * sizeof(float) /
+                          static_cast<std::size_t>(peers_->size());
   return long_over_nodes_ && part_bytes >= ring_part_bytes ? *long_over_nodes_ : *over_nodes_;
 }
 

@@ -19,4 +19,8 @@ struct MessageLimits {
 // The limits for a sum over vectors of `length` numbers.
 MessageLimits usual_limits(std::size_t length, Travel travel);
 
+// By how much the blocks in which a node sums a long vector may be longer than usual. 1 on a real machine; a simulation takes
+// less real time with longer ones.
+std::size_t longest_block_growth();
+
 } // namespace dt::comm

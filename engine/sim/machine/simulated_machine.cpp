@@ -15,7 +15,8 @@ namespace dt::sim {
 namespace {
 
 // Only addresses: a page takes memory once it is written, for example by a short message or a counter.
-constexpr std::size_t folded_bytes = std::size_t{64} << 30, windows_begin = folded_bytes / 2, window_alignment = 128;
+constexpr std::size_t windows_begin = std::size_t{32} << 30, folded_bytes = windows_begin + (std::size_t{512} << 30);
+constexpr std::size_t window_alignment = 128;
 
 } // namespace
 
@@ -49,7 +50,7 @@ std::byte* take_window_memory(std::size_t bytes)
   used += (bytes + window_alignment - 1) / window_alignment * window_alignment;
   if (used > folded_bytes)
     throw Error(ErrorKind::run,
-                "The windows that simulated ranks share need more than 32 GiB of addresses. Simulate fewer ranks.");
+                "The windows that simulated ranks share need more than 512 GiB of addresses. Simulate fewer ranks.");
   return folded_memory() + begin;
 }
 
