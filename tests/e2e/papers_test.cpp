@@ -62,6 +62,9 @@ TEST_CASE("the real studies of the papers that need one machine run on little da
       dtctl.run({"data", "pack", (dtctl.home() / "data" / "shapes").string(), "--size", "128", "-o", "shapes-128"}).exit_code ==
       0);
   check_study(dtctl, "hsgd-reads", with(once, {"--set", "train.steps=6", "--set", "train.warmup_steps=1"}));
+  check_study(dtctl, "tianhe3-accuracy",
+              with(once, {"--set", "train.epochs=1", "--set", "train.warmup_steps=1", "--set", "data.train_samples=256", "--set",
+                          "data.test_samples=32"}));
   check_study(dtctl, "tianhe3-gloo",
               with(once, {"--set", "train.steps=4", "--set", "train.warmup_steps=1", "--set", "data.train_samples=256", "--set",
                           "data.test_samples=32"}));

@@ -19,8 +19,9 @@ constexpr std::size_t block_bytes_alone = 1 << 20, block_bytes_with_others = 2 <
 constexpr std::size_t all_blocks_bytes_alone = 8 << 20, all_blocks_bytes_with_others = 32 << 20;
 // Blocks in progress at once: while one block crosses to other nodes, the next is summed inside the node.
 constexpr int rooms_alone = 1, rooms_with_others = 3;
-// A sum of more blocks may use longer ones, where the machine wants them: the first and the last block of so many count little.
-constexpr std::size_t many_blocks = 32;
+// A simulation may use longer blocks (longest_block_growth), but not so long that a vector has fewer than this: while the first
+// and the last block are summed nothing else goes on, and with fewer blocks that would be a larger part of the time.
+constexpr std::size_t least_blocks = 32;
 // From this part size, a ring uses the links better than halving-doubling, because its parts follow one another without a pause.
 constexpr std::size_t ring_part_bytes = 64 << 10;
 // Smaller slices cost more in waiting than they save in summing.
@@ -36,6 +37,9 @@ std::pair<int, int> ranks_a_node(const Topology& topology)
   return {least->second, most->second};
 }
 
+// How many times as long as usual a block may be.
+std::size_t block_growth(const Topology& topology) { return topology.nodes() == 1 ? 1 : longest_block_growth(); }
+
 // Blocks have the same length on all nodes, whatever their number of ranks.
 SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
 {
@@ -43,8 +47,9 @@ SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
   const auto most_ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
   const auto bytes = alone ? std::min(block_bytes_alone, all_blocks_bytes_alone / most_ranks)
                            : std::min(block_bytes_with_others, all_blocks_bytes_with_others / most_ranks);
-  const auto growth = alone ? 1 : longest_block_growth();
-  return {.ranks = node.size(), .rooms = alone ? rooms_alone : rooms_with_others, .block = growth * (bytes / sizeof(float))};
+  return {.ranks = node.size(),
+          .rooms = alone ? rooms_alone : rooms_with_others,
+          .block = block_growth(topology) * (bytes / sizeof(float))};
 }
 
 // Topology of the ranks with the same place on each node; these ranks are ordered by node.
@@ -96,7 +101,7 @@ HierarchicalAllreduce::HierarchicalAllreduce(const AllreduceOptions& options, Co
     if (is_flat) long_over_nodes_ = make("ring");
   }
   const auto shape = shape_for(*node_, topology);
-  usual_block_ = topology.nodes() == 1 ? shape.block : shape.block / longest_block_growth();
+  usual_block_ = shape.block / block_growth(topology);
   window_ = std::make_unique<SharedWindow>(*node_, SliceBoard::part_bytes(shape));
   board_ = std::make_unique<SliceBoard>(shape, node_->rank(), window_->parts(), options.found_incomplete);
 }
@@ -122,7 +127,7 @@ void HierarchicalAllreduce::enqueue(Task& task)
 {
   const auto length = task.values.size();
   if (length == 0) return;
-  const auto longest = std::clamp(length / many_blocks, usual_block_, board_->shape().block);
+  const auto longest = std::clamp(length / least_blocks, usual_block_, board_->shape().block);
   const auto blocks = (length + longest - 1) / longest;
   task.block = (length + blocks - 1) / blocks;
   unfinished_.push_back(&task);

@@ -64,7 +64,7 @@ class HierarchicalAllreduce : public Allreduce {
   std::unique_ptr<Allreduce> over_nodes_; // over peers_; null: one node only, or no peers_
   std::unique_ptr<Allreduce> long_over_nodes_; // an algorithm for long slices; null: over_nodes_ serves all lengths
   int owners_;                                 // ranks per node that own slices: the number of ranks of the smallest node
-  std::size_t usual_block_ = 0;                // the most numbers in a block, unless the sum has many
+  std::size_t usual_block_ = 0;                // numbers in a block of a real machine; a simulation's may be longer
   std::unique_ptr<SharedWindow> window_;
   std::unique_ptr<SliceBoard> board_;
   std::int64_t blocks_ = 0;      // number of blocks put so far, over all sums
