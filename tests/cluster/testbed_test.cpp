@@ -231,6 +231,37 @@ TEST_CASE("what goes from one supernode to the other crosses the trunk at the tr
   CHECK(traffic.at("trunk0").sent > traffic.at("trunk1").sent);
 }
 
+TEST_CASE("links with a latency delay all that passes, have no bucket, and count what crosses a trunk")
+{
+  const Testbed bed({"--hosts", "4", "--supernodes", "2", "--rate", "100mbit", "--trunk", "50mbit", "--latency", "20ms"});
+  constexpr double bytes = 1e6, there_and_back_s = 0.04;
+  CHECK(bed.tell({"profile"}).find("100mbit behind 2 trunks of 50mbit, latency 20ms, TCP cubic") != std::string::npos);
+  CHECK(seconds_in(bed.tell({"run", "--hosts", "2", "2", link_stream, "1"})) > there_and_back_s);
+  CHECK(bed.trunk_bytes() < 1000); // host0 asks all hosts for host1's address
+  CHECK(seconds_in(bed.tell({"run", "--hosts", "2", "2", link_stream, fmt::format("{}", bytes)})) >
+        bytes * 8 / 100e6 + there_and_back_s);
+  const auto before = double(bed.trunk_bytes());
+  CHECK(seconds_in(bed.tell({"run", "4", link_stream, fmt::format("{}", bytes)})) > bytes * 8 / 50e6 + there_and_back_s);
+  const double crossed = double(bed.trunk_bytes()) - before;
+  CHECK(crossed > bytes);
+  CHECK(crossed < 1.15 * bytes);
+  const auto traffic = bed.counters();
+  CHECK(traffic.at("trunk0").sent == traffic.at("trunk1").received);
+  CHECK(traffic.at("trunk0").sent > traffic.at("trunk1").sent);
+  CHECK(double(traffic.at("host0").sent) > 2 * bytes);
+}
+
+TEST_CASE("without the program that carries its frames, a testbed runs nothing")
+{
+  const Testbed bed({"--hosts", "2", "--latency", "1ms"});
+  const auto carrier = trim(run_command({"ip", "netns", "pids", bed.prefix() + "-links"}).out);
+  REQUIRE(::kill(std::stoi(carrier), SIGKILL) == 0);
+  REQUIRE(eventually([&] { return trim(run_command({"ip", "netns", "pids", bed.prefix() + "-links"}).out).empty(); }, 30));
+  const auto result = bed.call({"run", "2", "true"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.err.starts_with("testbed: the program that carries the frames has ended"));
+}
+
 TEST_CASE("two testbeds side by side know nothing of each other")
 {
   const Testbed left({"--hosts", "2"});
@@ -299,6 +330,7 @@ TEST_CASE("wrong words, and users who cannot have a testbed, are refused with ex
       {{"up", "--hosts", "4", "--supernodes", "3"},
        "testbed: --supernodes: 4 hosts cannot be shared out evenly to 3 supernodes\n"},
       {{"up", "--rate", "fast"}, "testbed: --rate is a bandwidth such as 250mbit or 1gbit, or none; not: fast\n"},
+      {{"up", "--latency", "5"}, "testbed: --latency is a time such as 50us or 5ms, or none; not: 5\n"},
       {{"up", "--congestion", "slow"},
        fmt::format("testbed: --congestion: this kernel has {}, not: slow\n",
                    trim(*read_file_if_exists("/proc/sys/net/ipv4/tcp_available_congestion_control")))},
