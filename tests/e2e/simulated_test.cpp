@@ -161,7 +161,7 @@ TEST_CASE(
   dtctl.write("sim.yaml", recipe("resources: {nodes: 65536}\n"));
   const auto refused = dtctl.run({"submit", "sim.yaml", "--platform", "ethernet-10g"});
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("sim.yaml:7:20: the simulation of 65536 ranks needs about 1.8 TiB") != std::string::npos);
+  CHECK(refused.err.find("sim.yaml:7:20: the simulation of 65536 ranks needs about 1.6 TiB") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(dtctl.home() / "runs"));
 }
 

@@ -1,6 +1,7 @@
 #include "engine/comm/allreduce/hierarchical.hpp"
 
 #include "core/error.hpp"
+#include "core/hierarchical_blocks.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "engine/comm/machine/clock.hpp"
@@ -13,17 +14,8 @@
 namespace dt::comm {
 namespace {
 
-// On one node, a block should stay in its core's second-level cache and all blocks together in the third-level cache; shorter
-// blocks cost more waits. Between nodes, messages must be long.
-constexpr std::size_t block_bytes_alone = 1 << 20, block_bytes_with_others = 2 << 20;
-constexpr std::size_t all_blocks_bytes_alone = 8 << 20, all_blocks_bytes_with_others = 32 << 20;
 // Blocks in progress at once: while one block crosses to other nodes, the next is summed inside the node.
 constexpr int rooms_alone = 1, rooms_with_others = 3;
-// A simulation may use longer blocks (longest_block_growth), but not so long that a vector has fewer than this: while the first
-// and the last block are summed nothing else goes on, and with fewer blocks that would be a larger part of the time.
-constexpr std::size_t least_blocks = 32;
-// From this part size, a ring uses the links better than halving-doubling, because its parts follow one another without a pause.
-constexpr std::size_t ring_part_bytes = 64 << 10;
 // Smaller slices cost more in waiting than they save in summing.
 constexpr std::size_t smallest_slice_bytes = 2 << 10;
 
@@ -45,11 +37,9 @@ SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
 {
   const bool alone = topology.nodes() == 1;
   const auto most_ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
-  const auto bytes = alone ? std::min(block_bytes_alone, all_blocks_bytes_alone / most_ranks)
-                           : std::min(block_bytes_with_others, all_blocks_bytes_with_others / most_ranks);
   return {.ranks = node.size(),
           .rooms = alone ? rooms_alone : rooms_with_others,
-          .block = block_growth(topology) * (bytes / sizeof(float))};
+          .block = block_growth(topology) * usual_hierarchical_block(alone, most_ranks)};
 }
 
 // Topology of the ranks with the same place on each node; these ranks are ordered by node.
@@ -127,8 +117,7 @@ void HierarchicalAllreduce::enqueue(Task& task)
 {
   const auto length = task.values.size();
   if (length == 0) return;
-  const auto longest = std::clamp(length / least_blocks, usual_block_, board_->shape().block);
-  const auto blocks = (length + longest - 1) / longest;
+  const auto blocks = hierarchical_blocks(length, usual_block_, board_->shape().block);
   task.block = (length + blocks - 1) / blocks;
   unfinished_.push_back(&task);
 }
@@ -222,9 +211,9 @@ void HierarchicalAllreduce::wait_for_first()
 // Depends only on the length, so all ranks that share a slice select the same algorithm. It is that of a slice of a usual block.
 Allreduce& HierarchicalAllreduce::over_nodes(std::size_t length)
 {
-  const auto part_bytes = std::min(length, usual_block_ / static_cast<std::size_t>(owners_)) * sizeof(float) /
-                          static_cast<std::size_t>(peers_->size());
-  return long_over_nodes_ && part_bytes >= ring_part_bytes ? *long_over_nodes_ : *over_nodes_;
+  const auto usual_slice = std::min(length, usual_block_ / static_cast<std::size_t>(owners_));
+  const bool is_long = crosses_in_ring(usual_slice, static_cast<std::size_t>(peers_->size()));
+  return long_over_nodes_ && is_long ? *long_over_nodes_ : *over_nodes_;
 }
 
 // Depends only on the length, so it is equal on all ranks and nodes.

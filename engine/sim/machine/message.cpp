@@ -27,7 +27,6 @@ MessageLimits usual_limits(std::size_t length, Travel travel)
   return {chunk_length, std::max<std::size_t>(2, real.posted_receives * real.chunk_length / chunk_length)};
 }
 
-// With four times longer blocks, a vector of 250 MB still has 30.
-std::size_t longest_block_growth() { return sim::sends_whole_slices() ? 4 : 1; }
+std::size_t longest_block_growth() { return sim::sends_whole_slices() ? longest_simulated_block_growth : 1; }
 
 } // namespace dt::comm

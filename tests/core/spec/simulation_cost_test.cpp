@@ -1,0 +1,67 @@
+#include "core/spec/simulation_cost.hpp"
+
+#include "core/hierarchical_blocks.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace dt;
+
+namespace {
+
+RunSpec run_of(const std::string& model, const std::string& strategy, std::int64_t nodes, std::int64_t ranks_per_node)
+{
+  RunSpec spec;
+  spec.model.name = model;
+  spec.sync.strategy = strategy;
+  spec.train.steps = 2;
+  spec.resources.nodes = nodes;
+  spec.resources.ranks_per_node = ranks_per_node;
+  return spec;
+}
+
+bool within_factor_2(double estimate, double needed) { return estimate > needed / 2 && estimate < needed * 2; }
+
+} // namespace
+
+TEST_CASE("a vector has blocks of the usual length, or at least 32 longer ones")
+{
+  const auto usual = usual_hierarchical_block(false, 4);
+  CHECK(usual == 524288);
+  CHECK(hierarchical_blocks(1, usual, 4 * usual) == 1);
+  CHECK(hierarchical_blocks(12 * usual, usual, 4 * usual) == 12);
+  CHECK(hierarchical_blocks(64 * usual, usual, 4 * usual) == 32);
+  CHECK(hierarchical_blocks(64 * usual, usual, usual) == 64);
+  CHECK(hierarchical_blocks(256 * usual, usual, 4 * usual) == 64);
+}
+
+TEST_CASE("the estimate of a hierarchical sum counts the vector's blocks: LeNet has one, AlexNet 32")
+{
+  const double one_block = simulation_cost(run_of("lenet", "hsgd", 128, 4)).real_s;
+  CHECK(simulation_cost(run_of("alexnet", "hsgd", 128, 4)).real_s > 8 * one_block);
+}
+
+TEST_CASE("the estimate of hsgd-scale's two levels is within a factor of 2 of what they needed on two cores")
+{
+  CHECK(within_factor_2(simulation_cost(run_of("alexnet", "hsgd", 128, 4)).real_s, 101));
+}
+
+TEST_CASE("the estimate of 16,384 nodes is within a factor of 2 of the memory that they needed")
+{
+  auto run = run_of("resnet50", "sync-sgd", 16384, 1);
+  run.sync.allreduce = "halving-doubling";
+  CHECK(within_factor_2(simulation_cost(run).memory_bytes, 7.0e9));
+}
+
+TEST_CASE("overlap sends hierarchical sums in more blocks")
+{
+  auto overlapped = run_of("alexnet", "hsgd", 128, 4);
+  overlapped.sync.progress = ProgressMode::poll;
+  CHECK(simulation_cost(overlapped).real_s > 2 * simulation_cost(run_of("alexnet", "hsgd", 128, 4)).real_s);
+}
+
+TEST_CASE("a sum that sync.allreduce makes hierarchical costs as much as that of hsgd")
+{
+  auto chosen = run_of("alexnet", "sync-sgd", 32, 4);
+  chosen.sync.allreduce = "hierarchical";
+  CHECK(simulation_cost(chosen).real_s == simulation_cost(run_of("alexnet", "hsgd", 32, 4)).real_s);
+}
