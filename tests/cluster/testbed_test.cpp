@@ -234,7 +234,7 @@ TEST_CASE("what goes from one supernode to the other crosses the trunk at the tr
 TEST_CASE("links with a latency delay all that passes, have no bucket, and count what crosses a trunk")
 {
   const Testbed bed({"--hosts", "4", "--supernodes", "2", "--rate", "100mbit", "--trunk", "50mbit", "--latency", "20ms"});
-  constexpr double bytes = 1e6, there_and_back_s = 0.04;
+  constexpr double bytes = 8e6, there_and_back_s = 0.04;
   CHECK(bed.tell({"profile"}).find("100mbit behind 2 trunks of 50mbit, latency 20ms, TCP cubic") != std::string::npos);
   CHECK(seconds_in(bed.tell({"run", "--hosts", "2", "2", link_stream, "1"})) > there_and_back_s);
   CHECK(bed.trunk_bytes() < 1000); // host0 asks all hosts for host1's address
@@ -254,9 +254,9 @@ TEST_CASE("links with a latency delay all that passes, have no bucket, and count
 TEST_CASE("without the program that carries its frames, a testbed runs nothing")
 {
   const Testbed bed({"--hosts", "2", "--latency", "1ms"});
-  const auto carrier = trim(run_command({"ip", "netns", "pids", bed.prefix() + "-links"}).out);
-  REQUIRE(::kill(std::stoi(carrier), SIGKILL) == 0);
-  REQUIRE(eventually([&] { return trim(run_command({"ip", "netns", "pids", bed.prefix() + "-links"}).out).empty(); }, 30));
+  const auto carrier = [&] { return std::string(trim(run_command({"ip", "netns", "pids", bed.prefix() + "-links"}).out)); };
+  REQUIRE(::kill(std::stoi(carrier()), SIGKILL) == 0);
+  REQUIRE(eventually([&] { return carrier().empty(); }, 30));
   const auto result = bed.call({"run", "2", "true"});
   CHECK(result.exit_code == 1);
   CHECK(result.err.starts_with("testbed: the program that carries the frames has ended"));
