@@ -33,4 +33,6 @@ try:
 except Exception as error:
     text = str(error).strip()
     if rank == 0:
-        row(f"{backend} with {size} ranks on one device", "refused" if "Duplicate GPU" in text else "failed", "", text[-300:])
+        known = {"Duplicate GPU": "refused", "have NCCL built in": "not there"}
+        value = next((word for words, word in known.items() if words in text), "failed")
+        row(f"{backend} with {size} ranks on one device", value, "", text[-300:])
