@@ -11,6 +11,9 @@ namespace dt {
 // block are summed nothing else goes on, and with fewer blocks that would be a larger part of the time.
 inline constexpr std::size_t least_hierarchical_blocks = 32;
 
+// Blocks in progress at once, between nodes: while one crosses to other nodes, the next is summed inside the node.
+inline constexpr int hierarchical_blocks_at_once = 3;
+
 // Numbers in a usual block. On one node, a block should stay in its core's second-level cache and all blocks together in the
 // third-level cache; shorter blocks cost more waits. Between nodes, messages must be long.
 constexpr std::size_t usual_hierarchical_block(bool is_one_node, std::size_t ranks_a_node)

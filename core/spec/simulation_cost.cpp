@@ -52,7 +52,7 @@ Blocks::Blocks(const RunSpec& spec)
   const bool is_one_node = spec.resources.nodes == 1;
   const auto ranks_a_node = static_cast<std::size_t>(spec.resources.ranks_per_node);
   const auto length = numbers_of(spec);
-  constexpr std::size_t usual_bucket_bytes = 4 << 20;
+  constexpr std::size_t usual_bucket_bytes = 4 << 20; // as in engine/sync/exchange/buckets.cpp
   const auto bucket_bytes = spec.sync.bucket_bytes > 0 ? static_cast<std::size_t>(spec.sync.bucket_bytes) : usual_bucket_bytes;
   const auto bucket =
       spec.sync.progress == ProgressMode::none ? length : std::clamp<std::size_t>(bucket_bytes / sizeof(float), 1, length);
@@ -115,12 +115,11 @@ double sums_of(const RunSpec& spec)
 double copied_bytes(const RunSpec& spec)
 {
   constexpr double copied_below_bytes = 64 << 10, of_a_sum = 160e3;
-  constexpr double sums_at_once = 3; // blocks of a hierarchical sum that cross to other nodes at the same time
   const bool in_blocks = is_hierarchical(spec);
   if (in_blocks && spec.resources.nodes == 1) return 0;
   const double bytes = static_cast<double>((in_blocks ? Blocks(spec).slice_length : numbers_of(spec)) * sizeof(float));
   const auto parts = static_cast<double>(in_blocks ? spec.resources.nodes : spec.ranks());
-  return bytes / parts < copied_below_bytes ? std::min(bytes, of_a_sum) * (in_blocks ? sums_at_once : 1) : 0;
+  return bytes / parts < copied_below_bytes ? std::min(bytes, of_a_sum) * (in_blocks ? hierarchical_blocks_at_once : 1) : 0;
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 // received over its trunk.
 //
 // A link carries one bit after the other, and a switch passes a frame on while it still arrives (cut-through). So a frame from an
-// idle host to another idle one takes its bits once, and the latency. No frame is dropped, as on networks with flow control.
+// idle host to another idle one takes its bits once, and the latency. Links drop no frame, as on networks with flow control.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include <cstring>
 #include <map>
 #include <queue>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,7 @@ struct Frame {
 };
 
 // Bytes on the wire: each segment has headers.
-std::int64_t wire_bytes(const std::vector<char>& frame)
+std::int64_t wire_bytes(std::span<const char> frame)
 {
   OffloadHeader header{};
   std::memcpy(&header, frame.data(), sizeof header);
@@ -141,7 +142,7 @@ class Switch {
     ssize_t length;
     while ((length = recv(ports_[std::size_t(from)].fd, buffer_, sizeof buffer_, 0)) >
            ssize_t(sizeof(OffloadHeader) + ETH_HLEN)) {
-      const std::vector<char> bytes(buffer_, buffer_ + length);
+      const std::span<const char> bytes(buffer_, std::size_t(length));
       const char* ethernet = buffer_ + sizeof(OffloadHeader);
       places_[std::string(ethernet + ETH_ALEN, ETH_ALEN)] = from;
       const auto place = places_.find(std::string(ethernet, ETH_ALEN));
@@ -151,7 +152,7 @@ class Switch {
     }
   }
 
-  void send(Time time, int from, int to, const std::vector<char>& bytes)
+  void send(Time time, int from, int to, std::span<const char> bytes)
   {
     std::vector<Link*> path{&up_[std::size_t(from)]};
     const auto here = std::size_t(from / hosts_per_supernode_), there = std::size_t(to / hosts_per_supernode_);
@@ -168,14 +169,15 @@ class Switch {
       trunk_counts_[2 * here] += std::uint64_t(wire);
       trunk_counts_[2 * there + 1] += std::uint64_t(wire);
     }
-    frames_.push(Frame{tail + latency_, frame_count_++, to, bytes});
+    frames_.push(Frame{tail + latency_, frame_count_++, to, {bytes.begin(), bytes.end()}});
   }
 
   void deliver(Time time)
   {
     for (; !frames_.empty() && frames_.top().arrival <= time; frames_.pop()) {
       const auto& frame = frames_.top();
-      // What the port refuses is lost, as on a wire; TCP sends it again.
+      // The kernel refuses a frame when it has no room for it (ENOBUFS, EAGAIN). The frame is lost, and the sender's TCP sends it
+      // again.
       if (::send(ports_[std::size_t(frame.port)].fd, frame.bytes.data(), frame.bytes.size(), 0) < 0 && errno != ENOBUFS &&
           errno != EAGAIN)
         check(-1, "send");
@@ -198,7 +200,7 @@ class Switch {
 int main(int argc, char** argv)
 {
   if (argc != 7) return std::fprintf(stderr, "links: needs HOSTS SUPERNODES RATE TRUNK LATENCY COUNTS\n"), 2;
-  // Before the ranks, which wait for messages by looking for them and so keep all cores busy.
+  // The kernel runs this program before the ranks, which keep all cores busy because they poll for messages.
   const sched_param priority{.sched_priority = 10};
   check(sched_setscheduler(0, SCHED_FIFO, &priority), "SCHED_FIFO");
   const int hosts = std::atoi(argv[1]), supernodes = std::atoi(argv[2]);

@@ -14,8 +14,6 @@
 namespace dt::comm {
 namespace {
 
-// Blocks in progress at once: while one block crosses to other nodes, the next is summed inside the node.
-constexpr int rooms_alone = 1, rooms_with_others = 3;
 // Smaller slices cost more in waiting than they save in summing.
 constexpr std::size_t smallest_slice_bytes = 2 << 10;
 
@@ -38,7 +36,7 @@ SliceBoard::Shape shape_for(const Communicator& node, const Topology& topology)
   const bool alone = topology.nodes() == 1;
   const auto most_ranks = static_cast<std::size_t>(ranks_a_node(topology).second);
   return {.ranks = node.size(),
-          .rooms = alone ? rooms_alone : rooms_with_others,
+          .rooms = alone ? 1 : hierarchical_blocks_at_once,
           .block = block_growth(topology) * usual_hierarchical_block(alone, most_ranks)};
 }
 
