@@ -97,7 +97,7 @@ class ProgramRecorder {
   void tell_divergence(const RunResult& result);
   void watch_progress();
   void watch_load();
-  void write_load();
+  std::string write_load();
   void write_profile(std::span<const RankReport> reports) const;
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
