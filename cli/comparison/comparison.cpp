@@ -280,7 +280,7 @@ std::vector<std::string> package_changes(ResultsStore& results, const ComparedSi
   if (ours.size() != 1 || theirs.size() != 1 || ours == theirs) return {};
   const auto changes = environment_changes(results.home().environments(), *theirs.begin(), *ours.begin());
   if (changes.empty()) return {};
-  return {"from B to A the Python environment changed: " + join(changes, "; ")};
+  return {"from B to A the Python environment changed: " + join(texts_of(changes), "; ")};
 }
 
 store::Matching matched_points(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)
