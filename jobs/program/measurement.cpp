@@ -1,6 +1,7 @@
 #include "jobs/program/measurement.hpp"
 
 #include "core/counted.hpp"
+#include "core/record/caveats.hpp"
 #include "core/record/fast_worker.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
@@ -114,23 +115,23 @@ bool ProgramMeasurement::is_complete() const
                       [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
 }
 
-std::vector<std::string> ProgramMeasurement::gaps() const
+std::vector<CaveatLine> ProgramMeasurement::gaps() const
 {
-  std::vector<std::string> found;
+  std::vector<CaveatLine> found;
   const auto unknown = "the throughput is not known, because a part of the samples is missing";
   for (const auto& rank : reported_) {
     if (is_silent(rank))
-      found.push_back(fmt::format("rank {} reported no steps, although other ranks did: {}", rank.rank, unknown));
+      found.push_back({"reports", fmt::format("rank {} reported no steps, although other ranks did: {}", rank.rank, unknown)});
     if (has_stopped(rank))
-      found.push_back(fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank, rank.last_step,
-                                  latest_step_, unknown));
+      found.push_back({"reports", fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank,
+                                              rank.last_step, latest_step_, unknown)});
   }
   if (found.empty() && ranks_with_steps() == 1 && workers() > 1 && !root_.is_printed)
-    found.push_back(
-        fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks", reported_.size()));
+    found.push_back({"reports", fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks",
+                                            reported_.size())});
   if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
-    found.push_back("the time to the target is not known: " + clock_doubt_ +
-                    ". A program that keeps its output in a buffer must flush each line");
+    found.push_back({"time", "the time to the target is not known: " + clock_doubt_ +
+                                 ". A program that keeps its output in a buffer must flush each line"});
   return found;
 }
 
@@ -212,6 +213,7 @@ void ProgramMeasurement::add(const RankReport& report)
   latest_step_ = std::max(latest_step_, last_step);
   reported_.push_back({report.start.rank, last_step, report.result.has_value(), report.sync && report.sync->is_server});
   divergences_.push_back(divergence_of(report));
+  caveats_.insert(caveats_.end(), report.caveats.begin(), report.caveats.end());
   std::vector<double> step_s, evaluation_s;
   std::array<std::vector<double>, phase_count> phase_s;
   std::map<std::int64_t, OwnInterval> intervals;
@@ -346,6 +348,12 @@ void ProgramMeasurement::add_sync(RunResult& result) const
                       .max = ages.back()};
 }
 
+void ProgramMeasurement::add_caveats(RunResult& result) const
+{
+  for (const auto& caveat : caveats_) add_caveat(result.caveats, caveat.kind, caveat.sentence);
+  for (const auto& gap : gaps()) add_caveat(result.caveats, gap.kind, gap.sentence);
+}
+
 RunResult ProgramMeasurement::result() const
 {
   RunResult result;
@@ -365,6 +373,7 @@ RunResult ProgramMeasurement::result() const
   result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
+  add_caveats(result);
   if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)
     result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, workers());

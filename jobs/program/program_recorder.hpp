@@ -99,7 +99,7 @@ class ProgramRecorder {
   void watch_progress();
   void watch_load();
   void watch_channels();
-  void write_load();
+  std::string write_load();
   void add_doubt_of_exchange(std::vector<RankReport>& reports);
   void write_profile(std::span<const RankReport> reports) const;
   std::vector<MissingRank> behind() const;

@@ -47,6 +47,7 @@ void RankReport::take(const ReportLine& line)
     void operator()(const GradientLine& gradient) const { report.gradients.push_back(gradient); }
     void operator()(const IsolatedLine& isolated) const { report.isolated_s = isolated.seconds; }
     void operator()(const ChoiceLine& choice) const { report.choices.push_back(choice); }
+    void operator()(const CaveatLine& caveat) const { report.caveats.push_back(caveat); }
     void operator()(const WeightsLine& weights) const { report.weights_hash = weights.hash; }
     void operator()(const FlopsLine& line) const { report.flops = line.flops; }
   };

@@ -33,6 +33,7 @@ struct RankReport {
   std::vector<GradientLine> gradients; // in the order in which they become ready
   double isolated_s = not_measured;
   std::vector<ChoiceLine> choices;
+  std::vector<CaveatLine> caveats;
   std::string weights_hash;
   RunFlops flops; // counted by the observer
   std::int64_t damaged_lines = 0;

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/number.hpp"
+#include "core/record/caveats.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -170,6 +171,14 @@ ReportLine choice_line(Words& words)
   return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
 }
 
+ReportLine caveat_line(Words& words)
+{
+  const auto text = words.rest();
+  const auto tab = text.find('\t');
+  if (tab == std::string::npos || !is_caveat_kind(std::string_view(text).substr(0, tab)) || tab + 1 == text.size()) return {};
+  return CaveatLine{text.substr(0, tab), printable(text.substr(tab + 1))};
+}
+
 FlopsLine flops_line(Words& words)
 {
   const auto known = [](std::string word) { return word == "-" ? std::string() : word; };
@@ -193,6 +202,7 @@ ReportLine line_of_sync(std::string_view tag, Words& words)
 {
   if (tag == "sync") return sync_line(words);
   if (tag == "choice") return choice_line(words);
+  if (tag == "caveat") return caveat_line(words);
   if (tag == "traffic") {
     TrafficLine line;
     line.bytes = words.count();

@@ -29,6 +29,7 @@
 //   bucket     = "bucket" SP bytes SP ready_s SP lead_s LF              rank 0, in the order of the sums
 //   isolated   = "isolated" SP seconds LF                               rank 0: a step's communication with nothing beside it
 //   choice     = "choice" SP name TAB text LF                           rank 0: what the strategy chose
+//   caveat     = "caveat" SP kind TAB sentence LF                       what limits the measurement (core/record/caveats.hpp)
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
 // The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
@@ -127,6 +128,9 @@ struct IsolatedLine {
 struct ChoiceLine {
   std::string name, text;
 };
+struct CaveatLine {
+  std::string kind, sentence;
+};
 struct GradientLine {
   std::int64_t bytes = 0;
   double lead_s = 0;
@@ -143,7 +147,7 @@ struct FlopsLine {
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine,
                                 ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine,
-                                GradientLine, WeightsLine, WorkerLine, FlopsLine, ExchangeLine>;
+                                CaveatLine, GradientLine, WeightsLine, WorkerLine, FlopsLine, ExchangeLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

@@ -1,5 +1,6 @@
 #include "store/query/doubts.hpp"
 
+#include "core/record/field.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 namespace dt::store {
 namespace {
@@ -164,6 +167,11 @@ void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
     doubts.not_finite.push_back(std::move(not_finite));
   if (s.integer("is_modelled") != 0) ++doubts.modelled_runs;
   if (const auto platform = s.text("resources_platform"); !platform.empty()) ++doubts.simulated_runs[platform];
+  for (const auto& [kind, sentence] : nlohmann::json::parse(s.text("caveats")).get<TextMap>()) {
+    auto& caveated = doubts.caveats[kind];
+    ++caveated.runs;
+    ++caveated.sentences[sentence];
+  }
   add_length(doubts.too_short, s.real("length_s"));
   ++doubts.measured_runs;
 }
@@ -175,7 +183,8 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
       "SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
       "chosen.run_id AND phase = 'step') AS step_spread, not_finite_steps, divergence, diverged_step IS NOT NULL AS "
       "has_diverged, "
-      "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, "
+      "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, coalesce(nullif(caveats, ''), '{}') AS "
+      "caveats, "
       "train_modelled_rate > 0 AND resources_platform = '' AS is_modelled, "
       "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN resources_platform = '' AND state = "
       "'succeeded' THEN "
