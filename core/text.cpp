@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 namespace dt {
 namespace {
@@ -94,30 +93,6 @@ std::string shell_join(std::span<const std::string> words)
   std::string line;
   for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);
   return line;
-}
-
-std::optional<std::vector<std::string>> shell_words(std::string_view line)
-{
-  std::vector<std::string> words;
-  std::optional<std::string> word;
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    const bool is_blank = quote == 0 && (c == ' ' || c == '\t' || c == '\n');
-    if (is_blank && word) words.push_back(*std::exchange(word, std::nullopt));
-    if (is_blank) continue;
-    if (!word) word.emplace();
-    if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    else if (c == quote)
-      quote = 0;
-    else if (c == '\\' && quote != '\'' && i + 1 < line.size())
-      *word += line[++i];
-    else
-      *word += c;
-  }
-  if (word) words.push_back(*word);
-  return quote == 0 ? std::optional(std::move(words)) : std::nullopt;
 }
 
 std::vector<std::string> split(std::string_view text, char separator)

@@ -16,10 +16,6 @@ std::string shell_quote(std::string_view text);
 // Quotes each word and joins the words with blanks.
 std::string shell_join(std::span<const std::string> words);
 
-// The words of a line as a shell sees them, without its other characters: blanks, quotes and backslashes. Nothing if a quote has no
-// end.
-std::optional<std::vector<std::string>> shell_words(std::string_view line);
-
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string_view trim(std::string_view text);

@@ -73,16 +73,6 @@ TEST_CASE("a shell reads random quoted bytes back unchanged")
   CHECK(words_as_seen_by(shell, words) == zero_ended(words));
 }
 
-TEST_CASE("words that were joined for a shell are read back unchanged, and a quote without an end is refused")
-{
-  const auto words = random_words(GENERATE(11U, 12U));
-  CHECK(shell_words(shell_join(words)) == words);
-  CHECK(shell_words("  python3 \"my train.py\" a\\ b 'x'y '' ") ==
-        std::vector<std::string>{"python3", "my train.py", "a b", "xy", ""});
-  CHECK(shell_words("")->empty());
-  CHECK_FALSE(shell_words("python3 'train.py"));
-}
-
 TEST_CASE("a shell reads every single byte and every pair with a quote back unchanged")
 {
   std::vector<std::string> words;
