@@ -15,7 +15,7 @@ template<class Record> std::string json(Fields<Record> fields, Presence presence
 {
   std::string names;
   for (const auto& field : fields)
-    if (field.presence == presence) names += (names.empty() ? "" : ", ") + std::string(field.name);
+    if (is_with(field.presence, presence)) names += (names.empty() ? "" : ", ") + std::string(field.name);
   return "json: " + names;
 }
 

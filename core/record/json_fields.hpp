@@ -59,7 +59,7 @@ Json json_of(const Record& record, std::span<const Field<Record>> fields, Presen
 {
   Json json = Json::object();
   for (const auto& field : fields) {
-    if (field.presence != presence) continue;
+    if (!is_with(field.presence, presence)) continue;
     json[pointer_to(field.name)] = std::visit(
         [](const auto& value) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
@@ -82,8 +82,9 @@ Record record_of(const Json& json, std::span<const Field<Record>> fields, Presen
 {
   Record record;
   for (const auto& field : fields) {
-    if (field.presence != presence) continue;
     const auto pointer = pointer_to(field.name);
+    const bool is_lacking = field.presence == Presence::later && !json.contains(pointer);
+    if (!is_with(field.presence, presence) || is_lacking) continue;
     std::visit(
         [&](auto place) {
           if constexpr (std::is_invocable_v<decltype(place), const Record&>) {
