@@ -249,6 +249,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
+    if (const auto samples = samples_of_rank(spec.program.samples, spec.workers())) set("DTCTL_SAMPLES", *samples);
     if (is_observed(spec)) {
       put_first("PYTHONPATH", (modules / "observe").string());
       set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), attempt.number(), spec.train.trace ? 1 : 0));
