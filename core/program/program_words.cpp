@@ -1,7 +1,12 @@
 #include "core/program/program_words.hpp"
 
+#include "core/number.hpp"
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 namespace dt {
 namespace {
@@ -29,6 +34,19 @@ constexpr std::array metrics{
 } // namespace
 
 std::span<const Name> program_metric_names() { return metrics; }
+
+std::optional<std::string> samples_of_rank(std::string_view text, std::int64_t workers)
+{
+  constexpr std::string_view dimension = "dimension ", of_all = " of all ranks";
+  if (text.starts_with(dimension)) {
+    const auto number = number_of<std::int64_t>(text.substr(dimension.size()));
+    return number && *number >= 0 && *number < 8 ? std::optional(std::string(text)) : std::nullopt;
+  }
+  const bool is_of_all = text.ends_with(of_all);
+  const auto number = number_of<std::int64_t>(text.substr(0, text.size() - (is_of_all ? of_all.size() : 0)));
+  if (!number || *number < 1) return std::nullopt;
+  return fmt::format("{}", static_cast<double>(*number) / static_cast<double>(is_of_all ? workers : 1));
+}
 
 bool is_engine_key(std::string_view path)
 {

@@ -194,6 +194,14 @@ Fields<RunResult> result_fields()
       {"work.useful_step_fast_s", &member_of<R, &R::work, &WorkSums::useful_step_fast_s>, "s",
        "sum over windows of about 16 such intervals: their number times the lower quartile of the useful times of all workers in "
        "them"},
+      {"work.paused_step_max_s", &member_of<R, &R::work, &WorkSums::paused_step_max_s>, "s",
+       "sum over the intervals of the largest useful time, wait for input and time between epochs of any worker", Presence::later},
+      {"between.loader_s", &member_of<R, &R::between, &BetweenEpochs::loader_s>, "s",
+       "time between epochs in the measured steps of an observed program, in which DataLoaders open and end; mean over the "
+       "ranks",
+       Presence::later},
+      {"between.checkpoint_s", &member_of<R, &R::between, &BetweenEpochs::checkpoint_s>, "s", "the same, in torch.save()", Presence::later},
+      {"between.other_s", &member_of<R, &R::between, &BetweenEpochs::other_s>, "s", "the rest of that time", Presence::later},
       {"lone_compute_s", DT_AT(R, lone_compute_s), "s",
        "forward and backward pass of one batch on rank 0 while all other ranks sleep, median of a few after the last step"},
       {"choice_s", DT_AT(R, choice_s), "s",

@@ -54,6 +54,7 @@ struct ProgramSpec {
   std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
   ProgramIdentity identity = ProgramIdentity::environment;
   ProgramObservation observe = ProgramObservation::automatic; // whether its steps are seen from outside
+  std::string samples; // of a step, where its batches do not tell: "64", "128 of all ranks", "dimension 1"; empty: they tell
   ProgramLaunch launch = ProgramLaunch::per_rank;
   bool sync = false; // it trains with dtctl_sync (engine/bindings): the block `sync` holds for it
 };

@@ -137,6 +137,10 @@ std::vector<Key> program_keys()
        "are new ones, unless this is `files`."},
       {"program.observe", choice, "", 0, 0, no, yes, choice_names<ProgramObservation>(), DT_FIELD(program.observe),
        "Whether dtctl observes an unchanged PyTorch program: steps, samples, loss, phases and communication."},
+      {"program.samples", text, "", 0, 0, no, yes, none, DT_FIELD(program.samples),
+       "Samples of a step, where dtctl cannot see them in the batches: a number (`64`: of each rank; `128 of all ranks`), or the "
+       "dimension of the batches that holds them (`dimension 1`: the second one, of [length, batch]).",
+       "dimension 1"},
       {"program.launch", choice, "", 0, 0, no, yes, choice_names<ProgramLaunch>(), DT_FIELD(program.launch),
        "What the command starts: every rank, or on each node a launcher that starts resources.ranks_per_node ranks itself."},
       {"program.sync", boolean, "", 0, 0, no, yes, none, DT_FIELD(program.sync),

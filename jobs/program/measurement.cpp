@@ -56,6 +56,15 @@ Divergence divergence_of(const RankReport& report)
   return divergence;
 }
 
+double sum_of(const BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
+
+void add(BetweenEpochs& sum, const BetweenEpochs& between)
+{
+  sum.loader_s += between.loader_s;
+  sum.checkpoint_s += between.checkpoint_s;
+  sum.other_s += between.other_s;
+}
+
 std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : std::llround(value); }
 
 } // namespace
@@ -111,8 +120,10 @@ bool ProgramMeasurement::are_copies() const
 
 bool ProgramMeasurement::is_complete() const
 {
-  return std::none_of(reported_.begin(), reported_.end(),
-                      [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
+  const bool trains_elsewhere =
+      std::ranges::any_of(caveats_, [](const CaveatLine& caveat) { return caveat.kind == "processes"; });
+  return !trains_elsewhere && std::none_of(reported_.begin(), reported_.end(),
+                                           [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
 }
 
 std::vector<CaveatLine> ProgramMeasurement::gaps() const
@@ -199,6 +210,7 @@ void ProgramMeasurement::add_intervals(const std::map<std::int64_t, OwnInterval>
     sums.useful_max_s = largest({sums.useful_max_s, time.useful_s});
     if (sums.latest < 0 || time.busy_s > sums.busy_max_s) sums.latest = index;
     sums.busy_max_s = largest({sums.busy_max_s, time.busy_s});
+    sums.paused_max_s = largest({sums.paused_max_s, time.paused_s});
     sums.busy_sum_s += time.busy_s;
   }
   if (own.empty()) return;
@@ -228,6 +240,8 @@ void ProgramMeasurement::add(const RankReport& report)
     auto& own = intervals[interval_of(report, step)];
     own.useful_s += useful_of(step);
     own.busy_s += useful_of(step) + at(step, Phase::input);
+    own.paused_s += useful_of(step) + at(step, Phase::input) + sum_of(step.between);
+    dt::jobs::add(between_, step.between);
   }
   for (const auto& evaluation : report.evaluations)
     if (!report.gap) evaluation_s.push_back(evaluation.eval_s);
@@ -285,10 +299,12 @@ void ProgramMeasurement::add_work(RunResult& result) const
     return;
   }
   add_fast_worker(work);
+  work.paused_step_max_s = root_.is_observed() ? 0 : not_measured; // others do not report it
   std::vector<double> late_s(ranks_.size(), 0);
   for (const auto& [number, sums] : intervals_) {
     work.useful_step_max_s += sums.useful_max_s;
     work.busy_step_max_s += sums.busy_max_s;
+    work.paused_step_max_s += sums.paused_max_s;
     late_s[static_cast<std::size_t>(sums.latest)] += sums.busy_max_s - sums.busy_sum_s / static_cast<double>(workers());
   }
   if (std::isnan(work.busy_step_max_s)) return; // a rank did not report input, so nobody knows who was late
@@ -348,6 +364,14 @@ void ProgramMeasurement::add_sync(RunResult& result) const
                       .max = ages.back()};
 }
 
+// The mean over the ranks that reported steps.
+void ProgramMeasurement::add_between(RunResult& result) const
+{
+  if (!root_.is_observed() || measured_s_.empty()) return;
+  const auto ranks = static_cast<double>(measured_s_.size());
+  result.between = {between_.loader_s / ranks, between_.checkpoint_s / ranks, between_.other_s / ranks};
+}
+
 void ProgramMeasurement::add_caveats(RunResult& result) const
 {
   for (const auto& caveat : caveats_) add_caveat(result.caveats, caveat.kind, caveat.sentence);
@@ -373,6 +397,7 @@ RunResult ProgramMeasurement::result() const
   result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
+  add_between(result);
   add_caveats(result);
   if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)

@@ -37,12 +37,13 @@ class ProgramMeasurement {
   // Figures of the measured steps from one meeting of all workers to the next, over the ranks that reported them.
   struct IntervalSums {
     double useful_max_s = 0, busy_max_s = 0; // NaN if a rank did not report a phase that they need
+    double paused_max_s = 0;
     double busy_sum_s = 0;
     int latest = -1; // index of the rank with the most time in work and input
   };
   // Time of one rank in an interval.
   struct OwnInterval {
-    double useful_s = 0, busy_s = 0;
+    double useful_s = 0, busy_s = 0, paused_s = 0; // paused_s: busy_s and the time between epochs
   };
 
   // A rank's report, in short.
@@ -72,6 +73,7 @@ class ProgramMeasurement {
   void add_throughput(RunResult& result) const;
   void add_scores(RunResult& result) const;
   void add_sync(RunResult& result) const;
+  void add_between(RunResult& result) const;
   void add_caveats(RunResult& result) const;
 
   RunSpec spec_;
@@ -87,6 +89,7 @@ class ProgramMeasurement {
   Reported final_loss_;
   std::vector<Divergence> divergences_; // of each rank
   std::vector<CaveatLine> caveats_;     // that the ranks have reported
+  BetweenEpochs between_{0, 0, 0};      // sums over the ranks that reported steps
   std::vector<StepSums> sums_;          // one per reported step, in order
   std::map<std::int64_t, IntervalSums> intervals_;
   std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates

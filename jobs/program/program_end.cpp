@@ -26,12 +26,6 @@ std::string words_of(const RankReport::Gap& gap)
                      format_bytes(static_cast<double>(gap.bytes)));
 }
 
-// Its result was reported by the observer, when the interpreter ended (share/dtctl/report/dtctl_observe.py).
-bool is_observed(const RankReport& report)
-{
-  return std::ranges::any_of(report.choices, [](const ChoiceLine& choice) { return choice.name == "observed"; });
-}
-
 } // namespace
 
 // Why the run has no result although its program ended well; empty if it has one.
@@ -206,8 +200,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   const auto unrecorded = "the run's records could not be written, so it has no result: " + trouble;
   if (code != 0) {
     if (!error.empty()) return {code, error};
-    return {code,
-            has_result && !reader_ && !is_observed(root_) ? "the program reported its result, but then ended with an error" : ""};
+    return {code, has_result && !reader_ && !root_.is_observed() ? "the program reported its result, but then ended with an error"
+                                                                 : ""};
   }
   // An error counts although the exit code is 0: the training has failed on that rank.
   if (!error.empty()) return {1, error};

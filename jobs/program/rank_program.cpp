@@ -274,6 +274,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
+    if (const auto samples = samples_of_rank(spec.program.samples, spec.workers())) set("DTCTL_SAMPLES", *samples);
     const bool observed = is_observed(spec);
     if (observed || !unused_changes.empty()) put_first("PYTHONPATH", (modules / "observe").string());
     if (!unused_changes.empty()) set("DTCTL_UNUSED_CHANGES", join(unused_changes, " "));

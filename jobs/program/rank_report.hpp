@@ -34,6 +34,7 @@ struct RankReport {
   double isolated_s = not_measured;
   std::vector<ChoiceLine> choices;
   std::vector<CaveatLine> caveats;
+  PauseLine pause{{0, 0, 0}}; // of the next step
   std::string weights_hash;
   RunFlops flops; // counted by the observer
   std::int64_t damaged_lines = 0;
@@ -51,6 +52,8 @@ struct RankReport {
   void take(const ReportLine& line);
   // How often the program's launcher has started the rank again.
   int restarts() const { return worker ? worker->restarts : 0; }
+  // Whether the observer has reported its result, when the interpreter ended (share/dtctl/report/dtctl_observe.py).
+  bool is_observed() const;
 };
 
 // The earliest error before `until_unix_s` (the clocks of all ranks' hosts are taken to agree); a null pointer if there is none.

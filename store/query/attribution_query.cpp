@@ -17,7 +17,8 @@ namespace {
 // The phases of a run's ranks are those of its last attempt, so they count as means per step.
 constexpr const char* attributed_columns = R"sql(,
   measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s,
-  work_useful_fast_s, work_useful_step_fast_s, lone_compute_s,
+  work_useful_fast_s, work_useful_step_fast_s, work_paused_step_max_s, lone_compute_s,
+  between_loader_s, between_checkpoint_s, between_other_s,
   batch_per_rank, global_batch, isolated_communication_s, samples_to_accuracy,
   (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
    WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker') AS update_s,
@@ -43,7 +44,9 @@ AttributedRun attributed_run_of(Statement& row)
               .useful_step_max_s = row.real("work_useful_step_max_s"),
               .busy_step_max_s = row.real("work_busy_step_max_s"),
               .useful_fast_s = row.real("work_useful_fast_s"),
-              .useful_step_fast_s = row.real("work_useful_step_fast_s")};
+              .useful_step_fast_s = row.real("work_useful_step_fast_s"),
+              .paused_step_max_s = row.real("work_paused_step_max_s")};
+  run.between = {row.real("between_loader_s"), row.real("between_checkpoint_s"), row.real("between_other_s")};
   run.lone_compute_s = row.real("lone_compute_s");
   run.batch_per_rank = row.integer("batch_per_rank");
   const auto global_batch = row.integer("global_batch");
