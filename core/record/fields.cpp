@@ -213,6 +213,9 @@ Fields<RunResult> result_fields()
       {"resumed_step", DT_AT(R, resumed_step), "", "step of the checkpoint from which the attempt went on; 0: it began at step 1",
        required, "", true},
       {"measured_samples", DT_AT(R, measured_samples), "", "samples of all ranks in the measured steps of all attempts"},
+      {"step_samples", DT_AT(R, step_samples), "samples",
+       "samples of all workers in one step, the sum of each worker's mean over its measured steps, as a program of your own "
+       "reports them; `NULL`: not known, or a run of dtengine, whose steps have global_batch"},
       {"measured_s", DT_AT(R, measured_s), "s", "the slowest rank's time in the measured steps, without evaluations"},
       {"bytes_sent", &sum_over_ranks<&RankRecord::bytes_sent>, "bytes", "sent by all ranks in the measured steps", computed},
       {"messages_sent", &sum_over_ranks<&RankRecord::messages_sent>, "", "messages of all ranks in the measured steps", computed},

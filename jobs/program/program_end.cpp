@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
 
@@ -174,7 +175,7 @@ void ProgramRecorder::write_profile(std::span<const RankReport> reports) const
   std::string processor;
   for (const auto* fact : {"cpu_model", "node_gpus"})
     if (begin && begin->environment.contains(fact)) processor = begin->environment.at(fact);
-  if (const auto profile = profile_of_program(run_.spec, reports, processor))
+  if (const auto profile = profile_of_program(run_.spec, reports, processor, continued_attempt(attempt_)))
     write_file_atomic(attempt_.path_of(AttemptFile::compute_profile), to_json(*profile));
 }
 
@@ -200,7 +201,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   const auto facts = left_out();
   if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
-  ProgramMeasurement measurement(run_.spec, attempt_.number());
+  ProgramMeasurement measurement(run_.spec, continued_attempt(attempt_));
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
       say(fmt::format("{} of the report of rank {} {} damaged and left out", counted(report.damaged_lines, "line"),
