@@ -493,7 +493,7 @@ Fields<StudyRecord> study_fields()
       {"id", DT_AT(R, id), "", "hash of the study's name and its runs' keys", required, "key"},
       {"name", DT_AT(R, name), "", "the recipe's name"},
       {"description", DT_AT(R, description), "", "the recipe's description"},
-      {"kind", DT_AT(R, kind), "", "single, sweep, strong or weak"},
+      {"kind", DT_AT(R, kind), "", "single, sweep, strong, weak, partition or scaling"},
       {"recipe_path", DT_AT(R, recipe_path), "", "path of the recipe"},
       {"recipe_text", DT_AT(R, recipe_text), "", "text of the recipe when it was submitted"},
       {"created_unix_s", DT_AT(R, created_unix_s), "s", "when the study was submitted first"},
