@@ -123,6 +123,19 @@ std::string describe(const store::MixedDependence& mixed)
   return fmt::format("{} {}: {}", mixed.runs.size(), mixed.name, join(parts, "; "));
 }
 
+// "6 of 6 runs: SENTENCE", or one of several sentences as an example.
+std::string describe(const store::CaveatedRuns& caveated, std::size_t of_runs)
+{
+  const auto most = std::ranges::max_element(caveated.sentences, {}, [](const auto& sentence) { return sentence.second; });
+  return fmt::format("{} of {} runs: {}{}", caveated.runs, of_runs, caveated.sentences.size() > 1 ? "for example, " : "",
+                     most->first);
+}
+
+Json json_of(const std::pair<const std::string, store::CaveatedRuns>& caveated)
+{
+  return {{"kind", caveated.first}, {"runs", caveated.second.runs}, {"sentences", caveated.second.sentences}};
+}
+
 template<class Items> Json list_of(const Items& items)
 {
   Json list = Json::array();
@@ -215,6 +228,7 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
                               doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
                               seconds_cell(doubts.too_short.shortest_s).text)});
   for (const auto& batch : doubts.batches) lines.push_back({"batch", describe(batch), true});
+  for (const auto& [kind, caveated] : doubts.caveats) lines.push_back({kind, describe(caveated, doubts.measured_runs)});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
   for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});
@@ -223,6 +237,11 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
         {"mixed", fmt::format("{} of {} runs had another Python environment than the one with which they were submitted; "
                               "dtctl show KEY says what differed (not_as_submitted)",
                               doubts.not_as_submitted, doubts.measured_runs)});
+  if (doubts.unused_changes > 0)
+    lines.push_back({"packages",
+                     fmt::format("changed after {} of {} runs were submitted, and their program imports none of them: {}",
+                                 doubts.unused_changes, doubts.measured_runs, doubts.unused_text),
+                     false});
   return lines;
 }
 
@@ -250,10 +269,13 @@ void print_doubts(Context& context, const store::Doubts& doubts)
   if (!doubts.throttled.empty()) context.out.data("throttled", list_of(doubts.throttled));
   if (doubts.too_short.runs > 0)
     context.out.data("short_runs", {{"runs", doubts.too_short.runs}, {"shortest_s", doubts.too_short.shortest_s}});
+  if (!doubts.caveats.empty()) context.out.data("caveats", list_of(doubts.caveats));
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
   if (!doubts.batches.empty()) context.out.data("batches", list_of(doubts.batches));
   if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
   if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
+  if (doubts.unused_changes > 0)
+    context.out.data("unused_changes", {{"runs", doubts.unused_changes}, {"first", doubts.unused_text}});
   if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
 }
 

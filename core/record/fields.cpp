@@ -208,6 +208,7 @@ Fields<RunResult> result_fields()
       {"staleness.p95", &member_of<R, &R::staleness, &Staleness::p95>, "updates", "95 % quantile of that number"},
       {"staleness.max", &member_of<R, &R::staleness, &Staleness::max>, "updates", "largest such number"},
       {"facts", DT_AT(R, facts), "", "what the run found out, by name: the allreduce that was chosen, for example"},
+      {"caveats", DT_AT(R, caveats), "", "what limits the measurement, a sentence for each kind; results print them"},
       {"steps", DT_AT(R, steps), "", "steps that were done"},
       {"warmup_steps", DT_AT(R, warmup_steps), "", "steps at the beginning of each attempt that are not measured"},
       {"resumed_step", DT_AT(R, resumed_step), "", "step of the checkpoint from which the attempt went on; 0: it began at step 1",

@@ -268,6 +268,7 @@ struct RunResult {
   double accuracy_centre = not_measured, accuracy_worker = not_measured, accuracy_average = not_measured;
   Staleness staleness;
   std::map<std::string, std::string> facts; // facts determined during the run: "allreduce": "ring from 64 KiB up, else mpi"
+  TextMap caveats;                          // what limits the measurement, by kind (caveats.hpp)
   std::int64_t parameters = 0;
   RunFlops flops;
   std::int64_t replaced_samples = 0; // samples of all ranks that could not be decoded (data.corrupt: skip), since resumed_step

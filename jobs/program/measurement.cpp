@@ -1,6 +1,7 @@
 #include "jobs/program/measurement.hpp"
 
 #include "core/counted.hpp"
+#include "core/record/caveats.hpp"
 #include "core/record/fast_worker.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
@@ -102,29 +103,35 @@ bool ProgramMeasurement::has_stopped(const RankOutline& rank) const
   return rank.last_step > 0 && rank.last_step < latest_step_ && !rank.has_result && ranks_with_steps() > 1;
 }
 
+// Their samples do not add up, so what needs them counts as not measured.
+bool ProgramMeasurement::are_copies() const
+{
+  return std::ranges::any_of(caveats_, [](const CaveatLine& caveat) { return caveat.kind == "copies"; });
+}
+
 bool ProgramMeasurement::is_complete() const
 {
   return std::none_of(reported_.begin(), reported_.end(),
                       [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
 }
 
-std::vector<std::string> ProgramMeasurement::gaps() const
+std::vector<CaveatLine> ProgramMeasurement::gaps() const
 {
-  std::vector<std::string> found;
+  std::vector<CaveatLine> found;
   const auto unknown = "the throughput is not known, because a part of the samples is missing";
   for (const auto& rank : reported_) {
     if (is_silent(rank))
-      found.push_back(fmt::format("rank {} reported no steps, although other ranks did: {}", rank.rank, unknown));
+      found.push_back({"reports", fmt::format("rank {} reported no steps, although other ranks did: {}", rank.rank, unknown)});
     if (has_stopped(rank))
-      found.push_back(fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank, rank.last_step,
-                                  latest_step_, unknown));
+      found.push_back({"reports", fmt::format("rank {} reported its last step at {} of {} and no result: {}", rank.rank,
+                                              rank.last_step, latest_step_, unknown)});
   }
   if (found.empty() && ranks_with_steps() == 1 && workers() > 1 && !root_.is_printed)
-    found.push_back(
-        fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks", reported_.size()));
+    found.push_back({"reports", fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks",
+                                            reported_.size())});
   if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
-    found.push_back("the time to the target is not known: " + clock_doubt_ +
-                    ". A program that keeps its output in a buffer must flush each line");
+    found.push_back({"time", "the time to the target is not known: " + clock_doubt_ +
+                                 ". A program that keeps its output in a buffer must flush each line"});
   return found;
 }
 
@@ -206,6 +213,7 @@ void ProgramMeasurement::add(const RankReport& report)
   latest_step_ = std::max(latest_step_, last_step);
   reported_.push_back({report.start.rank, last_step, report.result.has_value(), report.sync && report.sync->is_server});
   divergences_.push_back(divergence_of(report));
+  caveats_.insert(caveats_.end(), report.caveats.begin(), report.caveats.end());
   std::vector<double> step_s, evaluation_s;
   double samples = 0;
   std::int64_t steps = 0;
@@ -252,12 +260,12 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   double samples = 0, steps = 0, share = 0;
   for (const auto& step : sums_)
     if (step.is_measured) ++steps, samples += step.samples;
-  if (steps == 0 || !is_complete()) samples = not_measured;
+  if (steps == 0 || !counts_samples()) samples = not_measured;
   result.measured_samples = count_of(samples);
   if (result.measured_samples > 0) result.step_samples = step_samples_;
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
-  if (!std::isnan(root_.throughput)) result.throughput = root_.throughput;
+  if (!std::isnan(root_.throughput) && !are_copies()) result.throughput = root_.throughput;
   for (std::size_t i = 0; i < measured_s_.size(); ++i) share += communication_s_[i] / measured_s_[i];
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
@@ -275,7 +283,7 @@ void ProgramMeasurement::add_fast_worker(WorkSums& work) const
 // The sums of attribution need the phases of all ranks.
 void ProgramMeasurement::add_work(RunResult& result) const
 {
-  if (useful_s_.empty() || useful_s_.size() != workers() || !is_complete()) return;
+  if (useful_s_.empty() || useful_s_.size() != workers() || !counts_samples()) return;
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
   if (std::isnan(work.useful_s)) { // a rank did not report forward, backward or optimizer
@@ -311,7 +319,7 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
-  result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
+  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() ? not_measured : samples);
 }
 
 // An evaluation that is printed may have only one of the two figures. The last ones before a gap in the output need not be the
@@ -346,6 +354,12 @@ void ProgramMeasurement::add_sync(RunResult& result) const
                       .max = ages.back()};
 }
 
+void ProgramMeasurement::add_caveats(RunResult& result) const
+{
+  for (const auto& caveat : caveats_) add_caveat(result.caveats, caveat.kind, caveat.sentence);
+  for (const auto& gap : gaps()) add_caveat(result.caveats, gap.kind, gap.sentence);
+}
+
 RunResult ProgramMeasurement::result() const
 {
   RunResult result;
@@ -365,6 +379,7 @@ RunResult ProgramMeasurement::result() const
   result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
+  add_caveats(result);
   if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)
     result.facts["ranks that reported steps"] = fmt::format("{} of {}", with_steps, workers());

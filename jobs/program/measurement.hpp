@@ -28,8 +28,8 @@ class ProgramMeasurement {
   void add(const RankReport& report);
   // The result of the run. Its time is now.
   RunResult result() const;
-  // One sentence for each gap in the reports of the ranks. Figures that need the missing reports count as not measured.
-  std::vector<std::string> gaps() const;
+  // A caveat for each gap in the reports of the ranks. Figures that need the missing reports count as not measured.
+  std::vector<CaveatLine> gaps() const;
 
  private:
   // Figures of one reported step, over the ranks that reported it.
@@ -60,6 +60,8 @@ class ProgramMeasurement {
   bool is_silent(const RankOutline& rank) const;
   bool has_stopped(const RankOutline& rank) const;
   bool is_complete() const;
+  bool are_copies() const;
+  bool counts_samples() const { return !are_copies() && is_complete(); }
   std::size_t workers() const;
   std::int64_t interval_of(const RankReport& report, const StepLine& step) const;
   void add_intervals(const std::map<std::int64_t, OwnInterval>& own);
@@ -71,6 +73,7 @@ class ProgramMeasurement {
   void add_throughput(RunResult& result) const;
   void add_scores(RunResult& result) const;
   void add_sync(RunResult& result) const;
+  void add_caveats(RunResult& result) const;
 
   RunSpec spec_;
   int attempt_;
@@ -84,6 +87,7 @@ class ProgramMeasurement {
   double last_clock_s_ = not_measured;
   Reported final_loss_;
   std::vector<Divergence> divergences_; // of each rank
+  std::vector<CaveatLine> caveats_;     // that the ranks have reported
   std::vector<StepSums> sums_;          // one per reported step, in order
   std::map<std::int64_t, IntervalSums> intervals_;
   std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates

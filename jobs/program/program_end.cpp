@@ -2,9 +2,11 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/record/caveats.hpp"
 #include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/program/exchange.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_copies.hpp"
 #include "jobs/program/program_profile.hpp"
@@ -151,8 +153,8 @@ void ProgramRecorder::tell_divergence(const RunResult& result)
 }
 
 // Writes load.json. Without it the result stands, but nobody can tell whether the machines were busy. A run that ends within the
-// first looks has none.
-void ProgramRecorder::write_load()
+// first looks has none. Returns a sentence about the hosts whose load is not known; empty if there are none.
+std::string ProgramRecorder::write_load()
 {
   std::vector<RankLoad> loads = load_ ? load_->loads() : std::vector<RankLoad>();
   std::set<std::string> unknown;
@@ -163,9 +165,24 @@ void ProgramRecorder::write_load()
     else
       unknown.insert(line.host);
   }
-  if (!unknown.empty())
-    say("who else used these hosts is not known: " + join(std::vector<std::string>(unknown.begin(), unknown.end()), ", "));
   if (!loads.empty()) write_file_atomic(load_path(attempt_), to_json(LoadRecord{now_unix_s(), node_loads(loads)}));
+  if (unknown.empty()) return {};
+  return "who else used these hosts is not known: " + join(std::vector<std::string>(unknown.begin(), unknown.end()), ", ");
+}
+
+// Looks whether the ranks train together, by what their processes say and by what was seen of those on this host.
+void ProgramRecorder::add_doubt_of_exchange(std::vector<RankReport>& reports)
+{
+  const auto seen = channels_ ? channels_->seen() : Exchange::unknown;
+  for (const auto rank : seen == Exchange::unknown ? std::vector<std::size_t>() : here_) {
+    auto& own = reports.at(rank).exchange;
+    const bool is_open = !own || *own == Exchange::unknown;
+    if (is_open || (own == Exchange::none && seen == Exchange::some)) own = seen;
+  }
+  if (auto doubt = doubt_of_exchange(reports); !doubt.kind.empty()) {
+    say(doubt.sentence);
+    reports.front().caveats.push_back(std::move(doubt));
+  }
 }
 
 // Writes compute_profile.json, if the reports tell enough. Without it the result stands.
@@ -201,6 +218,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   const auto facts = left_out();
   if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
+  add_doubt_of_exchange(reports);
   ProgramMeasurement measurement(run_.spec, continued_attempt(attempt_));
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
@@ -208,7 +226,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
                       report.start.rank, report.damaged_lines == 1 ? "is" : "are"));
     measurement.add(report);
   }
-  for (const auto& gap : measurement.gaps()) say(gap);
+  for (const auto& gap : measurement.gaps()) say(gap.sentence);
   for (const auto& [name, words] : facts)
     say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
@@ -218,10 +236,15 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
         "observes");
   result.facts.insert(facts.begin(), facts.end());
   if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
+  std::string unknown_load;
   try {
-    write_load();
+    unknown_load = write_load();
   } catch (const std::exception& failure) {
-    say(fmt::format("who else used the run's machines could not be recorded: {}", failure.what()));
+    unknown_load = fmt::format("who else used the run's machines could not be recorded: {}", failure.what());
+  }
+  if (!unknown_load.empty()) {
+    say(unknown_load);
+    add_caveat(result.caveats, "machine", unknown_load);
   }
   try {
     write_profile(reports);

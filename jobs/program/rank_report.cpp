@@ -33,6 +33,7 @@ void RankReport::take(const ReportLine& line)
     void operator()(const BeginLine& begin) const { report.begin = begin; }
     void operator()(const StepLine& step) const { report.steps.push_back(step); }
     void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }
+    void operator()(const ExchangeLine& exchange) const { report.exchange = exchange.seen; }
     void operator()(const MemoryLine& memory) const { report.memory_bytes = memory.bytes; }
     void operator()(const ErrorLine& error) const
     {
@@ -46,6 +47,7 @@ void RankReport::take(const ReportLine& line)
     void operator()(const GradientLine& gradient) const { report.gradients.push_back(gradient); }
     void operator()(const IsolatedLine& isolated) const { report.isolated_s = isolated.seconds; }
     void operator()(const ChoiceLine& choice) const { report.choices.push_back(choice); }
+    void operator()(const CaveatLine& caveat) const { report.caveats.push_back(caveat); }
     void operator()(const WeightsLine& weights) const { report.weights_hash = weights.hash; }
     void operator()(const FlopsLine& line) const { report.flops = line.flops; }
   };

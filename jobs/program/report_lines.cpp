@@ -3,9 +3,11 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/number.hpp"
+#include "core/record/caveats.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -169,6 +171,14 @@ ReportLine choice_line(Words& words)
   return tab == std::string::npos || tab == 0 ? ReportLine() : ChoiceLine{text.substr(0, tab), text.substr(tab + 1)};
 }
 
+ReportLine caveat_line(Words& words)
+{
+  const auto text = words.rest();
+  const auto tab = text.find('\t');
+  if (tab == std::string::npos || !is_caveat_kind(std::string_view(text).substr(0, tab)) || tab + 1 == text.size()) return {};
+  return CaveatLine{text.substr(0, tab), printable(text.substr(tab + 1))};
+}
+
 FlopsLine flops_line(Words& words)
 {
   const auto known = [](std::string word) { return word == "-" ? std::string() : word; };
@@ -180,11 +190,19 @@ FlopsLine flops_line(Words& words)
   return {std::move(flops)};
 }
 
+ReportLine exchange_line(Words& words)
+{
+  constexpr std::array<std::string_view, 5> names{"none", "unknown", "idle", "gradients", "some"}; // in the order of Exchange
+  const auto found = std::ranges::find(names, words.word());
+  return found == names.end() ? ReportLine() : if_whole(words, ExchangeLine{static_cast<Exchange>(found - names.begin())});
+}
+
 // Parses a line that the library dtctl_sync or the observer writes. Nothing for another tag.
 ReportLine line_of_sync(std::string_view tag, Words& words)
 {
   if (tag == "sync") return sync_line(words);
   if (tag == "choice") return choice_line(words);
+  if (tag == "caveat") return caveat_line(words);
   if (tag == "traffic") {
     TrafficLine line;
     line.bytes = words.count();
@@ -257,6 +275,7 @@ ReportLine parse_report_line(std::string_view text)
     auto line = flops_line(words);
     return if_whole(words, std::move(line));
   }
+  if (tag == "exchange") return exchange_line(words);
   return line_of_sync(tag, words);
 }
 

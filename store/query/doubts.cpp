@@ -1,5 +1,6 @@
 #include "store/query/doubts.hpp"
 
+#include "core/record/field.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 namespace dt::store {
 namespace {
@@ -165,6 +168,11 @@ void take_words(Doubts& doubts, const RunConditions& run, const Statement& s)
     doubts.not_finite.push_back(std::move(not_finite));
   if (s.integer("is_modelled") != 0) ++doubts.modelled_runs;
   if (const auto platform = s.text("resources_platform"); !platform.empty()) ++doubts.simulated_runs[platform];
+  for (const auto& [kind, sentence] : nlohmann::json::parse(s.text("caveats")).get<TextMap>()) {
+    auto& caveated = doubts.caveats[kind];
+    ++caveated.runs;
+    ++caveated.sentences[sentence];
+  }
   add_length(doubts.too_short, s.real("length_s"));
   ++doubts.measured_runs;
 }
@@ -176,9 +184,10 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
       "SELECT chosen.key, point, (SELECT max(p95_s / nullif(p50_s, 0)) FROM rank_phases WHERE rank_phases.run_id = "
       "chosen.run_id AND phase = 'step') AS step_spread, not_finite_steps, divergence, diverged_step IS NOT NULL AS "
       "has_diverged, "
-      "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, "
-      "train_modelled_rate > 0 AND coalesce(resources_platform, '') = '' AS is_modelled, resources_platform, "
-      "program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN coalesce(resources_platform, '') = '' AND state = "
+      "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, coalesce(nullif(caveats, ''), '{}') AS "
+      "caveats, "
+      "train_modelled_rate > 0 AND coalesce(resources_platform, '') = '' AS is_modelled, "
+      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN coalesce(resources_platform, '') = '' AND state = "
       "'succeeded' THEN "
       "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END AS length_s FROM chosen JOIN "
       "results ON "
@@ -258,13 +267,24 @@ std::vector<MixedDependence> mixed_dependences(Connection& connection, const std
   return mixed;
 }
 
-std::size_t count_not_as_submitted(Connection& connection, const std::vector<std::string>& keys)
+void add_not_as_submitted(Doubts& doubts, Connection& connection, const std::vector<std::string>& keys)
 {
   auto s =
-      connection.statement("SELECT count(*) FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN environment ON "
-                           "environment.run_id = runs.id WHERE environment.name = 'not_as_submitted'");
+      connection.statement("SELECT coalesce(imports.value, '') = 'none', count(*), min(other.value) FROM json_each(?) AS wanted "
+                           "JOIN runs ON runs.key = "
+                           "wanted.value JOIN environment AS other ON other.run_id = runs.id AND other.name = 'not_as_submitted' "
+                           "LEFT JOIN environment "
+                           "AS imports ON imports.run_id = runs.id AND imports.name = 'not_as_submitted_imports' GROUP BY 1");
   s.bind(json_list(keys));
-  return s.next() ? static_cast<std::size_t>(s.integer(0)) : 0;
+  while (s.next()) {
+    const auto runs = static_cast<std::size_t>(s.integer(1));
+    if (s.integer(0) == 0) {
+      doubts.not_as_submitted = runs;
+    } else {
+      doubts.unused_changes = runs;
+      doubts.unused_text = s.text(2);
+    }
+  }
 }
 
 // The labels whose samples follow the workers in another way than the study's kind says.
@@ -279,14 +299,15 @@ void add_doubts_of_mode(Doubts& doubts, Database& database, const std::string& s
 void add_doubts_of_batch(Doubts& doubts, Connection& connection, const std::vector<std::string>& keys)
 {
   auto s = connection.statement(
-      "SELECT label_of_run, workers, samples, global_batch, key_of_batch FROM (SELECT coalesce((SELECT series FROM study_runs WHERE "
-      "run_id = runs.id LIMIT 1), label) AS label_of_run, workers, avg(step_samples) AS samples, global_batch, "
-      "iif(coalesce(train_global_batch, 0) > 0, 'train.global_batch', 'train.batch_per_rank') AS key_of_batch FROM json_each(?) AS "
-      "wanted JOIN runs ON runs.key = wanted.value JOIN results ON results.run_id = runs.id WHERE state = 'succeeded' AND "
-      "step_samples > 0 AND global_batch > 0 GROUP BY label_of_run, workers ORDER BY label_of_run, workers) "
-      "WHERE abs(samples / global_batch - 1) >= 0.1 GROUP BY label_of_run HAVING workers = min(workers)");
+      "SELECT coalesce((SELECT series FROM study_runs WHERE run_id = runs.id LIMIT 1), label) AS label_of_run, workers, "
+      "avg(step_samples) AS samples, global_batch, iif(coalesce(train_global_batch, 0) > 0, 'train.global_batch', "
+      "'train.batch_per_rank') AS key_of_batch FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN results ON "
+      "results.run_id = runs.id WHERE state = 'succeeded' AND step_samples > 0 AND global_batch > 0 GROUP BY label_of_run, workers "
+      "HAVING abs(samples / global_batch - 1) >= 0.1 ORDER BY label_of_run, workers");
   s.bind(json_list(keys));
+  std::set<std::string> told;
   while (s.next()) {
+    if (!told.insert(s.text("label_of_run")).second) continue;
     const StepSamples size{s.real("workers"), s.real("samples")};
     doubts.batches.push_back({BatchDoubt::Kind::batch, s.text("label_of_run"), s.text("key_of_batch"), s.real("global_batch"),
                               {.sizes = {size}}});
@@ -309,7 +330,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   if (!study_id.empty()) add_doubts_of_mode(doubts, database, study_id);
   add_doubts_of_batch(doubts, database.impl().connection, runs.own_programs);
   doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);
-  doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, runs.own_programs);
+  add_not_as_submitted(doubts, database.impl().connection, runs.own_programs);
   return doubts;
 }
 

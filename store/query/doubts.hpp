@@ -47,6 +47,12 @@ struct ShortRuns {
 };
 inline constexpr double least_measured_s = 2;
 
+// Caveats of one kind (core/record/caveats.hpp).
+struct CaveatedRuns {
+  std::size_t runs = 0;
+  std::map<std::string, std::size_t> sentences; // number of runs by sentence
+};
+
 struct Doubts {
   // Drift of the machine during a study. Nothing if fewer than two of the asked controls succeeded in the same allocation.
   std::optional<Drift> drift;
@@ -59,10 +65,14 @@ struct Doubts {
   std::size_t modelled_runs = 0;       // of these, executed runs whose computation was modelled (train.modelled_rate)
   // The machines on which runs were simulated, each with the number of these runs.
   std::map<std::string, std::size_t> simulated_runs;
+  std::map<std::string, CaveatedRuns> caveats; // by kind
   // Of runs of the user's own program that have a result.
   std::vector<BatchDoubt> batches;
   std::vector<MixedDependence> mixed;
-  std::size_t not_as_submitted = 0; // ran with another Python environment than that of their key
+  std::size_t not_as_submitted = 0; // ran with other packages than those of their key, or with another interpreter
+  // The same, but their program imports none of these packages; and what differed in one of them.
+  std::size_t unused_changes = 0;
+  std::string unused_text;
 };
 
 // Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty

@@ -194,6 +194,7 @@ RunResult sample_result()
   result.accuracy_average = 0.98;
   result.staleness = {12, 1.5, 3, 4};
   result.facts = {{"allreduce", "ring" + test::nasty}};
+  result.caveats = {{"samples", "batches" + test::nasty}};
   for (int rank = 0; rank < 2; ++rank) {
     RankRecord record;
     record.rank = rank;
@@ -260,6 +261,7 @@ void check_equal(const RunResult& seen, const RunResult& wanted)
   for (const auto member : {&Staleness::mean, &Staleness::p95, &Staleness::max})
     CHECK(same(seen.staleness.*member, wanted.staleness.*member));
   CHECK(seen.facts == wanted.facts);
+  CHECK(seen.caveats == wanted.caveats);
   REQUIRE(seen.ranks.size() == wanted.ranks.size());
   for (std::size_t i = 0; i < seen.ranks.size(); ++i) check_equal(seen.ranks[i], wanted.ranks[i]);
 }

@@ -51,7 +51,9 @@ std::vector<std::string> gaps_of(const std::vector<RankReport>& reports)
 {
   ProgramMeasurement measurement(spec_with_warmup(0));
   for (const auto& report : reports) measurement.add(report);
-  return measurement.gaps();
+  std::vector<std::string> sentences;
+  for (const auto& gap : measurement.gaps()) sentences.push_back(gap.sentence);
+  return sentences;
 }
 
 } // namespace
@@ -236,7 +238,7 @@ RunSpec spec_with_target(double accuracy)
   return spec;
 }
 
-std::vector<std::string> gaps_of(const RankReport& report)
+std::vector<CaveatLine> gaps_of(const RankReport& report)
 {
   ProgramMeasurement measurement(spec_with_target(0.5));
   measurement.add(report);
@@ -244,6 +246,20 @@ std::vector<std::string> gaps_of(const RankReport& report)
 }
 
 } // namespace
+
+TEST_CASE("what ranks say that limits the measurement is in the result, a sentence once, beside the gaps in their reports")
+{
+  auto first = printed(4, 0.75), second = first;
+  first.is_printed = second.is_printed = false;
+  second.start.rank = 1;
+  second.steps.clear();
+  first.caveats = {{"samples", "batches have no length"}, {"observation", "it stopped at step 3"}};
+  second.caveats = {{"samples", "batches have no length"}, {"samples", "and no tensors"}};
+  const auto result = result_of(spec_with_warmup(0), {first, second});
+  CHECK(result.caveats == TextMap{{"samples", "batches have no length; and no tensors"},
+                                  {"observation", "it stopped at step 3"},
+                                  {"reports", "only rank 0 of 2 ranks reported steps; its samples count as those of all ranks"}});
+}
 
 TEST_CASE(
     "of a program that is read through its output, the time to the target counts from the first step if its length is known")
@@ -266,7 +282,7 @@ TEST_CASE("lines that were kept in a buffer tell no time to the target, and a no
   const auto check = [](const RankReport& report, const std::string& why) {
     CHECK(std::isnan(result_of(spec_with_target(0.5), {report}).time_to_accuracy_s));
     REQUIRE(gaps_of(report).size() == 1);
-    CHECK(gaps_of(report).front().find("the time to the target is not known: " + why) == 0);
+    CHECK(gaps_of(report).front().sentence.find("the time to the target is not known: " + why) == 0);
   };
   check(printed(4, 5),
         "its steps took 15s by program.metrics.step_s, but their lines came within 4s"); // 3 of 4 lie between lines

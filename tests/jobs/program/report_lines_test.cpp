@@ -56,12 +56,28 @@ TEST_CASE("NaN and infinity are values of a loss and an accuracy, and what is no
 
 TEST_CASE("a damaged line of a report is none")
 {
-  for (const auto* text :
-       {"", "step", "step 1", "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan", "step x 1 1 1 1 1 1 1 1 1 1 1",
-        "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0", "step -1 1 1 1 1 1 1 1 1 1 1 1", "eval 1 1 1 1.5 1 1",
-        "eval 1 1 1 -0.5 1 1", "result 12", "result 1 2 3", "flops 1 bf16", "flops -1 bf16 1 cpu", "other 1",
-        "step 1 inf 1 1 1 1 1 1 1 1 1 1", "step 1 1 1 NaN 1 1 1 1 1 1 1 1", "step 1 1 1 inf 1 1 1 1 1 1 1 1",
-        "eval 1 1 1 inf 1 1", "step 1 1 1 1 -- 1 1 1 1 1 1 1"}) {
+  for (const auto* text : {"",
+                           "step",
+                           "step 1",
+                           "step 7 10.5 0.25 32 1.5 nan nan nan 0.1 0.2 nan",
+                           "step x 1 1 1 1 1 1 1 1 1 1 1",
+                           "step 7 10.5 -0.25 32 1.5 nan nan nan 0.1 0.2 nan 0",
+                           "step -1 1 1 1 1 1 1 1 1 1 1 1",
+                           "eval 1 1 1 1.5 1 1",
+                           "eval 1 1 1 -0.5 1 1",
+                           "result 12",
+                           "result 1 2 3",
+                           "caveat copies",
+                           "caveat copies\t",
+                           "caveat unheard\tof",
+                           "flops 1 bf16",
+                           "flops -1 bf16 1 cpu",
+                           "other 1",
+                           "step 1 inf 1 1 1 1 1 1 1 1 1 1",
+                           "step 1 1 1 NaN 1 1 1 1 1 1 1 1",
+                           "step 1 1 1 inf 1 1 1 1 1 1 1 1",
+                           "eval 1 1 1 inf 1 1",
+                           "step 1 1 1 1 -- 1 1 1 1 1 1 1"}) {
     INFO(text);
     CHECK(std::holds_alternative<std::monostate>(parse_report_line(text)));
   }
