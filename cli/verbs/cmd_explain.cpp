@@ -1,5 +1,6 @@
 // dtctl explain: why a run was executed, was skipped, waits or failed.
 #include "cli/answers/common_causes.hpp"
+#include "cli/answers/failures.hpp"
 #include "cli/runs/attempt_history.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/run_tables.hpp"
@@ -10,7 +11,6 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/follow/hold_back.hpp"
-#include "jobs/launch/last_words.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 
 #include <algorithm>
@@ -24,7 +24,6 @@ namespace dt::cli {
 namespace {
 
 constexpr std::size_t compared_runs = 200; // number of earlier runs of the same recipe that are compared
-constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
 
 struct Explanation {
   std::string key, name, job_id, why;
@@ -77,29 +76,6 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
   for (const auto& change : texts_of(changes)) explanation.differences.push_back("Python environment: " + change);
 }
 
-// Whether it is dtctl's own line, and the cause says the same.
-bool is_told(std::string_view line, std::string_view cause)
-{
-  constexpr std::string_view own = "dtctl: ";
-  if (!line.starts_with(own)) return false;
-  const auto sentence = line.substr(own.size(), line.rfind(" (exit code ") - own.size());
-  return cause.find(printable(std::string(sentence))) != std::string_view::npos;
-}
-
-// The last lines that the program printed, or those of its launcher. What the cause says already is left out.
-std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
-{
-  try {
-    const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
-    std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
-    if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
-    return join(lines, "\n");
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 // Returns ", and it goes on from step 120" if the run has a checkpoint, else an empty text.
 std::string going_on(const Home& home, const RunView& run)
 {
@@ -146,8 +122,8 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::failed:
   case RunState::lost:
     if (has_diverged(run))
-      return "lower optimizer.learning_rate or limit the gradient with optimizer.clip_norm, and submit the recipe again; a retry "
-             "would diverge in the same way";
+      return "lower the learning rate or limit the gradient, in the recipe or in the program, and submit it again; a retry would "
+             "diverge in the same way";
     if (run.row.cause.find("(NODE_FAIL)") != std::string::npos)
       return "dtctl retry " + key + going_on(home, run) +
              "; with resources.requeue: 1 in the recipe, Slurm itself starts such a run again";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/file.hpp"
+#include "core/json_schema.hpp"
 #include "core/record/field.hpp"
 
 #include <cmath>
@@ -24,6 +25,14 @@ inline std::string dump(const Json& json) { return json.dump(1, ' ', false, Json
 inline bool is_ours(const Json& json)
 {
   return json.is_object() && json.contains("schema") && json["schema"].is_number_integer() && json["schema"] == schema;
+}
+
+// What is wrong with a file of the home that parse_with has refused: "… was written by a later dtctl …", or "… is damaged …".
+inline std::string refusal_of(const std::filesystem::path& file, std::string_view text)
+{
+  if (const auto later = words_of_later_schema(Json::parse(text, nullptr, false), schema); !later.empty())
+    return file.string() + " " + later;
+  return file.string() + " is damaged or of another format";
 }
 
 // NaN and infinities are null.

@@ -257,6 +257,7 @@ struct RunResult {
   std::int64_t measured_samples = 0;              // of all ranks, over the measured steps
   double measured_s = 0;                          // time of the slowest rank in the measured steps, without evaluations
   double throughput = 0;                          // measured_samples / measured_s, in samples/s
+  double step_samples = not_measured;             // of all workers in one measured step, as a program of the user reports them
   double wall_s = 0;                              // from the first step to the last, with evaluations
   double communication_share = 0;                 // exposed communication / step time, mean over workers, measured steps
   double isolated_communication_s = not_measured; // communication time of one step without concurrent computation

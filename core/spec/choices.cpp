@@ -131,6 +131,8 @@ constexpr std::array modes{
     Choice{StudyMode::weak, Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"}},
     Choice{StudyMode::partition,
            Name{"partition", "the cores and the global batch stay; the cores are divided into more or fewer parts"}},
+    Choice{StudyMode::scaling,
+           Name{"scaling", "of a program of your own: strong or weak, as the samples tell that it reports of its steps"}},
 };
 constexpr std::array orders{
     Choice{StudyOrder::random,

@@ -70,8 +70,9 @@ enum class TopologySource { hosts, probe };
 // Which model is evaluated.
 enum class EvaluatedModel { automatic, centre, worker, average };
 
-// Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank.
-enum class StudyMode { strong, weak, partition };
+// Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank;
+// `scaling` is one of them, as the recorded samples of a step tell.
+enum class StudyMode { strong, weak, partition, scaling };
 
 // Order of submission.
 enum class StudyOrder { random, listed };

@@ -67,31 +67,31 @@ void add(BetweenEpochs& sum, const BetweenEpochs& between)
 
 std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : std::llround(value); }
 
+// Steps that were done before this attempt, or before the ranks were started again. A program that does not say so may have gone
+// on from a checkpoint of an earlier attempt, unless it prints the number 1 for its first step.
+std::optional<std::int64_t> steps_before(int attempt, const RankReport& report)
+{
+  if (report.begin) return report.begin->step;
+  const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
+  const bool is_first = attempt == 1 && report.restarts() == 0;
+  return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
 } // namespace
+
+// Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
+// line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
+bool is_measured(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line)
+{
+  if (std::isnan(report.steps[line].step_s) || report.gap) return false;
+  const auto before = steps_before(attempt, report);
+  if (line == 0) return before && spec.train.warmup_steps == 0;
+  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec.train.warmup_steps;
+}
 
 std::string words_of_restarts(int restarts)
 {
   return "torchrun restarted the workers " + counted(restarts, "time") + "; the figures are of the training since then";
-}
-
-// Steps that were done before this attempt, or before the ranks were started again. A program that does not say so may have gone
-// on from a checkpoint of an earlier attempt, unless it prints the number 1 for its first step.
-std::optional<std::int64_t> ProgramMeasurement::steps_before(const RankReport& report) const
-{
-  if (report.begin) return report.begin->step;
-  const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
-  const bool is_first = attempt_ == 1 && report.restarts() == 0;
-  return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
-}
-
-// Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
-// line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
-bool ProgramMeasurement::is_measured(const RankReport& report, std::size_t line) const
-{
-  if (std::isnan(report.steps[line].step_s) || report.gap) return false;
-  const auto before = steps_before(report);
-  if (line == 0) return before && spec_.train.warmup_steps == 0;
-  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec_.train.warmup_steps;
 }
 
 std::size_t ProgramMeasurement::ranks_with_steps() const
@@ -176,7 +176,7 @@ void ProgramMeasurement::add_root(const RankReport& report)
 {
   root_ = report;
   root_.steps.clear();
-  first_step_ = steps_before(report);
+  first_step_ = steps_before(attempt_, report);
   if (report.begin)
     first_clock_s_ = report.begin->clock_s;
   else if (report.is_printed)
@@ -227,14 +227,18 @@ void ProgramMeasurement::add(const RankReport& report)
   divergences_.push_back(divergence_of(report));
   caveats_.insert(caveats_.end(), report.caveats.begin(), report.caveats.end());
   std::vector<double> step_s, evaluation_s;
+  double samples = 0;
+  std::int64_t steps = 0;
   std::array<std::vector<double>, phase_count> phase_s;
   std::map<std::int64_t, OwnInterval> intervals;
   if (report.steps.size() > sums_.size()) sums_.resize(report.steps.size());
   for (std::size_t line = 0; line < report.steps.size(); ++line) {
     const auto& step = report.steps[line];
     sums_[line].samples += step.samples;
-    if (!is_measured(report, line)) continue;
+    if (!is_measured(spec_, attempt_, report, line)) continue;
     sums_[line].is_measured = true;
+    samples += step.samples;
+    steps += step.step - (line > 0 ? report.steps[line - 1].step : step.step - 1); // a printed line may stand for many
     step_s.push_back(step.step_s);
     for (std::size_t i = 0; i < phase_count; ++i) phase_s[i].push_back(step.phase_s[i]);
     auto& own = intervals[interval_of(report, step)];
@@ -260,6 +264,7 @@ void ProgramMeasurement::add(const RankReport& report)
   add_intervals(intervals);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
+  step_samples_ += samples / static_cast<double>(std::max<std::int64_t>(1, steps));
   measured_s_.push_back(ranks_.back().step.total_s);
   communication_s_.push_back(ranks_.back().phases[static_cast<std::size_t>(Phase::communication)].total_s);
 }
@@ -271,6 +276,7 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
     if (step.is_measured) ++steps, samples += step.samples;
   if (steps == 0 || !counts_samples()) samples = not_measured;
   result.measured_samples = count_of(samples);
+  if (result.measured_samples > 0) result.step_samples = step_samples_;
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
   if (!std::isnan(root_.throughput) && !are_copies()) result.throughput = root_.throughput;

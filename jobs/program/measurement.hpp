@@ -17,9 +17,12 @@ namespace dt::jobs {
 // Says that the launcher of the program has started the ranks again, and what that means for the figures of the run.
 std::string words_of_restarts(int restarts);
 
+// Whether the figures of a run count the step in this line of a rank's report. `attempt`: continued_attempt().
+bool is_measured(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line);
+
 class ProgramMeasurement {
  public:
-  // `attempt`: its number. A later attempt that does not report begin() may have begun anywhere.
+  // `attempt`: continued_attempt(). A later one than the first that does not report begin() may have begun anywhere.
   explicit ProgramMeasurement(const RunSpec& spec, int attempt = 1) : spec_(spec), attempt_(attempt) {}
   // Adds the next rank; rank 0 first. The report is not needed afterwards.
   void add(const RankReport& report);
@@ -54,8 +57,6 @@ class ProgramMeasurement {
     bool is_server = false; // a parameter server of dtctl_sync, which has no steps of its own
   };
 
-  std::optional<std::int64_t> steps_before(const RankReport& report) const;
-  bool is_measured(const RankReport& report, std::size_t line) const;
   std::size_t ranks_with_steps() const;
   bool is_silent(const RankOutline& rank) const;
   bool has_stopped(const RankOutline& rank) const;
@@ -94,6 +95,7 @@ class ProgramMeasurement {
   std::map<std::int64_t, IntervalSums> intervals_;
   std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates
   std::vector<RankRecord> ranks_;
+  double step_samples_ = 0; // of the ranks that reported measured steps: the sum of their means
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
   std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each interval
 };

@@ -8,6 +8,7 @@
 #include "core/units.hpp"
 #include "jobs/program/exchange.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
 
@@ -185,7 +186,7 @@ void ProgramRecorder::write_profile(std::span<const RankReport> reports) const
   std::string processor;
   for (const auto* fact : {"cpu_model", "node_gpus"})
     if (begin && begin->environment.contains(fact)) processor = begin->environment.at(fact);
-  if (const auto profile = profile_of_program(run_.spec, reports, processor))
+  if (const auto profile = profile_of_program(run_.spec, reports, processor, continued_attempt(attempt_)))
     write_file_atomic(attempt_.path_of(AttemptFile::compute_profile), to_json(*profile));
 }
 
@@ -212,7 +213,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
   add_doubt_of_exchange(reports);
-  ProgramMeasurement measurement(run_.spec, attempt_.number());
+  ProgramMeasurement measurement(run_.spec, continued_attempt(attempt_));
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
       say(fmt::format("{} of the report of rank {} {} damaged and left out", counted(report.damaged_lines, "line"),

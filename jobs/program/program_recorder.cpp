@@ -12,6 +12,7 @@
 #include "jobs/launch/last_words.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
@@ -80,6 +81,7 @@ void ProgramRecorder::prepare()
   require_unaltered(run_, spec_path(attempt_.run_folder()));
   require_same_content();
   const auto work = attempt_.path_of(AttemptFile::work);
+  note_beginning(attempt_);
   make_folder(attempt_.run_folder() / "keep");
   copy_program(home_of(attempt_).program(run_.engine_build), work);
 }

@@ -58,7 +58,7 @@ void merge_phases(FactorArray& logs, const MissingPhases& missing)
 // L: the useful time of the run's samples if every batch took as long as on one rank alone. NaN if that was not measured.
 double lone_useful_s(const AttributedRun& run)
 {
-  return run.lone_compute_s / static_cast<double>(run.batch_per_rank) * static_cast<double>(run.samples) + run.update_s;
+  return run.lone_compute_s / run.batch_per_rank * static_cast<double>(run.samples) + run.update_s;
 }
 
 // Divides B/T into exposed communication and queueing.
@@ -308,7 +308,7 @@ double lone_deviation_of(const Point& base)
 
 bool has_batch_of(const Point& own, const Point& base)
 {
-  return own.runs.front()->batch_per_rank == base.runs.front()->batch_per_rank;
+  return std::abs(own.runs.front()->batch_per_rank / base.runs.front()->batch_per_rank - 1) < 0.01;
 }
 
 // At another batch than the baseline's, what one rank alone predicts may be wrong by as much as it is at the baseline. That moves

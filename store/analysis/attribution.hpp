@@ -92,7 +92,7 @@ struct AttributedRun {
   double update_s = not_measured;       // Σ update over workers and measured steps
   double lone_compute_s = not_measured; // RunResult::lone_compute_s
   BetweenEpochs between{};
-  std::int64_t batch_per_rank = 0;
+  double batch_per_rank = 0;
   std::int64_t measured_steps = 0;
   double isolated_s = not_measured; // isolated communication of one step
   double exposed_s = not_measured;  // exposed communication of one step, mean over the workers

@@ -70,6 +70,18 @@ TEST_CASE("throughput is the samples of all ranks over the time of the slowest, 
   CHECK(result.final_loss == 1.0 / 3);
 }
 
+TEST_CASE("the samples of a step are those of all workers, also if one of them makes fewer steps or a line stands for many")
+{
+  const auto even = result_of(spec_with_warmup(1), {rank(0, {step(1, 1, 10), step(2, 1, 10)}), rank(1, {step(1, 1, 6), step(2, 1, 6)})});
+  CHECK(even.step_samples == 16);
+  auto short_one = rank(1, {step(1, 1, 6), step(2, 1, 6)});
+  short_one.result = ResultLine{};
+  const auto uneven = result_of(spec_with_warmup(0), {rank(0, {step(1, 1, 10), step(2, 1, 10), step(3, 1, 10)}), short_one});
+  CHECK(uneven.step_samples == 16);
+  CHECK(result_of(spec_with_warmup(0), {rank(0, {step(1, 1, 8), step(11, 10, 80)})}).step_samples == 8);
+  CHECK(std::isnan(result_of(spec_with_warmup(0), {rank(0, {step(1, 1, unknown)})}).step_samples));
+}
+
 TEST_CASE("what a program does not report is not measured, and is never 0")
 {
   const auto silent = result_of(spec_with_warmup(0), {rank(0, {})});
