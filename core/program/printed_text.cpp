@@ -43,7 +43,7 @@ const RE2& look_of_a_number()
 {
   static const RE2 expression(
       R"([-+\x{2212}\x{2013}]?(?:0[xX][0-9a-fA-F]+|(?:\d+|\.\d+)(?:[.,]\d+|[_'\x{2019}\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})*)" +
-          exponent + R"(?(?:[kKMGT](?:[a-z]*/|\b))?(?: ?[×x*·] ?10(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))?)|[-+\x{2212}]?)" + not_finite,
+          exponent + R"(?(?: ?[×x*·] ?10(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))?)|[-+\x{2212}]?)" + not_finite,
       longest());
   return expression;
 }

@@ -31,7 +31,7 @@ struct TextPart {
 };
 
 // The place of what a reader takes for one number around these bytes of a plain text: in "lr 1.5e-05 ", all of "1.5e-05" for the
-// bytes of "05". Besides numbers these are "0x1F", "1.2k", "3×10^", "0,53" and "1.234,5", which have no value here. Nothing if
+// bytes of "05". Besides numbers these are "0x1F", "3×10^", "0,53" and "1.234,5", which have no value here. Nothing if
 // the bytes are no part of a number. A `-` in front belongs to the number unless it joins words.
 std::optional<TextPart> number_around(std::string_view text, TextPart part);
 

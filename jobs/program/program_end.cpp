@@ -121,20 +121,6 @@ ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_uni
   return end;
 }
 
-// Figures of program.metrics that were left out, as facts of the run: what stands in its record is not all that it printed.
-std::map<std::string, std::string> ProgramRecorder::left_out() const
-{
-  std::map<std::string, std::string> facts;
-  if (!reader_) return facts;
-  for (const auto& [name, expression] : run_.spec.program.metrics) {
-    const auto& finding = reader_->finding(name);
-    if (finding.refused == 0) continue;
-    facts["left out of program.metrics." + name] =
-        fmt::format("{} of {} figures: {}", finding.refused, finding.refused + finding.found, finding.refusal);
-  }
-  return facts;
-}
-
 void ProgramRecorder::tell_gap(const RankReport::Gap& gap)
 {
   say(fmt::format("program.metrics: {}. Figures that need every line are not measured; final figures are those of the last MiB",
@@ -198,8 +184,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   if (!trouble.empty()) return {unwritten, unrecorded};
   if (!has_result) return {1, missing_evidence()};
   // The accuracy that was left out may have been the last one, the best or the first at the target.
-  const auto facts = left_out();
-  if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
+  if (reader_ && reader_->has_left_out_accuracy())
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
   ProgramMeasurement measurement(run_.spec, attempt_.number());
   for (const auto& report : reports) {
@@ -209,14 +194,11 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     measurement.add(report);
   }
   for (const auto& gap : measurement.gaps()) say(gap.sentence);
-  for (const auto& [name, words] : facts)
-    say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
   tell_divergence(result);
   if (run_.spec.train.trace && !is_there(trace_path(attempt_, 0)))
     say("train.trace: no timeline was recorded, because the program trains neither with dtctl_sync nor with a PyTorch that dtctl "
         "observes");
-  result.facts.insert(facts.begin(), facts.end());
   if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
   std::string unknown_load;
   try {

@@ -244,7 +244,7 @@ void ProgramRecorder::read_output(Clock::time_point until)
 void ProgramRecorder::leave_out_middle()
 {
   constexpr std::int64_t searched_at_end = 1024 * 1024;
-  RankReport::Gap gap{.steps = root_.steps.size(), .evaluations = root_.evaluations.size()};
+  RankReport::Gap gap{.steps = root_.steps.size(), .evaluations = root_.evaluations.size(), .rates = root_.rates.size()};
   for (auto& stream : output_) {
     while (stream.tail.left() > searched_at_end) {
       const auto block = stream.tail.next_block();
@@ -270,8 +270,12 @@ void ProgramRecorder::end_output(bool is_whole)
     const LinePlace now{.clock_s = seconds_of(Clock::now())};
     for (const auto& line : stream.lines.take({}, true)) reader_->take(line, root_, now);
   }
+  const auto known = root_.caveats.size();
   if (reader_) reader_->finish(root_);
   tell_of_metrics();
+  if (reader_)
+    for (auto& sentence : reader_->left_out()) root_.caveats.push_back({"metrics", std::move(sentence)});
+  for (auto i = known; i < root_.caveats.size(); ++i) say(root_.caveats[i].sentence);
 }
 
 void ProgramRecorder::tell_of_metrics()
@@ -281,6 +285,7 @@ void ProgramRecorder::tell_of_metrics()
       say("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only");
   if (!reader_) return;
   for (const auto& refusal : reader_->new_refusals()) say(refusal + "; it was left out");
+  for (const auto& note : reader_->new_notes()) say(note);
 }
 
 // An expression that matches nothing fails the run, so it is told as soon as it is seen.

@@ -102,7 +102,6 @@ class ProgramRecorder {
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
   std::string missing_evidence() const;
-  std::map<std::string, std::string> left_out() const;
   std::string write_error(std::span<const RankReport> reports, double told_to_stop_unix_s);
   // Adds a line to log_. A note is not the cause of a run's end (last_words.hpp).
   void say(const std::string& what);
