@@ -115,6 +115,7 @@ std::optional<PrintedUnit> unit_of(std::string_view prefix, std::string_view fir
 }
 
 const std::string letters = R"([A-Za-z\x{b5}\x{3bc}]+)";
+const std::string optional_letters = "(?:" + letters + ")?";
 const std::string per = R"((?: ?/ ?|[ _][pP]er[ _]))";
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
@@ -175,8 +176,8 @@ std::optional<PrintedUnit> unit_behind(std::string_view behind)
   if (auto unit = whole_unit(trim(bracketed(text, false)), false)) return unit;
   // The longest first: "K tok/s/gpu", then "K tok/s", then "K".
   static const std::array<RE2, 3> forms{
-      RE2("((?:[kKMGT] )?" + "(?:" + letters + ")?" + per + letters + per + letters + ")", RE2::Quiet),
-      RE2("((?:[kKMGT] )?" + "(?:" + letters + ")?" + per + letters + ")", RE2::Quiet), RE2("(" + letters + ")", RE2::Quiet)};
+      RE2("((?:[kKMGT] )?" + optional_letters + per + letters + per + letters + ")", RE2::Quiet),
+      RE2("((?:[kKMGT] )?" + optional_letters + per + letters + ")", RE2::Quiet), RE2("(" + letters + ")", RE2::Quiet)};
   for (const auto& form : forms) {
     re2::StringPiece found;
     if (!RE2::PartialMatch(piece(text), form, &found) || found.data() != text.data()) continue;
@@ -199,8 +200,8 @@ std::optional<PrintedUnit> unit_in_front(std::string_view before)
   const auto label = without_end(without_end(with_separator, ":=|"), unwanted);
   const bool is_separated = label.size() != with_separator.size();
   if (const auto inside = trim(bracketed(label, true)); !inside.empty()) return whole_unit(inside, true);
-  static const RE2 last("(?:^|[^A-Za-z\\x{b5}\\x{3bc}])(" + "(?:" + letters + ")?" + per + letters + per + letters + "|" +
-                            "(?:" + letters + ")?" + per + letters + "|" + letters + ")$",
+  static const RE2 last("(?:^|[^A-Za-z\\x{b5}\\x{3bc}])(" + optional_letters + per + letters + per + letters + "|" +
+                            optional_letters + per + letters + "|" + letters + ")$",
                         RE2::Quiet);
   re2::StringPiece found;
   if (!RE2::PartialMatch(piece(label), last, &found)) return std::nullopt;
