@@ -7,6 +7,7 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/program/environment.hpp"
+#include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/follow/hold_back.hpp"
@@ -91,7 +92,7 @@ std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
 {
   try {
     const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
+    auto lines = jobs::program_lines(trim(shown_text(read_file_if_exists(attempt.err()).value_or(""))), submission ? submission->token : "");
     std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
     if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
     return join(lines, "\n");

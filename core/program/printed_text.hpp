@@ -23,6 +23,11 @@ namespace dt {
 // are no UTF-8 become "?". A no-break space between digits stays, because it may divide groups of digits.
 std::string plain_text(std::string_view printed);
 
+// What a terminal shows after all of this was printed: of a progress bar its last state, where carriage returns, backspaces and
+// codes that move the cursor overwrite what was there. Colours and titles are left out. Lines that have scrolled away cannot be
+// overwritten on a terminal; here they can.
+std::string shown_text(std::string_view printed);
+
 // The value of a text that is one number; nothing for other texts and for numbers that no double holds, such as 1e400.
 std::optional<double> parse_printed_number(std::string_view text);
 

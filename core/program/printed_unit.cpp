@@ -35,12 +35,12 @@ constexpr std::array<std::string_view, 8> device_words{"gpu", "gpus", "device", 
 
 constexpr std::array<std::string_view, 6> statistics{"max", "mean", "avg", "median", "std", "last"}; // of "min/max"
 
-template<class List> bool has(const List& list, std::string_view word)
+template<class List> bool is_among(const List& list, std::string_view word)
 {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::string lower(std::string_view text)
+std::string in_lower_case(std::string_view text)
 {
   std::string result(text);
   for (auto& c : result)
@@ -54,7 +54,7 @@ double seconds_of(std::string_view word)
   const auto found = std::find_if(time_words.begin(), time_words.end(), [&](const TimeWord& w) { return w.word == word; });
   if (found != time_words.end()) return found->seconds;
   const bool is_capital = word.size() > 2 || (word.size() == 2 && word[1] == 's');
-  return is_capital && word != lower(word) ? seconds_of(lower(word)) : 0;
+  return is_capital && word != in_lower_case(word) ? seconds_of(in_lower_case(word)) : 0;
 }
 
 double factor_of_prefix(std::string_view prefix)
@@ -83,11 +83,11 @@ struct Thing {
 Thing thing_of(std::string_view word)
 {
   if (const auto prefix = factor_of_prefix(word); prefix > 0) return {prefix, {}};
-  const auto name = lower(word);
-  if (has(step_words, name) || has(sample_words, name) || word.empty()) return {1, name};
-  const auto rest = lower(word.substr(1));
+  const auto name = in_lower_case(word);
+  if (is_among(step_words, name) || is_among(sample_words, name) || word.empty()) return {1, name};
+  const auto rest = in_lower_case(word.substr(1));
   const auto prefix = factor_of_prefix(word.substr(0, 1));
-  if (prefix > 0 && (has(step_words, rest) || has(sample_words, rest))) return {prefix, rest};
+  if (prefix > 0 && (is_among(step_words, rest) || is_among(sample_words, rest))) return {prefix, rest};
   return {1, name};
 }
 
@@ -100,15 +100,15 @@ std::optional<PrintedUnit> unit_of(std::string_view prefix, std::string_view fir
   const double scale = prefix.empty() ? 1 : factor_of_prefix(prefix);
   const auto thing = thing_of(first);
   if (const double each_s = seconds_of(second); each_s > 0) {
-    const bool is_known = first.empty() || thing.factor != 1 || has(step_words, thing.name) || has(sample_words, thing.name);
+    const bool is_known = first.empty() || thing.factor != 1 || is_among(step_words, thing.name) || is_among(sample_words, thing.name);
     if (is_label && !is_known) return PrintedUnit{.kind = Kind::time, .factor = each_s};
     return PrintedUnit{.kind = Kind::rate,
                        .factor = scale * thing.factor / each_s,
-                       .is_per_step = has(step_words, thing.name),
-                       .is_per_device = has(device_words, lower(third))};
+                       .is_per_step = is_among(step_words, thing.name),
+                       .is_per_device = is_among(device_words, in_lower_case(third))};
   }
-  if (const double own_s = seconds_of(first); own_s > 0 && !has(statistics, second))
-    return PrintedUnit{.kind = Kind::time, .factor = scale * own_s, .is_per_step = has(step_words, lower(second))};
+  if (const double own_s = seconds_of(first); own_s > 0 && !is_among(statistics, second))
+    return PrintedUnit{.kind = Kind::time, .factor = scale * own_s, .is_per_step = is_among(step_words, in_lower_case(second))};
   if (second.empty() && prefix.empty() && factor_of_prefix(first) > 0)
     return PrintedUnit{.kind = Kind::prefix, .factor = factor_of_prefix(first)};
   return std::nullopt;
@@ -118,7 +118,7 @@ const std::string letters = R"([A-Za-z\x{b5}\x{3bc}]+)";
 const std::string optional_letters = "(?:" + letters + ")?";
 const std::string per = R"((?: ?/ ?|[ _][pP]er[ _]))";
 
-re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
+re2::StringPiece re2_piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
 
 bool is_word_character(char c)
@@ -138,7 +138,7 @@ std::optional<PrintedUnit> whole_unit(std::string_view text, bool is_label)
   static const RE2 expression(
       "(?:in )?(?:([kKMGT]) )?(" + letters + "|)(?:" + per + "(" + letters + ")(?:" + per + "(" + letters + "))?)?", RE2::Quiet);
   re2::StringPiece prefix, first, second, third;
-  if (text.empty() || !RE2::FullMatch(piece(text), expression, &prefix, &first, &second, &third)) return std::nullopt;
+  if (text.empty() || !RE2::FullMatch(re2_piece(text), expression, &prefix, &first, &second, &third)) return std::nullopt;
   auto unit = unit_of(view(prefix), view(first), view(second), view(third), is_label);
   if (unit) unit->text = text;
   return unit;
@@ -180,7 +180,7 @@ std::optional<PrintedUnit> unit_behind(std::string_view behind)
       RE2("((?:[kKMGT] )?" + optional_letters + per + letters + ")", RE2::Quiet), RE2("(" + letters + ")", RE2::Quiet)};
   for (const auto& form : forms) {
     re2::StringPiece found;
-    if (!RE2::PartialMatch(piece(text), form, &found) || found.data() != text.data()) continue;
+    if (!RE2::PartialMatch(re2_piece(text), form, &found) || found.data() != text.data()) continue;
     const auto rest = text.substr(found.size());
     if (!rest.empty() && (is_word_character(rest.front()) || rest.front() == '_')) continue;
     auto unit = whole_unit(view(found), false);
@@ -204,7 +204,7 @@ std::optional<PrintedUnit> unit_in_front(std::string_view before)
                             optional_letters + per + letters + "|" + letters + ")$",
                         RE2::Quiet);
   re2::StringPiece found;
-  if (!RE2::PartialMatch(piece(label), last, &found)) return std::nullopt;
+  if (!RE2::PartialMatch(re2_piece(label), last, &found)) return std::nullopt;
   auto word = view(found);
   auto unit = whole_unit(word, true);
   if (!unit) {
@@ -230,7 +230,7 @@ bool says_per_step(std::string_view before)
 {
   static const RE2 per_step(R"((?i)(?:\bper[ _]|/ ?)(?:it|iter|iteration|step|batch|update)(?:[^a-z]|$))", RE2::Quiet);
   const auto begin = before.find_last_of("|,;");
-  return RE2::PartialMatch(piece(begin == std::string_view::npos ? before : before.substr(begin)), per_step);
+  return RE2::PartialMatch(re2_piece(begin == std::string_view::npos ? before : before.substr(begin)), per_step);
 }
 
 std::optional<std::string> with_rates_turned(std::string_view text)
@@ -238,7 +238,7 @@ std::optional<std::string> with_rates_turned(std::string_view text)
   static const RE2 rate("([A-Za-z]+)/([A-Za-z]+)", RE2::Quiet);
   std::string result(text);
   bool has_any = false;
-  re2::StringPiece rest = piece(text), first, second;
+  re2::StringPiece rest = re2_piece(text), first, second;
   while (RE2::FindAndConsume(&rest, rate, &first, &second)) {
     if ((seconds_of(view(first)) == 1) == (seconds_of(view(second)) == 1)) continue;
     const auto at = static_cast<std::size_t>(first.data() - text.data());

@@ -13,47 +13,53 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dt::jobs {
 
 class Departures {
  public:
-  Departures(const AttemptFolder& attempt, const RunSpec& spec) : attempt_(attempt), spec_(spec) {}
+  Departures(AttemptFolder attempt, const RunSpec& spec) : attempt_(std::move(attempt)), spec_(spec) {}
 
-  // Looks which ranks have ended, and whether the others still report or compute; once a second at most. `started`: all ranks.
+  // Looks which ranks have ended, and whether the others still report or compute. `started`: all ranks.
   // `has_root_result`: rank 0 has printed its result.
   void look(const std::map<std::size_t, RankLine>& started, bool has_root_result);
   // The ranks that have left, for stall.json; empty if all run or have ended as they should.
   std::vector<MissingRank> missing() const;
   // That a rank has left and another one waits for it, in a sentence; else empty. The other ranks wait if they have neither
-  // reported nor computed anything for train.stall_after. With `is_at_limit` one of the two is enough, because the run ends anyway.
+  // reported nor computed anything for train.stall_after. With `is_at_limit` one of the two is enough, because the run ends
+  // anyway.
   std::string cause(bool is_at_limit) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Rank {
     RankLine start;
-    int process = 0;
-    std::uintmax_t report_bytes = 0; // when it was read last
+    int process = 0;                 // 0: not known
+    std::uintmax_t report_bytes = 0; // of its report when it was read
     std::optional<Clock::time_point> left;
-    bool has_ended = false;
     std::int64_t step = 0;
+    bool has_word = false; // it has told a result or an error
   };
 
   bool is_here(const Rank& rank) const;
-  bool has_ended(std::size_t number, Rank& rank) const;
-  void read_last_words(std::size_t number, Rank& rank, bool has_root_result) const;
+  bool is_over(std::size_t number, Rank& rank) const;
+  void read_report(std::size_t number, Rank& rank) const;
   void look_at_those_who_stay();
   const std::pair<const std::size_t, Rank>* first_left() const;
 
   AttemptFolder attempt_;
-  const RunSpec& spec_;
+  RunSpec spec_;
   std::map<std::size_t, Rank> ranks_;
   Clock::time_point looked_{}, last_word_{};
-  std::uintmax_t written_ = 0;               // by all ranks
-  double busy_s_ = 0, busy_at_word_s_ = 0;   // processor time of the ranks here that run
+  std::uintmax_t written_ = 0;             // by all ranks
+  double busy_s_ = 0, busy_at_word_s_ = 0; // processor time of the ranks here that run
 };
+
+// Whether an error says only that another rank has gone: of Gloo, NCCL and PyTorch's store.
+bool tells_lost_peer(std::string_view cause);
 
 // Exists when a rank has ended on a host where dtjob does not run.
 std::filesystem::path left_file(const AttemptFolder& attempt, std::size_t rank);

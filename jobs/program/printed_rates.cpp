@@ -49,7 +49,7 @@ std::vector<Weighted> weighted(const RankReport& report, const std::function<boo
   return rates;
 }
 
-std::string number(double value) { return format_shortest(std::round(value * 1000) / 1000); }
+std::string rounded(double value) { return format_shortest(std::round(value * 1000) / 1000); }
 
 // Lines of steps that have no rate although most lines have one.
 std::size_t lines_without(const RankReport& report, const std::vector<Weighted>& rates)
@@ -89,11 +89,11 @@ RunRate mean_of(const RankReport& report, const std::vector<Weighted>& rates)
     run.doubts.push_back("every printed throughput is of steps of the warm-up (train.warmup_steps), which are in the mean");
   if (highest >= 3 * lowest)
     run.doubts.push_back(fmt::format("the printed throughputs go from {} to {}: the run's is their mean over time, {}",
-                                     number(lowest), number(highest), number(run.value)));
+                                     rounded(lowest), rounded(highest), rounded(run.value)));
   std::string others;
   std::int64_t left_out = 0;
   for (const auto& rate : rates)
-    if (!has_weight(rate) && ++left_out <= 3) others += (left_out > 1 ? ", " : "") + number(rate.value);
+    if (!has_weight(rate) && ++left_out <= 3) others += (left_out > 1 ? ", " : "") + rounded(rate.value);
   if (left_out > 0)
     run.doubts.push_back(
         fmt::format("{} without a new step, as of an evaluation or of all the training, and {} left out of the "

@@ -6,6 +6,7 @@
 #include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/launch/rank_failure.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
@@ -77,8 +78,7 @@ std::string ProgramRecorder::write_error(std::span<const RankReport> reports, do
     say(why);
     return why;
   }
-  const auto& [step, unix_s, cause] = *report->error;
-  const RankError error{report->start.rank, report->start.host, printable(cause), step, unix_s};
+  const auto error = blamed(*report);
   const auto why = fmt::format("rank {} reported an error: {}", error.rank, error.cause);
   try {
     const auto refused = writer_->fail(error);
@@ -111,6 +111,21 @@ std::string ProgramRecorder::write_last_records(bool has_ended_well)
   std::error_code none;
   std::filesystem::remove_all(attempt_.path_of(AttemptFile::output), none);
   return {};
+}
+
+// The error of a rank; where it says only that another rank has gone, that other rank's end. Of a rank that a signal has killed
+// the launcher tells.
+RankError ProgramRecorder::blamed(const RankReport& report) const
+{
+  constexpr std::size_t stderr_tail = 8192;
+  const auto& [step, unix_s, cause] = *report.error;
+  const RankError own{report.start.rank, report.start.host, printable(cause), step, unix_s};
+  const auto left = departures_->missing();
+  if (left.empty() || left.front().rank == own.rank || !tells_lost_peer(cause)) return own;
+  const auto told = rank_failure(read_tail(attempt_.err(), stderr_tail));
+  if (told && told->first_rank() == left.front().rank) return own;
+  const auto& first = left.front();
+  return {first.rank, first.host, fmt::format("{}, and rank {} lost it: {}", first.why, own.rank, own.cause), -1, unix_s};
 }
 
 ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)

@@ -112,6 +112,7 @@ void ProgramRecorder::begin_launch()
   stall_.reset();
   here_.clear();
   load_.reset();
+  departures_.emplace(attempt_, run_.spec);
   last_epoch_ = not_measured;
   divergence_ = {};
   told_turns_ = 0;
@@ -150,6 +151,7 @@ void ProgramRecorder::look()
   tell_of_silence();
   if (!writer_->has_begun() && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
   append_events();
+  if (has_started()) departures_->look(started_, has_result());
   watch_progress();
   parts.attempt([&] { watch_load(); });
   parts.attempt([&] { write_records(); });
@@ -362,8 +364,7 @@ void ProgramRecorder::watch_progress()
     advanced_ = Clock::now();
     if (!stall_) return;
     if (!std::isnan(stall_->resolved_unix_s)) return;
-    stall_->resolved_unix_s = now_unix_s();
-    is_stall_written_ = false;
+    close_stall();
     say("the program reports steps again");
     return;
   }
@@ -376,6 +377,15 @@ void ProgramRecorder::watch_progress()
   say(fmt::format("rank 0 has reported no step for {}, at step {}{}", format_duration(still_s), stall_->step,
                   stall_->missing.empty() ? "" : ": " + words_of(stall_->missing)));
 }
+
+void ProgramRecorder::close_stall()
+{
+  if (!stall_ || !std::isnan(stall_->resolved_unix_s)) return;
+  stall_->resolved_unix_s = now_unix_s();
+  is_stall_written_ = false;
+}
+
+bool ProgramRecorder::has_result() const { return root_.result || (reader_ && reader_->missing().empty()); }
 
 // On this host, from the start of all ranks or, of a program that reports steps, from the end of its warm-up.
 void ProgramRecorder::watch_load()
@@ -395,9 +405,10 @@ void ProgramRecorder::watch_load()
   root_.result ? load_->finish() : load_->look();
 }
 
-// The ranks that have reported fewer steps than another one; rank 0 if there is none.
+// The ranks that have left; else those that have reported fewer steps than another one; rank 0 if there is none.
 std::vector<MissingRank> ProgramRecorder::behind() const
 {
+  if (auto left = departures_->missing(); !left.empty()) return left;
   std::map<std::size_t, std::int64_t> steps;
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     const auto report = rank == 0 ? root_ : report_of_other(rank);
