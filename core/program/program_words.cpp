@@ -12,10 +12,12 @@ namespace dt {
 namespace {
 
 constexpr std::array metrics{
-    Name{"step", "number of the step, from 1; without it the lines that are steps are counted"},
+    Name{"step",
+         "number of the step, from 0 or 1, in the training or in its epoch; without it the lines that are steps are counted"},
     Name{"loss", "training loss of a step: a line with it, samples or step_s is a step"},
-    Name{"samples", "samples of all ranks since the last line with it"},
-    Name{"step_s", "seconds since the last line with it, without evaluations"},
+    Name{"samples",
+         "samples of all ranks since the last line with it, or since the start: a number that grows from line to line"},
+    Name{"step_s", "seconds since the last line with it, without evaluations; other units beside the number are converted"},
     Name{"learning_rate", "learning rate; one that stands alone in a line holds for the steps after it"},
     Name{"epoch", "epochs so far; a number that stands alone in a line holds for the steps after it"},
     Name{"input_s", "seconds of the step in which the program waited for its batch"},
@@ -23,7 +25,8 @@ constexpr std::array metrics{
     Name{"backward_s", "seconds of the backward pass"},
     Name{"communication_s", "seconds of exposed communication"},
     Name{"optimizer_s", "seconds of the update"},
-    Name{"throughput", "samples of all ranks per second, as the program measures them; the last line counts"},
+    Name{"throughput",
+         "samples of all ranks per second, as the program measures them; program.throughput says which line counts"},
     Name{"accuracy", "held-out accuracy, 0 to 1: a line with it or eval_loss is an evaluation"},
     Name{"accuracy_percent", "the same, 0 to 100 percent"},
     Name{"eval_loss",

@@ -38,6 +38,7 @@ enum class ProgramIdentity { environment, files };
 enum class ProgramObservation { automatic, pytorch, none };
 
 // Which processes of a program dtctl starts: all ranks, or on each node one launcher that starts the ranks.
+enum class PrintedThroughput { mean, last, max };
 enum class ProgramLaunch { per_rank, per_node };
 
 // The program that starts the container in which an own program runs.
@@ -95,6 +96,7 @@ template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>();
 template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>();
+template<> std::span<const Choice<PrintedThroughput>> choices<PrintedThroughput>();
 template<> std::span<const Choice<ProgramLaunch>> choices<ProgramLaunch>();
 template<> std::span<const Choice<ContainerRuntime>> choices<ContainerRuntime>();
 template<> std::span<const Choice<Precision>> choices<Precision>();

@@ -129,6 +129,8 @@ std::vector<Key> program_keys()
       {"program.metrics", text_map, "", 0, 0, no, yes, none, DT_FIELD(program.metrics),
        "Map of figures to regular expressions over the lines that rank 0 prints, for a program that does not report by itself.",
        R"({"loss": "loss=([0-9.]+)$"})"},
+      {"program.throughput", choice, "", 0, 0, no, yes, choice_names<PrintedThroughput>(), DT_FIELD(program.throughput),
+       "Which of the throughputs that `program.metrics.throughput` finds is that of the run."},
       {"program.environment", text_list, "", 0, 0, no, no, none, DT_FIELD(program.environment),
        "Names of environment variables that the program gets and whose values are part of the run's identity.",
        R"(["OMP_PLACES"])"},

@@ -77,16 +77,22 @@ std::optional<std::int64_t> steps_before(int attempt, const RankReport& report)
   return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
+bool is_behind_warm_up(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line)
+{
+  const auto before = steps_before(attempt, report);
+  if (line == 0) return before && spec.train.warmup_steps == 0;
+  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec.train.warmup_steps;
+}
+
 } // namespace
 
 // Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
 // line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
 bool is_measured(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line)
 {
-  if (std::isnan(report.steps[line].step_s) || report.gap) return false;
-  const auto before = steps_before(attempt, report);
-  if (line == 0) return before && spec.train.warmup_steps == 0;
-  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec.train.warmup_steps;
+  const auto& step = report.steps[line];
+  if (std::isnan(step.step_s) || report.gap || (report.skips_unknown_samples && std::isnan(step.samples))) return false;
+  return is_behind_warm_up(spec, attempt, report, line);
 }
 
 std::string words_of_restarts(int restarts)
@@ -140,6 +146,7 @@ std::vector<CaveatLine> ProgramMeasurement::gaps() const
   if (found.empty() && ranks_with_steps() == 1 && workers() > 1 && !root_.is_printed)
     found.push_back({"reports", fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks",
                                             reported_.size())});
+  for (const auto& doubt : printed_rate_.doubts) found.push_back({"metrics", doubt});
   if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
     found.push_back({"time", "the time to the target is not known: " + clock_doubt_ +
                                  ". A program that keeps its output in a buffer must flush each line"});
@@ -176,6 +183,8 @@ void ProgramMeasurement::add_root(const RankReport& report)
 {
   root_ = report;
   root_.steps.clear();
+  printed_rate_ = rate_of_run(report, spec_.program.throughput,
+                              [&](std::size_t line) { return is_behind_warm_up(spec_, attempt_, report, line); });
   first_step_ = steps_before(attempt_, report);
   if (report.begin)
     first_clock_s_ = report.begin->clock_s;
@@ -279,7 +288,7 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   if (result.measured_samples > 0) result.step_samples = step_samples_;
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
-  if (!std::isnan(root_.throughput) && !are_copies()) result.throughput = root_.throughput;
+  if (!std::isnan(printed_rate_.value) && !are_copies()) result.throughput = printed_rate_.value;
   for (std::size_t i = 0; i < measured_s_.size(); ++i) share += communication_s_[i] / measured_s_[i];
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
@@ -335,7 +344,9 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
-  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() ? not_measured : samples);
+  const bool counts_lines =
+      root_.is_time_per_step && !root_steps_.empty() && std::cmp_less(root_steps_.size(), root_steps_.back());
+  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() || counts_lines ? not_measured : samples);
 }
 
 // An evaluation that is printed may have only one of the two figures. The last ones before a gap in the output need not be the
@@ -388,7 +399,8 @@ RunResult ProgramMeasurement::result() const
 {
   RunResult result;
   result.unix_s = now_unix_s();
-  const bool counts_all = (first_step_ && !root_.gap) || root_.is_numbered; // not only the lines that were read
+  // Not only the lines that were read.
+  const bool counts_all = root_.is_count_known && ((first_step_ && !root_.gap) || root_.is_numbered);
   result.steps = root_steps_.empty() || !counts_all ? not_counted : root_steps_.back();
   result.warmup_steps = result.resumed_step = not_counted;
   if (first_step_) result.resumed_step = *first_step_;

@@ -4,6 +4,7 @@
 
 #include "core/record/divergence.hpp"
 #include "core/record/run_record.hpp"
+#include "jobs/program/printed_rates.hpp"
 #include "jobs/program/rank_report.hpp"
 
 #include <cstdint>
@@ -30,6 +31,8 @@ class ProgramMeasurement {
   RunResult result() const;
   // A caveat for each gap in the reports of the ranks. Figures that need the missing reports count as not measured.
   std::vector<CaveatLine> gaps() const;
+  // How the throughput comes from those that rank 0 has printed.
+  const RunRate& printed_rate() const { return printed_rate_; }
 
  private:
   // Figures of one reported step, over the ranks that reported it.
@@ -79,7 +82,8 @@ class ProgramMeasurement {
 
   RunSpec spec_;
   int attempt_;
-  RankReport root_;                        // rank 0, without its steps
+  RankReport root_; // rank 0, without its steps
+  RunRate printed_rate_;
   std::vector<std::int64_t> root_steps_;   // the numbers of its steps
   std::optional<std::int64_t> first_step_; // steps that were done before this attempt; nothing: not known
   std::int64_t latest_step_ = 0;           // of any rank

@@ -50,6 +50,15 @@ void check_samples(const RunSpec& spec, Problems& problems)
                         "the program prints; remove one"});
 }
 
+void check_throughput(const RunSpec& spec, Problems& problems)
+{
+  const auto& program = spec.program;
+  if (program.throughput != PrintedThroughput::mean && !program.metrics.contains("throughput"))
+    problems.push_back({{"program.throughput"},
+                        "`program.throughput` chooses among the throughputs that the program prints; add "
+                        "`program.metrics.throughput`, or remove the key"});
+}
+
 // Steps have one source.
 void check_observation(const RunSpec& spec, Problems& problems)
 {
@@ -195,6 +204,7 @@ void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
   check_command(spec, problems);
   check_samples(spec, problems);
+  check_throughput(spec, problems);
   check_observation(spec, problems);
   check_launch(spec, problems);
   check_own_launcher(spec, problems);
