@@ -20,6 +20,7 @@ from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtctl/report"))
 import dtctl_sync as sync
+from dtctl_sync import packed, waiting
 
 RANK = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
 RANKS = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1))
@@ -94,11 +95,11 @@ class Closures(Case):
         cases = [{"strategy": strategy, "period": 2} for strategy in ("local-sgd", "sync-easgd", "decentralized-easgd")]
         cases += [{"strategy": "diloco", "period": 2, "outer": outer} for outer in outers]
         cases += [{"strategy": "diloco", "period": 3, "outer": {"fragments": 2, "delay": 1, "mix": 0.25}}, {"strategy": "sync-easgd", "overlap": 3}]
-        self.addCleanup(setattr, sync._Packed, "always_mirrors", False)
+        self.addCleanup(setattr, packed.Packed, "always_mirrors", False)
         for case in cases:
             found = {}
             for is_on_device in (False, True):
-                sync._Packed.always_mirrors = is_on_device
+                packed.Packed.always_mirrors = is_on_device
                 model = network()
                 with sync.Training(model, sgd(model), allreduce="ring", **case) as training:
                     self.train(training, model, 7)
@@ -365,7 +366,7 @@ class Scripts(unittest.TestCase):
             self.skipTest("rank 0 starts the scripts")
 
     def run_script(self, text, ranks=2, timeout=60):
-        module = str(pathlib.Path(sync.__file__).parent)
+        module = str(pathlib.Path(sync.__file__).parents[1])
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write(textwrap.dedent(SCRIPT.format(module=module)) + textwrap.dedent(text))
             script.flush()
