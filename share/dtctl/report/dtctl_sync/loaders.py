@@ -179,10 +179,10 @@ class Part:
             is_known = all(whole == whole for whole, _ in found)
             self.mine = is_known and any(each[0] != found[0][0] for each in found) and not _has_equal_labels(found)
             if not is_known:
-                self.ranks.warn("data", "each worker takes every n-th batch of the loader, which is wrong if the loader divides the data among the "
+                self.ranks.warn("data", "unknown parts", "each worker takes every n-th batch of the loader, which is wrong if the loader divides the data among the "
                                 "ranks, and dtctl_sync cannot see that in its batches: say batches(loader, mine=True) or mine=False")
             if self.mine:
-                self.ranks.warn("data", "the loader gives each worker other batches, so each trains with all of its own: if the loader divides the "
+                self.ranks.warn("data", "parts", "the loader gives each worker other batches, so each trains with all of its own: if the loader divides the "
                                 "data among the ranks, say batches(loader, mine=True); if it only shuffles with seeds of each rank, give the ranks "
                                 "one seed and say batches(loader, mine=False)")
         if not self.mine:
@@ -256,7 +256,7 @@ class Part:
         if self.length == 0:
             self._refuse_empty(found.index(0))
         if max(found) > self.length:
-            self.ranks.warn("data", f"the workers' loaders have {self.length} to {max(found):.0f} batches: each worker trains with its first "
+            self.ranks.warn("data", "lengths", f"the workers' loaders have {self.length} to {max(found):.0f} batches: each worker trains with its first "
                             f"{self.length} of an epoch")
 
     def _refuse_empty(self, worker):

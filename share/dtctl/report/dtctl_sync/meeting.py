@@ -39,10 +39,10 @@ class Meeting:
         call("broadcast", self._handle, values.data_ptr(), values.numel())
         return pickle.loads(bytes(buffer))
 
-    def warn(self, kind, text):
-        """What limits the measurement of this run, once a kind, by rank 0 for all."""
-        if kind in self._told or self.rank != 0:
+    def warn(self, kind, about, text):
+        """What limits the measurement of this run: a caveat of this kind, once about each thing, by rank 0 for all."""
+        if about in self._told or self.rank != 0:
             return
-        self._told.add(kind)
+        self._told.add(about)
         print(f"dtctl_sync: {text}", file=sys.stderr, flush=True)
         dtctl_report._write("caveat", f"{kind}\t{text}")

@@ -60,7 +60,8 @@ class OrdinaryLoop(Training):
         self._require_worker()
         self._raise()
         if self._state == self.COMPUTES:
-            raise SyncError("an earlier backward pass of this step has failed, and the other ranks wait for its gradients: the step cannot be made again")
+            self._wait.end_all(f"a backward pass of step {self.step_number + 1} has failed on rank {self.rank}, and the script goes on: the other ranks wait "
+                               "for its gradients, so the step cannot be made again")
         self._times.mark_once("begin")
         self._times.mark("forward")
         self._begins_backward(loss)
