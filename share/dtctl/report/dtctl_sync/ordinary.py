@@ -35,8 +35,7 @@ class OrdinaryLoop(Training):
         if self._is_deferred and self._meeting.has_servers:
             raise SyncError(f"{self.setting('sync.strategy')} has a parameter server, which would have to know how often each optimizer steps: train "
                             "several optimizers under another strategy")
-        self._stepped = set()  # ids of the optimizers that have stepped since the step that is reported began
-        self._updated = []  # what the report of that step needs
+        self._stepped = set()  # ids of the optimizers that have stepped in the step that is reported next
         self._compute, self._update = self._wait_for_backward, self._wait_for_optimizer
         for each in self._optimizers:
             self._replace_step(each)
@@ -55,8 +54,8 @@ class OrdinaryLoop(Training):
 
     # the script's thread
 
-    def begin_backward(self, loss):
-        """The script has made its forward pass."""
+    def begin_backward(self, tensors):
+        """The script has made its forward pass. tensors: those that are derived; None: not known."""
         self._require_worker()
         self._raise()
         if self._state == self.COMPUTES:
@@ -64,11 +63,11 @@ class OrdinaryLoop(Training):
                                "for its gradients, so the step cannot be made again")
         self._times.mark_once("begin")
         self._times.mark("forward")
-        self._begins_backward(loss)
-        loss = loss.detach() if loss is not None and loss.numel() == 1 else None
-        if loss is not None:
-            is_scaled = self._scaler is not None
-            self._times.losses.append(loss / self._scaler.scale(torch.ones_like(loss)) if is_scaled else loss)
+        self._begins_backward(tensors)
+        loss = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+            loss = loss.detach()
+            self._times.losses.append(loss if self._scaler is None else loss / self._scaler.scale(torch.ones_like(loss)))
 
     def end_backward(self):
         """Of a pass whose gradients are not final."""
@@ -87,7 +86,7 @@ class OrdinaryLoop(Training):
 
     def _begin(self):
         self._require_worker()
-        if "forward" not in self._times.marks:  # torch.autograd.backward(), which is not observed
+        if "forward" not in self._times.marks:  # a backward() that the script has kept from before prepare()
             self.begin_backward(None)
         self._turn_to(self.COMPUTES, until=lambda: self._is_computing)
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)
@@ -156,7 +155,14 @@ class OrdinaryLoop(Training):
 
     # several optimizers
 
+    def _end_step(self):
+        self._stepped.clear()
+        super()._end_step()
+
     def _make_deferred_step(self, optimizer):
+        if id(optimizer) in self._stepped:
+            self._end_step()
+        self._stepped.add(id(optimizer))
         self._stepping = self._structure.indexes_of(optimizer)
         self._compute, self._update = (lambda: None), (lambda: self._own_update(optimizer))
         self._make_step(optimizer)
@@ -199,16 +205,21 @@ _training = None
 
 
 def _observe_backward():
-    backward = torch.Tensor.backward
+    backward, under_way = torch.autograd.backward, []
 
     @functools.wraps(backward)
-    def observed(loss, *arguments, **options):
-        _training.begin_backward(loss)
-        result = backward(loss, *arguments, **options)
-        _training.end_backward()
-        return result
+    def observed(tensors, *arguments, **options):
+        if under_way:  # within another one, as checkpoints make them
+            return backward(tensors, *arguments, **options)
+        under_way.append(tensors)
+        try:
+            _training.begin_backward(tensors)
+            backward(tensors, *arguments, **options)
+            _training.end_backward()
+        finally:
+            under_way.clear()
 
-    torch.Tensor.backward = observed
+    torch.autograd.backward = observed
 
 
 def prepare(model, optimizer, scaler=None, **settings):

@@ -134,6 +134,8 @@ class StepTimes:
         early = sum(seconds(begin, end) for begin, end, is_early in self.clears if is_early)
         found = {"input": self.input_s, "forward": 0.0, "backward": 0.0}
         for each in self.passes:
+            if "forward" not in each.marks:  # no backward pass followed
+                continue
             first = "first" if "first" in each.marks else "begin"
             if first == "first":
                 found["input"] += each.between("begin", "first")

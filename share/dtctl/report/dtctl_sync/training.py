@@ -30,17 +30,20 @@ from .waiting import Board, Wait
 KEPT_LOADERS = 16
 
 
-class _Step(typing.NamedTuple):
-    """What the report of a step needs."""
+class _Exchange(typing.NamedTuple):
+    """What the report of a step needs of a step of the strategy."""
 
     number: int
     times: StepTimes
-    waits: typing.Any  # what the strategy has timed
+    waits: Times  # what the strategy has timed
     mean_loss: float  # over the workers; NaN: the strategy does not know it
-    losses: list  # of this rank's passes, on their device
     learning_rate: float
     epoch: float
     ended: float  # time.monotonic()
+
+    def loss(self):
+        losses = self.times.losses
+        return self.mean_loss if self.mean_loss == self.mean_loss or not losses else sum(map(float, losses))
 
 
 class Training:
@@ -70,6 +73,7 @@ class Training:
         self._collects = True  # gradients of the next backward pass are final
         self._is_evaluating = False
         self._error = None
+        self._exchanges = []  # of the step that is not reported yet: one, or one of each of several optimizers
         self._pending = []  # steps whose times are not known yet
         self._is_traced = self.setting("train.trace") == "true"
         self._meeting = Meeting(self._handle, place)
@@ -392,31 +396,44 @@ class Training:
         waits, times = Times(), self._times
         call("get_times", self._handle, ctypes.byref(waits))
         times.mark_once("end")  # a server has updated the weights
-        self._counted.ends_step(times.samples)
-        self._pending.append(_Step(self.step_number, times, waits, self.mean_loss, times.losses, rate, self.epoch, time.monotonic()))
+        self._exchanges.append(_Exchange(self.step_number, times, waits, self.mean_loss, rate, self.epoch, time.monotonic()))
         self._times = StepTimes(times.kind)
+        if len(self._optimizers) == 1:
+            self._end_step()
+
+    def _end_step(self):
+        """What was noted since the last one is a step."""
+        if not self._exchanges:
+            return
+        exchanges, self._exchanges = self._exchanges, []
+        self._counted.ends_step(exchanges[0].times.samples)
+        self._pending.append(exchanges)
         self._write_reports(most=2)
         if self._gradient_times:
             self._gradient_times.begins_step(self._optimizers, self._models)
         self._counted.begins_step()
 
     def _write_reports(self, most=0):
-        while self._pending and (len(self._pending) > most or self._pending[0].times.is_known()):
-            step = self._pending.pop(0)
-            step.times.wait()  # so that the host is never more than `most` steps ahead of a GPU
+        while self._pending and (len(self._pending) > most or self._pending[0][-1].times.is_known()):
+            exchanges = self._pending.pop(0)
+            last = exchanges[-1]
+            last.times.wait()  # so that the host is never more than `most` steps ahead of a GPU
             if not dtctl_report.is_active():
                 continue
+            phases = [each.times.phases(each.waits) for each in exchanges]
             if self._is_traced:
-                self._draw(step)
-            mean = step.mean_loss if step.mean_loss == step.mean_loss or not step.losses else sum(map(float, step.losses))
-            dtctl_report.step(loss=mean, samples=step.times.samples, learning_rate=step.learning_rate, epoch=step.epoch, at=step.ended,
-                              phases=step.times.phases(step.waits))
+                for each in exchanges:
+                    self._draw(each)
+            dtctl_report.step(loss=sum(each.loss() for each in exchanges), samples=exchanges[0].times.samples, learning_rate=last.learning_rate,
+                              epoch=last.epoch, at=last.ended, phases={name: sum(each[name] for each in phases) for name in phases[0]})
 
     def _draw(self, step):
         """Adds the step's phases to the timeline."""
-        passes = step.times.passes
+        passes = [each for each in step.times.passes if "forward" in each.marks]
+        if not passes:
+            return
         begin = passes[0].on_host("begin") - step.times.input_s
-        spans = [("step", begin, max(passes[-1].on_host("end"), step.ended)), ("input", begin, passes[0].on_host("begin"))]
+        spans = [("step", begin, max(step.times.passes[-1].on_host("end"), step.ended)), ("input", begin, passes[0].on_host("begin"))]
         for each in passes:
             spans += [(name, each.on_host(first), each.on_host(last)) for name, first, last in (("forward", "begin", "forward"), ("backward", "forward", "backward"))]
         for name, first, last in spans:
@@ -452,6 +469,7 @@ class Training:
                 self._make_step()
             return
         while True:
+            self._end_step()
             began = time.perf_counter()
             batch = next(stream, None)
             if batch is None:
@@ -498,6 +516,7 @@ class Training:
     def _meets(self, what):
         """All ranks do this between two steps."""
         self._require_between_steps(what)
+        self._end_step()
         self._board.passes(what, self.step_number)
         with self._waits():
             yield
@@ -558,6 +577,7 @@ class Training:
 
     def report_evaluation(self, accuracy, loss=None, samples=None):
         """Tells dtctl the accuracy (0 to 1) on the held-out set, if this is a run of dtctl."""
+        self._end_step()
         self._write_reports()
         dtctl_report.evaluation(accuracy=accuracy, loss=loss, samples=samples)
 
@@ -595,8 +615,9 @@ class Training:
 
     def finish(self):
         """The training has reached its end. All ranks call it; leaving a `with` block without an exception does."""
-        self._write_reports()
         self._require_between_steps("ends its training")
+        self._end_step()
+        self._write_reports()
         self._tell_end()
         with self._waits():
             self._comparison.compare(self.step_number, self._rates())
