@@ -1,4 +1,4 @@
-"""dtctl_sync.py with what training scripts do to it. On two ranks:
+"""dtctl_sync with what training scripts do to it. On two ranks:
 
     mpirun -np 2 /usr/bin/python3 tests/engine/bindings/torch_test.py
 """
@@ -335,10 +335,12 @@ class Refusals(Case):
 SCRIPT = """
     import os, signal, sys, torch
     from torch import nn
+    if {reports!r}: os.environ["DTCTL_REPORT"] = {reports!r} + os.environ.get("OMPI_COMM_WORLD_RANK", "0")
     sys.path.insert(0, {module!r})
     import dtctl_sync as sync
     rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
     torch.manual_seed(1)
+    torch.set_num_threads(1)
     model = nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
     x = torch.randn(96, 6); y = x[:, 0].gt(0).long()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -358,17 +360,18 @@ class Waiting(unittest.TestCase):
         self.assertIn("for the other ranks in step 5", said[0])
 
 
-class Scripts(unittest.TestCase):
-    """Whole scripts on two ranks of their own: rank 0 of this test starts them."""
+class Script(unittest.TestCase):
+    """Runs whole scripts on ranks of their own: rank 0 of this test starts them."""
 
     def setUp(self):
         if RANK != 0:
             self.skipTest("rank 0 starts the scripts")
 
-    def run_script(self, text, ranks=2, timeout=60):
+    def run_script(self, text, ranks=2, timeout=60, reports=""):
+        """reports: prefix of the files for the reports of the ranks, as in a run of dtctl."""
         module = str(pathlib.Path(sync.__file__).parents[1])
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
-            script.write(textwrap.dedent(SCRIPT.format(module=module)) + textwrap.dedent(text))
+            script.write(textwrap.dedent(SCRIPT.format(module=module, reports=reports)) + textwrap.dedent(text))
             script.flush()
             of_this_job = ("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_APP", "OMPI_FIRST", "OMPI_NUM_APP",
                            "OMPI_UNIVERSE", "PMIX_")
@@ -387,6 +390,8 @@ class Scripts(unittest.TestCase):
         if expected:
             self.assertRegex(done.stderr, expected)
 
+
+class Scripts(Script):
     def test_an_ordinary_loop(self):
         """Clipping, a scheduler, accumulation and an evaluation in a script's own loop."""
         for strategy in ("sync-sgd", "local-sgd", "easgd", "decentralized-easgd"):
