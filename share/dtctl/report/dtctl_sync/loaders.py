@@ -6,6 +6,8 @@ import zlib
 import torch
 from torch.utils import data as torch_data
 
+import dtctl_samples
+
 from .library import SyncError
 
 MINE = "if each rank's loader has a part of its own already, say batches(loader, mine=True)"
@@ -13,20 +15,29 @@ PEEKED = 1024  # indexes of a sampler without a length that are compared
 
 
 class EveryNth:
-    """Every n-th batch of a loader, or index of a sampler, in whole rounds: as many for each worker."""
+    """Every n-th batch of a loader, or index of a sampler. in_rounds: as many for each worker, without the rest of the last round."""
 
-    def __init__(self, loader, first, step):
+    def __init__(self, loader, first, step, in_rounds):
         self.loader, self.first, self.step = loader, first, step
+        self.last = step - 1 if in_rounds else first  # of a round, with which its own one is certain
 
     def __iter__(self):
         for number, batch in enumerate(self.loader):
             if number % self.step == self.first:
                 own = batch
-            if number % self.step == self.step - 1:
+            if number % self.step == self.last:
                 yield own
 
     def __len__(self):
-        return len(self.loader) // self.step
+        return (len(self.loader) + self.step - 1 - self.last) // self.step
+
+
+def _read(loader):
+    """Each batch with the number of its samples; None: unknown."""
+    iterator = iter(loader)
+    is_torch = isinstance(iterator, torch_data.dataloader._BaseDataLoaderIter)
+    for batch in iterator:
+        yield batch, dtctl_samples.of_loader(iterator, batch) if is_torch else dtctl_samples.count(batch, getattr(loader, "batch_size", None))
 
 
 def length_of(loader):
@@ -110,17 +121,20 @@ class Part:
     """A worker's part of a loader; on a server only the number of its batches.
 
     ranks: what the ranks say to each other (Meeting). mine: whether the loader has only this worker's part. None: what the data shows.
+    is_evaluated: the workers make no steps with it, so they may have different numbers of batches, and none is left out.
     """
 
-    def __init__(self, loader, ranks, seed, mine):
-        self.loader, self.ranks, self.mine = loader, ranks, mine
+    def __init__(self, loader, ranks, seed, mine, is_evaluated):
+        self.loader, self.ranks, self.mine, self.is_evaluated = loader, ranks, mine, is_evaluated
         self._batches, self._order, self._first = loader, None, None
         self._is_drawn = False  # the order of the next epoch
         self._agrees_on_each = False  # whether the workers have a next batch
         self._is_split = False  # into parts that are known to be different ones
         if ranks.workers > 1:
             self._split(seed)
-        self._agree_on_length()
+        self.length = None
+        if not is_evaluated:
+            self._agree_on_length()
 
     # -- which batches --
 
@@ -143,13 +157,13 @@ class Part:
         elif not shuffles and type(sampler) is not torch_data.SequentialSampler:  # such as weights of samples
             self._batches = self._copy(sampler=self._drawn(sampler, index, workers), **self._sizes())
         else:
-            own = torch_data.distributed.DistributedSampler(data, workers, index, shuffle=shuffles, seed=seed, drop_last=True)
+            own = range(index, len(data), workers) if self.is_evaluated else torch_data.distributed.DistributedSampler(data, workers, index, shuffle=shuffles, seed=seed, drop_last=True)
             self._batches = self._copy(sampler=own, **self._sizes())
 
     def _sizes(self):
-        """Full batches, as many for each worker."""
+        """Of a training full batches, as many for each worker."""
         size = self.loader.batch_size
-        return {"batch_size": size, "drop_last": size is not None}
+        return {"batch_size": size, "drop_last": size is not None and not self.is_evaluated}
 
     def _copy(self, **more):
         names = ("num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "generator", "prefetch_factor",
@@ -171,10 +185,10 @@ class Part:
         if self.mine is None:
             digest = [float("nan")] * 2
             if self.ranks.worker >= 0:
-                iterator = iter(self.loader)
-                first = next(iterator, None)
-                self._first = (first, iterator)
-                digest = digest_of(first) if first is not None else digest
+                batches = _read(self.loader)
+                first = next(batches, None)
+                self._first = (first, batches)
+                digest = digest_of(first[0]) if first is not None else digest
             found = self.ranks.of_workers(digest)
             is_known = all(whole == whole for whole, _ in found)
             self.mine = is_known and any(each[0] != found[0][0] for each in found) and not _has_equal_labels(found)
@@ -187,7 +201,7 @@ class Part:
                                 "one seed and say batches(loader, mine=False)")
         if not self.mine:
             self._is_split = True
-            self._batches = EveryNth(self._Whole(self), index, workers)
+            self._batches = EveryNth(self._Whole(self), index, workers, not self.is_evaluated)
 
     class _Whole:
         """All batches of the loader, with one that was read already."""
@@ -203,9 +217,9 @@ class Part:
 
     def _iterate(self):
         if self._first is None:
-            return iter(self.loader)
-        (first, iterator), self._first = self._first, None
-        return itertools.chain([first] if first is not None else [], iterator)
+            return _read(self.loader)
+        (first, batches), self._first = self._first, None
+        return itertools.chain([first] if first is not None else [], batches)
 
     def _drawn(self, sampler, index, workers):
         """Every n-th index, or batch of indexes, of what rank 0 draws in each epoch."""
@@ -213,13 +227,13 @@ class Part:
         if length_of(sampler) is not None:
             self._order = _Order()
             self._take_order()
-            return EveryNth(self._order, index, workers) if not self.mine else self._order
+            return EveryNth(self._order, index, workers, not self.is_evaluated) if not self.mine else self._order
         peeked = list(itertools.islice(sampler, PEEKED)) if self.ranks.worker >= 0 else []
         found = self.ranks.of_workers([float(zlib.crc32(repr(peeked).encode()))])
         if any(each != found[0] for each in found):
             raise SyncError(f"the sampler has no length and draws other samples on each rank, so each n-th of them would lose samples: give it "
                             f"the same seed on every rank; {MINE}")
-        return EveryNth(sampler, index, workers)
+        return EveryNth(sampler, index, workers, not self.is_evaluated)
 
     def _take_order(self):
         own = list(self._sampler) if self.ranks.worker >= 0 else []
@@ -265,15 +279,18 @@ class Part:
         raise SyncError(f"the loader has no batch for worker {worker} of {self.ranks.workers}{whole}")
 
     def epoch(self, number):
-        """The batches of one epoch; on a server as many times None."""
+        """Each batch of one epoch with the number of its samples; on a server as many times None."""
         if self._order is not None and not self._is_drawn:
             self._take_order()
         self._is_drawn = False
         if hasattr(getattr(self._batches, "sampler", None), "set_epoch"):
             self._batches.sampler.set_epoch(number)
         if self.ranks.worker < 0:
-            return itertools.repeat(None, self.length)
-        batches = self._iterate() if self._batches is self.loader else iter(self._batches)
+            return itertools.repeat(None, self.length or 0)
+        if self._batches is self.loader:
+            batches = self._iterate()
+        else:
+            batches = iter(self._batches) if isinstance(self._batches, EveryNth) else _read(self._batches)
         return self._agreed(batches) if self._agrees_on_each else itertools.islice(batches, self.length)
 
     def _agreed(self, batches):

@@ -62,6 +62,7 @@ class Training:
         self._handle = ctypes.c_void_p()
         self._thread, self._pid = threading.get_ident(), os.getpid()
         library.begin_mpi()
+        dtctl_samples.watch_draws(torch)
         call("open", " ".join([*self._rule_words(), *words(settings)]).encode(), ctypes.byref(self._handle))
         place = Place()
         call("get_place", self._handle, ctypes.byref(place))
@@ -420,11 +421,12 @@ class Training:
             last.times.wait()  # so that the host is never more than `most` steps ahead of a GPU
             if not dtctl_report.is_active():
                 continue
+            declared = dtctl_samples.declared().a_step
             phases = [each.times.phases(each.waits) for each in exchanges]
             if self._is_traced:
                 for each in exchanges:
                     self._draw(each)
-            dtctl_report.step(loss=sum(each.loss() for each in exchanges), samples=exchanges[0].times.samples, learning_rate=last.learning_rate,
+            dtctl_report.step(loss=sum(each.loss() for each in exchanges), samples=exchanges[0].times.samples if declared is None else declared, learning_rate=last.learning_rate,
                               epoch=last.epoch, at=last.ended, phases={name: sum(each[name] for each in phases) for name in phases[0]})
 
     def _draw(self, step):
@@ -455,7 +457,8 @@ class Training:
         self._begin_report()
         part = self._part_of(loader, mine)
         if self._is_evaluating:
-            yield from () if self.worker < 0 else part.epoch(int(self.epoch))
+            batches = part.epoch(int(self.epoch))
+            yield from () if self.worker < 0 else (batch for batch, _ in batches)
             return
         if steps is None:
             stream = self._epoch_of(part)
@@ -471,10 +474,10 @@ class Training:
         while True:
             self._end_step()
             began = time.perf_counter()
-            batch = next(stream, None)
-            if batch is None:
+            batch, samples = next(stream, (stream, None))
+            if batch is stream:
                 return
-            self._times.has_batch(dtctl_samples.count(batch, getattr(loader, "batch_size", None)), time.perf_counter() - began)
+            self._times.has_batch(samples, time.perf_counter() - began)
             yield batch
 
     def _epoch_of(self, part):
@@ -493,15 +496,16 @@ class Training:
             yield from self._epoch_of(part)
 
     def _part_of(self, loader, mine):
-        known = self._parts.get(id(loader))
+        key = (id(loader), self._is_evaluating)
+        known = self._parts.get(key)
         if known is None or known[0] is not loader:
             while len(self._parts) >= KEPT_LOADERS:
                 oldest = next(iter(self._parts))
                 del self._parts[oldest]
-                self._streams.pop(oldest, None)
+                self._streams.pop(oldest[0], None)
             with self._meets("divides a loader"):
-                self._parts[id(loader)] = (loader, Part(loader, self._meeting, self._seed, mine))
-        return self._parts[id(loader)][1]
+                self._parts[key] = (loader, Part(loader, self._meeting, self._seed, mine, self._is_evaluating))
+        return self._parts[key][1]
 
     _began = False
 
