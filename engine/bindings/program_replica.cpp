@@ -195,8 +195,10 @@ void ProgramReplica::apply(Range range, std::span<float> weights, std::span<cons
   };
   for (const auto& tensor : parts_.layout.tensors) {
     if (!range.contains(tensor.begin)) continue;
-    if (!is_there(tensor)) end_row();
-    else row = Range{row ? row->begin : tensor.begin, tensor.end};
+    if (!is_there(tensor))
+      end_row();
+    else
+      row = Range{row ? row->begin : tensor.begin, tensor.end};
   }
   end_row();
 }

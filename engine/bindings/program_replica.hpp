@@ -15,9 +15,9 @@
 
 namespace dt::bindings {
 
-// The packed layout of tensors with these numbers of floats: each begins at a multiple of 16, with padding behind it. The last float
-// of each range is no number of the tensor. In the gradients it says whether the tensor has one, 1 or 0: summed with the gradient,
-// it is 0 if no rank has one.
+// The packed layout of tensors with these numbers of floats: each begins at a multiple of 16, with padding behind it. The last
+// float of each range is no number of the tensor. In the gradients it says whether the tensor has one, 1 or 0: summed with the
+// gradient, it is 0 if no rank has one.
 struct Layout {
   std::vector<Range> tensors;
   std::size_t floats = 0; // of the whole buffer
@@ -32,7 +32,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
     std::span<float> weights, gradients;
     dtctl_sync_callbacks callbacks;
     std::unique_ptr<optim::Optimizer> server_rule;
-    bool is_alone = false; // no other rank needs its gradients, so they stay where they are
+    bool is_alone = false;    // no other rank needs its gradients, so they stay where they are
     bool tells_absent = true; // a sum keeps the last float of a tensor exact enough to say whether it is 0
   };
   explicit ProgramReplica(Parts parts);
