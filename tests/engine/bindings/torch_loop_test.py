@@ -251,13 +251,14 @@ class Data(Loop):
 
 class Parameters(Loop):
     def test_without_a_gradient_on_any_rank_are_left_alone(self):
-        for strategy, rule in (("sync-sgd", "AdamW"), ("hsgd", "AdamW"), ("local-sgd", "AdamW"), ("diloco", "AdamW"), ("async-sgd", "SGD"), ("async-msgd", "SGD")):
-            with self.subTest(strategy):
+        for strategy, rule, more in (("sync-sgd", "AdamW", "progress='none'"), ("sync-sgd", "AdamW", "allreduce='ring', progress='poll'"), ("hsgd", "AdamW", ""),
+                                     ("local-sgd", "AdamW", ""), ("diloco", "AdamW", ""), ("async-sgd", "SGD", ""), ("async-msgd", "SGD", "")):
+            with self.subTest(strategy, more=more):
                 settings = "lr=0.01, weight_decay=0.5" + (", momentum=0.9" if strategy == "async-msgd" else "")
                 done = self.check(f"""
                     model = nn.ModuleDict({{"used": nn.Linear(6, 3), "unused": nn.Linear(4, 4)}})
                     optimizer = torch.optim.{rule}(model.parameters(), {settings})
-                    sync.prepare(model, optimizer, strategy={strategy!r})
+                    sync.prepare(model, optimizer, strategy={strategy!r}, {more})
                     before = [p.clone() for p in model.parameters()]
                     for a, b in sync.batches(loader):
                         optimizer.zero_grad(); nn.functional.cross_entropy(model["used"](a), b).backward(); optimizer.step()
@@ -329,7 +330,8 @@ class Parameters(Loop):
             critic = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)); maker = nn.Linear(2, 6)
             of_critic, of_maker = torch.optim.AdamW(critic.parameters(), lr=0.01), torch.optim.SGD(maker.parameters(), lr=0.1, momentum=0.9)
             if %(syncs)s:
-                models, rules = sync.prepare({"maker": maker, "critic": critic}, {"maker": of_maker, "critic": of_critic}, strategy="sync-sgd")
+                models, rules = sync.prepare({"maker": maker, "critic": critic}, {"maker": of_maker, "critic": of_critic}, strategy="sync-sgd",
+                                             allreduce="ring", progress=%(progress)r)
                 assert models["maker"] is maker and rules["critic"] is of_critic
             noise = torch.randn(96, 2)
             for number in range(6):
@@ -339,10 +341,10 @@ class Parameters(Loop):
             print("sum", [float(p.double().sum()) for m in (maker, critic) for p in m.parameters()])
             """
         sums = []
-        for syncs, part, ranks in ((False, "::", 1), (True, "rank::2", 2)):
-            done = self.check(text % {"syncs": syncs, "part": part}, ranks=ranks)
+        for progress, part, ranks in (("", "::", 1), ("none", "rank::2", 2), ("poll", "rank::2", 2)):
+            done = self.check(text % {"syncs": bool(progress), "part": part, "progress": progress}, ranks=ranks)
             sums += [json.loads(each) for each in re.findall(r"sum (\[[^\]]*\])", done.stdout)]
-        self.assertEqual(len(sums), 3)
+        self.assertEqual(len(sums), 5)
         for each in sums[1:]:
             for a, b in zip(each, sums[0]):
                 self.assertAlmostEqual(a, b, delta=2e-5)

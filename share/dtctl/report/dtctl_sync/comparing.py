@@ -59,8 +59,8 @@ class Comparison:
         equal_losses = all(each == losses[0] for each in losses) and len(set(losses[0])) > 1
         is_seen = min(min(each[1:1 + FIRST_STEPS]) for each in found) > 0
         if all(each[0] for each in found) and (equal_inputs if is_seen else equal_losses):
-            self.ranks.warn("copies", "inputs", f"every rank trains with the same batches, so {self.ranks.workers} workers compute what one would: give each its part "
-                            "(`for batch in sync.batches(loader)`), or draw batches with a seed by rank")
+            self.ranks.warn("copies", "inputs", f"every rank trains with the same batches, so {self.ranks.workers} workers compute what one would: give each "
+                            "its part (`for batch in sync.batches(loader)`), or draw batches with a seed by rank")
 
     def compare(self, step, rates):
         """Between two steps. Collective."""
@@ -70,8 +70,8 @@ class Comparison:
         other = next((i for i, each in enumerate(found) if each[1:] != found[0][1:]), None)
         if other is not None:
             ours, theirs = next((a, b) for a, b in zip(found[0][1:], found[other][1:]) if a != b)
-            self.ranks.warn("replicas", "rates", f"after step {step} the learning rate of worker 0 is {ours:g}, and that of worker {other} is {theirs:g}: what sets it "
-                            "must be equal on all ranks, for example training.mean(loss)[0] in place of a rank's own loss")
+            self.ranks.warn("replicas", "rates", f"after step {step} the learning rate of worker 0 is {ours:g}, and that of worker {other} is {theirs:g}: "
+                            "what sets it must be equal on all ranks, for example training.mean(loss)[0] in place of a rank's own loss")
         if any(each[0] != found[0][0] for each in found):
             self._measure_distance(step)
 
@@ -80,5 +80,5 @@ class Comparison:
         distance = float((self.mean_of(own.clone()) - own).abs().max())
         apart = max(each[0] for each in self.ranks.of_workers([distance / max(1e-30, float(own.abs().max()))]))
         if apart > TOLERANCE:
-            self.ranks.warn("replicas", "weights", f"after step {step} the workers' weights are {100 * apart:.2g} % of the largest weight apart, but the strategy keeps them "
-                            "equal: something else changes weights, gradients or learning rates on one rank")
+            self.ranks.warn("replicas", "weights", f"after step {step} the workers' weights are {100 * apart:.2g} % of the largest weight apart, but the "
+                            "strategy keeps them equal: something else changes weights, gradients or learning rates on one rank")

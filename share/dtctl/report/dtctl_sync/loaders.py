@@ -157,7 +157,10 @@ class Part:
         elif not shuffles and type(sampler) is not torch_data.SequentialSampler:  # such as weights of samples
             self._batches = self._copy(sampler=self._drawn(sampler, index, workers), **self._sizes())
         else:
-            own = range(index, len(data), workers) if self.is_evaluated else torch_data.distributed.DistributedSampler(data, workers, index, shuffle=shuffles, seed=seed, drop_last=True)
+            if self.is_evaluated:
+                own = range(index, len(data), workers)
+            else:
+                own = torch_data.distributed.DistributedSampler(data, workers, index, shuffle=shuffles, seed=seed, drop_last=True)
             self._batches = self._copy(sampler=own, **self._sizes())
 
     def _sizes(self):
@@ -193,8 +196,8 @@ class Part:
             is_known = all(whole == whole for whole, _ in found)
             self.mine = is_known and any(each[0] != found[0][0] for each in found) and not _has_equal_labels(found)
             if not is_known:
-                self.ranks.warn("data", "unknown parts", "each worker takes every n-th batch of the loader, which is wrong if the loader divides the data among the "
-                                "ranks, and dtctl_sync cannot see that in its batches: say batches(loader, mine=True) or mine=False")
+                self.ranks.warn("data", "unknown parts", "each worker takes every n-th batch of the loader, which is wrong if the loader divides the data "
+                                "among the ranks, and dtctl_sync cannot see that in its batches: say batches(loader, mine=True) or mine=False")
             if self.mine:
                 self.ranks.warn("data", "parts", "the loader gives each worker other batches, so each trains with all of its own: if the loader divides the "
                                 "data among the ranks, say batches(loader, mine=True); if it only shuffles with seeds of each rank, give the ranks "

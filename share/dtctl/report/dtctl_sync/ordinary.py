@@ -59,8 +59,8 @@ class OrdinaryLoop(Training):
         self._require_worker()
         self._raise()
         if self._state == self.COMPUTES:
-            self._wait.end_all(f"a backward pass of step {self.step_number + 1} has failed on rank {self.rank}, and the script goes on: the other ranks wait "
-                               "for its gradients, so the step cannot be made again")
+            self._wait.end_all(f"a backward pass of step {self.step_number + 1} has failed on rank {self.rank}, and the script goes on: the other ranks "
+                               "wait for its gradients, so the step cannot be made again")
         self._times.mark_once("begin")
         self._times.mark("forward")
         self._begins_backward(tensors)
@@ -98,7 +98,8 @@ class OrdinaryLoop(Training):
     def observe_scaler(self, scaler):
         """A GradScaler does not call optimizer.step() if a gradient is infinite: the strategy's step then ends without an update."""
         if self._is_deferred:
-            raise SyncError("a GradScaler with several optimizers cannot be trained with: a rank would leave steps out alone; take torch.autocast with bfloat16")
+            raise SyncError("a GradScaler with several optimizers cannot be trained with: a rank would leave steps out alone; take torch.autocast with "
+                            "bfloat16")
         self._scaler, step_of_scaler = scaler, scaler.step
 
         def step(optimizer, *arguments, **options):
@@ -143,8 +144,8 @@ class OrdinaryLoop(Training):
     def _require_between_steps(self, what):
         self._raise()
         if self._state != self.IDLE:
-            raise SyncError(f"rank {self.rank} {what} between backward() and optimizer.step() of step {self.step_number + 1}: the other ranks wait for the end "
-                            "of this step")
+            raise SyncError(f"rank {self.rank} {what} between backward() and optimizer.step() of step {self.step_number + 1}: the other ranks wait for "
+                            "the end of this step")
 
     def _end_of_process(self):
         try:

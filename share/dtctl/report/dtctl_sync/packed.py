@@ -77,6 +77,12 @@ class Packed:
             if self.parameters[i].grad is None or (stepping is not None and i not in stepping):
                 self.views[i].zero_()
 
+    def mirror(self, indexes):
+        """Copies the packed gradients of these parameters to the host's memory."""
+        for i in [] if self.on_host else indexes:
+            begin, end = self.begins[i], self.ends[i]
+            self.host_gradients[begin:end].copy_(self.gradients[begin:end])
+
     def use_packed_gradients(self, absent):
         """absent: numbers of the parameters that have none."""
         for parameter, view in zip(self.parameters, self.views):

@@ -255,8 +255,10 @@ class Training:
         absent = self._packed.without_gradient(self._stepping)
         for index in absent:
             call("absent", self._handle, index)
-        if announce:
-            self._packed.gather(absent, self._stepping)
+        if announce:  # those that were not announced
+            late = absent if self._stepping is None else range(len(self._packed.parameters))
+            self._packed.gather(late, self._stepping)
+            self._packed.mirror(late)
         mean_loss[0] = self._loss_figure()
         samples[0] = self._times.samples or 1
         self._times.mark_once("backward")
@@ -274,9 +276,7 @@ class Training:
         if self._copies:
             return self._copies.add(index)
         self._packed.gather([index])
-        if not self._packed.on_host:
-            begin, end = self._packed.begins[index], self._packed.ends[index]
-            self._packed.host_gradients[begin:end].copy_(self._packed.gradients[begin:end])
+        self._packed.mirror([index])
         self._announce(index)
 
     _announces = False
@@ -422,12 +422,13 @@ class Training:
             if not dtctl_report.is_active():
                 continue
             declared = dtctl_samples.declared().a_step
+            samples = exchanges[0].times.samples if declared is None else declared
             phases = [each.times.phases(each.waits) for each in exchanges]
             if self._is_traced:
                 for each in exchanges:
                     self._draw(each)
-            dtctl_report.step(loss=sum(each.loss() for each in exchanges), samples=exchanges[0].times.samples if declared is None else declared, learning_rate=last.learning_rate,
-                              epoch=last.epoch, at=last.ended, phases={name: sum(each[name] for each in phases) for name in phases[0]})
+            dtctl_report.step(loss=sum(each.loss() for each in exchanges), samples=samples, learning_rate=last.learning_rate, epoch=last.epoch,
+                              at=last.ended, phases={name: sum(each[name] for each in phases) for name in phases[0]})
 
     def _draw(self, step):
         """Adds the step's phases to the timeline."""
@@ -437,7 +438,8 @@ class Training:
         begin = passes[0].on_host("begin") - step.times.input_s
         spans = [("step", begin, max(step.times.passes[-1].on_host("end"), step.ended)), ("input", begin, passes[0].on_host("begin"))]
         for each in passes:
-            spans += [(name, each.on_host(first), each.on_host(last)) for name, first, last in (("forward", "begin", "forward"), ("backward", "forward", "backward"))]
+            begin, forward, backward = (each.on_host(name) for name in ("begin", "forward", "backward"))
+            spans += [("forward", begin, forward), ("backward", forward, backward)]
         for name, first, last in spans:
             if last > first:
                 call("span", self._handle, name.encode(), step.number, first, last)
