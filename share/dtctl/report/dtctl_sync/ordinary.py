@@ -148,10 +148,7 @@ class OrdinaryLoop(Training):
                             "the end of this step")
 
     def _end_of_process(self):
-        try:
-            self.finish()
-        except Exception as error:
-            self._wait.end_all(str(error))  # an exception here would not change the exit code
+        self.finish()
         self.close()
 
     # several optimizers

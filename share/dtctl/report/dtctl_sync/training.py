@@ -695,4 +695,7 @@ def _end(training):
     """At the end of the process. After an exception MPI is left as it is: the launcher then ends the other ranks."""
     if os.getpid() != training._pid or not training._handle or library.has_failed() or training._broken:
         return
-    training._end_of_process()
+    try:
+        training._end_of_process()
+    except Exception as error:
+        training._wait.end_all(str(error))  # an exception here would not change the exit code
