@@ -32,6 +32,7 @@ REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order 
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
 KEPT_STEPS = 1000  # of whose buckets means are made
 LAST_WAIT_S = 10  # at the end of the program, for what a GPU still computes
+FEW_NUMBERS = 64  # losses and counts of samples, whose sum over the ranks does not train a model
 UNCOUNTED_STEPS, LAST_COUNTED_STEP = 2, 6  # FLOPs are counted in the first step between these that is seen whole
 
 _FILE = os.path.abspath(__file__)
@@ -101,6 +102,7 @@ class _Recent:
         self.losses = []
         self.by_module = collections.Counter()  # samples of the forward passes of each module
         self.summed_numbers = 0  # that calls of the script have summed over the ranks
+        self.exchanged_numbers = 0  # that calls of the script have exchanged in any way
         self.buckets = []  # [bytes, ready, done] of the last backward pass
         self.gradients = []  # (bytes, ready) of the same, where the buckets themselves are not seen
         self.is_counted = False  # its FLOPs were counted from its begin on
@@ -158,6 +160,7 @@ class _Observer:
         self.attempt = int(attempt) + int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))  # that of this process
         self.pid, self.thread = os.getpid(), threading.main_thread().ident
         self.report = _own_report()
+        self.seen_exchange, self.report._seen_exchange = self.report._seen_exchange, self._exchange
         self.timeline = Timeline(self.report.report_path()) if is_traced == "1" else None
         self.is_off = False
         self.is_inside = False  # of a module's call or a backward pass, whose inner calls do not count
@@ -194,6 +197,10 @@ class _Observer:
         # Communication.
         self.unseen = ""  # why the waiting for other ranks is not known
         self.has_summed = False  # all gradients were summed over the ranks where it can be seen
+        self.world = 1  # the largest number of ranks so far
+        self.has_parallel = False  # DistributedDataParallel trains
+        self.exchanges_in_forward = False  # a call of the script, so losses need not be those of this rank's batches
+        self.exchanging_steps = 0  # in which the script has exchanged more than a few figures
         self.last_ready = None  # of the last bucket in this backward pass
         self.all_buckets = collections.deque(maxlen=KEPT_STEPS)  # of each step: (bytes, ready_s, lead_s)
         self.hidden_s = collections.deque(maxlen=KEPT_STEPS)
@@ -517,8 +524,17 @@ class _Observer:
     def sums(self, tensors):
         self.recent.summed_numbers += _numbers(tensors, self.torch)
 
+    @_guarded
+    def exchanges(self, arguments):
+        """A collective of the script begins."""
+        numbers = _numbers(arguments, self.torch)
+        self.recent.exchanged_numbers += numbers
+        if numbers > 0 and (self.in_backward or self.phase in (HANDING_OVER, FORWARD)):
+            self.exchanges_in_forward = True
+
     def _end_update(self):
         step = self.step
+        self.exchanging_steps += self.recent.exchanged_numbers > FEW_NUMBERS
         step.end = len(self.marks) - 1
         if self.is_counting:
             self.recent.flops = self.counter.take()
@@ -671,6 +687,7 @@ class _Observer:
         if step.updates_in_backward:
             begun.discard(OPTIMIZER)
         world = _world_size(self.torch)
+        self.world = max(self.world, world)
         if self._is_communication_seen(step, world):
             begun.add(COMMUNICATION)
         self.steps += 1
@@ -684,6 +701,8 @@ class _Observer:
         phases = ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
         figures = (clock_s, length, figure(samples), loss, figure(step.learning_rate), " ".join(phases))
         self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
+        if report._is_looked_at(self.steps):
+            self.write(report._report_exchange, self._exchange())
         self._take_buckets(step, marks)
         if self.timeline:
             self._draw(step, marks, clock_s)
@@ -738,6 +757,19 @@ class _Observer:
             self.tell(f"cannot see how long ranks wait for each other: {self.unseen or 'gradients are summed in a way that it does not know'}")
             return False
         return True
+
+    def _exchange(self):
+        """The word of jobs/program/exchange.hpp: how this rank exchanges anything with others."""
+        script = sys.modules.get("dtctl_report")
+        if script is not None and script._phase_s.get("communication"):
+            return "some"  # through files, for example
+        if self.world <= 1:
+            return self.seen_exchange()
+        is_split = any(type(p).__name__ == "DTensor" for o in self.optimizers for group in o.param_groups for p in group["params"])
+        if self.exchanges_in_forward or is_split:
+            return "some"
+        is_idle = self.exchanging_steps <= 1 and not self.has_parallel and not self.has_summed  # once: the weights at the begin
+        return "idle" if is_idle else "gradients"
 
     def bucket_is_ready(self, gradients):
         """DistributedDataParallel has the gradients of a bucket, in a thread of autograd. Returns where its end is to be noted."""
@@ -1168,6 +1200,8 @@ def _wrap_collectives(o, torch, is_compiling):
 
         @functools.wraps(inner)
         def collective(*args, **kwargs):
+            if not o.is_summing and threading.get_ident() == o.thread:
+                o.exchanges([*args, *kwargs.values()])
             if o.is_off or o.in_backward or o.is_summing or is_compiling() or threading.get_ident() != o.thread:
                 return inner(*args, **kwargs)
             if never_waits or kwargs.get("async_op"):
@@ -1285,6 +1319,7 @@ def _look_for_communication(o, module, torch):
     for part in parts:
         if any(c.__name__ in ("FullyShardedDataParallel", "FSDPModule") for c in type(part).__mro__):
             o.unseen = "FullyShardedDataParallel communicates beside the computation"
+        o.has_parallel = o.has_parallel or isinstance(part, Parallel)
         if not isinstance(part, Parallel) or part in o.hooks or o.unseen:
             continue
         backend = torch.distributed.get_backend(part.process_group)
