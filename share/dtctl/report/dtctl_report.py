@@ -155,8 +155,8 @@ def observe_step(batch=None, loss=None):
 
         report.observe_step(images, loss)    # at the end of the loop's body
 
-    batch: the samples are the length of its first dimension (of the first part of a tuple or a dictionary), or the number itself. loss: a number, or what float() makes one of; it is
-    read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
+    batch: what the step has trained with, whose parts must agree on the number of samples (dtctl_samples.py), or the number itself.
+    loss: a number, or what float() makes one of; it is read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
     the program the result is reported.
     """
     global _observed
@@ -169,12 +169,14 @@ def observe_step(batch=None, loss=None):
 
 
 def _count(batch):
-    while isinstance(batch, (tuple, dict)) and batch:
-        batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
-    if batch is None or isinstance(batch, (int, float)):
-        return batch
-    shape = getattr(batch, "shape", None)
-    return shape[0] if shape else len(batch)
+    if not is_active():
+        return None
+    import dtctl_samples  # a copy of this file alone does without it outside of dtctl
+
+    declared = dtctl_samples.declared().a_step
+    if declared is not None or (isinstance(batch, (int, float)) and not isinstance(batch, bool)):
+        return batch if declared is None else declared
+    return dtctl_samples.count(batch)
 
 
 def _report_observed():
@@ -308,11 +310,17 @@ def _has_connection():
     return False
 
 
-def _report_exception(kind, value, trace):
+def _fail(value):
+    """The training has failed by this exception."""
     global _has_failed
     _has_failed = True
     with contextlib.suppress(Exception):
-        error(f"{kind.__name__}: {value}" if str(value) else kind.__name__)
+        kind = type(value).__name__
+        error(f"{kind}: {value}" if str(value) else kind)
+
+
+def _report_exception(kind, value, trace):
+    _fail(value)
     _previous_hook(kind, value, trace)
 
 
