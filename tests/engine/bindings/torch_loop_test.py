@@ -82,6 +82,7 @@ class EveryStrategy(Loop):
 class Leaving(Loop):
     def test_is_told_with_who_left_and_in_which_step(self):
         loop = "for epoch in range(3):\n    for number, (a, b) in enumerate(sync.batches(loader)):\n        "
+        interrupt = "train(a, b)\n        if rank == 0 and number == 2: os.kill(os.getpid(), signal.SIGINT)"
         for name, (text, expected) in {
             "break": (loop + "train(a, b)\n        if rank == 0 and epoch == 1 and number == 2: break", "rank 0 begins an epoch of 6 steps after step 9"),
             "a batch left out": (loop + "if rank == 1 and epoch == 0 and number == 2: continue\n        train(a, b)", "rank 1 begins an epoch of 6 steps after step 5"),
@@ -91,8 +92,7 @@ class Leaving(Loop):
             "an evaluation alone": (loop + "train(a, b)\n    if rank == 0:\n        with training.evaluation(): pass", r"rank 0 enters evaluation\(\) after step 6"),
             "an error that is caught": (loop + "try:\n            if rank == 0 and number == 2: raise ValueError()\n            train(a, b)\n        except ValueError: pass",
                                         "rank 0 begins an epoch of 6 steps after step 5"),
-            "an interrupt that is caught": ("try:\n    " + loop.replace("\n", "\n    ") + "    train(a, b)\n            if rank == 0 and number == 2: os.kill(os.getpid(), signal.SIGINT)\n"
-                                            "except KeyboardInterrupt: pass", "rank 0 has ended its training after step 3"),
+            "an interrupt that is caught": ("try:\n    " + (loop + interrupt).replace("\n", "\n    ") + "\nexcept KeyboardInterrupt: pass", "rank 0 has ended its training after step 3"),
         }.items():
             with self.subTest(name):
                 self.ends(text, expected + "(.|\n)*" + REMEDY)

@@ -367,7 +367,7 @@ class Script(unittest.TestCase):
         if RANK != 0:
             self.skipTest("rank 0 starts the scripts")
 
-    def run_script(self, text, ranks=2, timeout=60, reports=""):
+    def run_script(self, text, ranks=2, timeout=300, reports=""):
         """reports: prefix of the files for the reports of the ranks, as in a run of dtctl."""
         module = str(pathlib.Path(sync.__file__).parents[1])
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
