@@ -149,6 +149,17 @@ class Server(Loop):
                 """, strategy=strategy)
             self.assertEqual(found, {0: [10], 1: [10]})  # 96 samples: the last batch has 16
 
+    def test_follows_a_loader_without_a_length_if_the_script_says_how_many_steps(self):
+        loop = """
+            class Stream(torch.utils.data.IterableDataset):
+                def __iter__(self): return zip(x, y)
+            for a, b in sync.batches(torch.utils.data.DataLoader(Stream(), 8){steps}): train(a, b)
+            found = [training.step_number]
+            """
+        for ranks in (2, 3):
+            self.assertEqual(set(map(tuple, self.passes(loop.format(steps=", steps=15"), ranks=ranks, strategy="async-sgd")[0].values())), {(15,)})
+        self.ends(loop.format(steps=""), "a parameter server must know the number of steps", strategy="async-sgd")
+
     def test_outside_of_batches_is_refused_at_its_first_pass(self):
         for text in ("train(x, y)", "optimizer.step()", "with sync.no_sync(): model(x).mean().backward()", "torch.autograd.backward([model(x).mean()])"):
             with self.subTest(text):

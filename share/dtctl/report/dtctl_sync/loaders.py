@@ -121,11 +121,12 @@ class Part:
     """A worker's part of a loader; on a server only the number of its batches.
 
     ranks: what the ranks say to each other (Meeting). mine: whether the loader has only this worker's part. None: what the data shows.
-    is_evaluated: the workers make no steps with it, so they may have different numbers of batches, and none is left out.
+    is_evaluated: the workers make no steps with it, so they may have different numbers of batches, and none is left out. has_steps: the
+    script says how many steps are made, so the workers' epochs may have different lengths, or no known one.
     """
 
-    def __init__(self, loader, ranks, seed, mine, is_evaluated):
-        self.loader, self.ranks, self.mine, self.is_evaluated = loader, ranks, mine, is_evaluated
+    def __init__(self, loader, ranks, seed, mine, is_evaluated=False, has_steps=False):
+        self.loader, self.ranks, self.mine, self.is_evaluated, self.has_steps = loader, ranks, mine, is_evaluated, has_steps
         self._batches, self._order, self._first = loader, None, None
         self._is_drawn = False  # the order of the next epoch
         self._agrees_on_each = False  # whether the workers have a next batch
@@ -199,12 +200,15 @@ class Part:
                 self.ranks.warn("data", "unknown parts", "each worker takes every n-th batch of the loader, which is wrong if the loader divides the data "
                                 "among the ranks, and dtctl_sync cannot see that in its batches: say batches(loader, mine=True) or mine=False")
             if self.mine:
-                self.ranks.warn("data", "parts", "the loader gives each worker other batches, so each trains with all of its own: if the loader divides the "
-                                "data among the ranks, say batches(loader, mine=True); if it only shuffles with seeds of each rank, give the ranks "
-                                "one seed and say batches(loader, mine=False)")
+                self._tell_own_part()
         if not self.mine:
             self._is_split = True
             self._batches = EveryNth(self._Whole(self), index, workers, not self.is_evaluated)
+
+    def _tell_own_part(self):
+        self.ranks.warn("data", "parts", "the loader gives each worker other samples, so each trains with all of its own: if the loader divides the data "
+                        "among the ranks, say batches(loader, mine=True); if it only shuffles with seeds of each rank, give the ranks one seed and "
+                        "say batches(loader, mine=False)")
 
     class _Whole:
         """All batches of the loader, with one that was read already."""
@@ -227,6 +231,9 @@ class Part:
     def _drawn(self, sampler, index, workers):
         """Every n-th index, or batch of indexes, of what rank 0 draws in each epoch."""
         self._sampler = sampler
+        inner = sampler.sampler if type(sampler) is torch_data.BatchSampler else sampler
+        if type(inner) in (torch_data.RandomSampler, torch_data.WeightedRandomSampler):
+            self.mine = False
         if length_of(sampler) is not None:
             self._order = _Order()
             self._take_order()
@@ -242,6 +249,8 @@ class Part:
         own = list(self._sampler) if self.ranks.worker >= 0 else []
         if self.mine is None:
             self.mine = self._has_own_samples(own)
+            if self.mine:
+                self._tell_own_part()
         if self.mine:
             self._order.indexes = own
             self._is_split = False
@@ -261,13 +270,12 @@ class Part:
     def _agree_on_length(self):
         """The one rule: as many steps as the worker with the fewest batches has, on workers and servers."""
         own = length_of(self._batches) if self.ranks.worker >= 0 else None
-        self.local = own
         found = [each[0] for each in self.ranks.of_workers([-1.0 if own is None else float(own)])] if self.ranks.ranks > 1 else []
         if not found or min(found) < 0:
             self.length = own if not found else None
-            if self.ranks.has_servers:
+            if self.ranks.has_servers and not self.has_steps:
                 raise SyncError("a parameter server must know the number of steps: give batches() a loader with a length, or steps=…")
-            self._agrees_on_each = self.ranks.workers > 1 and not isinstance(self._batches, EveryNth)
+            self._agrees_on_each = self.ranks.workers > 1 and not self.has_steps and not isinstance(self._batches, EveryNth)
             return
         self.length = int(min(found))
         if self.length == 0:
@@ -289,7 +297,7 @@ class Part:
         if hasattr(getattr(self._batches, "sampler", None), "set_epoch"):
             self._batches.sampler.set_epoch(number)
         if self.ranks.worker < 0:
-            return itertools.repeat(None, self.length or 0)
+            return itertools.repeat(None) if self.length is None else itertools.repeat(None, self.length)
         if self._batches is self.loader:
             batches = self._iterate()
         else:

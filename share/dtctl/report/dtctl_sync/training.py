@@ -457,7 +457,7 @@ class Training:
         this worker's part for an evaluation.
         """
         self._begin_report()
-        part = self._part_of(loader, mine)
+        part = self._part_of(loader, mine, steps is not None)
         if self._is_evaluating:
             batches = part.epoch(int(self.epoch))
             yield from () if self.worker < 0 else (batch for batch, _ in batches)
@@ -497,8 +497,8 @@ class Training:
         while True:
             yield from self._epoch_of(part)
 
-    def _part_of(self, loader, mine):
-        key = (id(loader), self._is_evaluating)
+    def _part_of(self, loader, mine, has_steps):
+        key = (id(loader), self._is_evaluating, has_steps)
         known = self._parts.get(key)
         if known is None or known[0] is not loader:
             while len(self._parts) >= KEPT_LOADERS:
@@ -506,7 +506,7 @@ class Training:
                 del self._parts[oldest]
                 self._streams.pop(oldest[0], None)
             with self._meets("divides a loader"):
-                self._parts[key] = (loader, Part(loader, self._meeting, self._seed, mine, self._is_evaluating))
+                self._parts[key] = (loader, Part(loader, self._meeting, self._seed, mine, self._is_evaluating, has_steps))
         return self._parts[key][1]
 
     _began = False
