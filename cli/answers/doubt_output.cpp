@@ -136,6 +136,49 @@ Json json_of(const std::pair<const std::string, store::CaveatedRuns>& caveated)
   return {{"kind", caveated.first}, {"runs", caveated.second.runs}, {"sentences", caveated.second.sentences}};
 }
 
+// "40 samples on 1 worker and 80 on 2"
+std::string samples_text(const std::vector<store::StepSamples>& sizes)
+{
+  const auto one = [](const store::StepSamples& size) { return fmt::format("{:.4g} on {:.0f}", size.samples, size.workers); };
+  return fmt::format("{:.4g} samples on {}{}", sizes.front().samples,
+                     counted(static_cast<std::size_t>(sizes.front().workers), "worker"),
+                     sizes.size() > 1 ? " and " + one(sizes.back()) : "");
+}
+
+std::string describe(const store::BatchDoubt& doubt)
+{
+  const auto of_label = doubt.label.empty() ? "" : printable(doubt.label) + ": ";
+  const auto& [growth, is_recorded, sizes] = doubt.recorded;
+  if (doubt.kind == store::BatchDoubt::Kind::batch)
+    return fmt::format(
+        "{}the recipe's {} makes {:.4g} samples a step on {:.0f} workers, but the program reported {:.4g}; figures are "
+        "made of what it reported. Let the program take DTCTL_{}, or correct the key",
+        of_label, doubt.told, doubt.of_recipe, sizes.front().workers, sizes.front().samples,
+        doubt.told == "train.global_batch" ? "TRAIN_GLOBAL_BATCH" : "TRAIN_BATCH_PER_RANK");
+  const std::string_view real = doubt.recorded.is_weak()     ? "the samples a worker stay, so this is weak scaling"
+                                : doubt.recorded.is_strong() ? "the samples of a step stay, so this is strong scaling"
+                                                             : "so neither the samples of a step nor those of a worker stay";
+  return fmt::format(
+      "{}the recipe says {}, but a step has {}: {}. Predictions, charts and simulations follow what was recorded. {}", of_label,
+      doubt.told, samples_text(sizes), real,
+      doubt.recorded.is_weak() || doubt.recorded.is_strong()
+          ? fmt::format("Write study.mode: {}, or change the batch in the program", doubt.recorded.is_weak() ? "weak" : "strong")
+          : "Let the program keep the samples of a step, or those of a rank");
+}
+
+Json json_of(const store::BatchDoubt& doubt)
+{
+  Json sizes = Json::array();
+  for (const auto& size : doubt.recorded.sizes) sizes.push_back({{"workers", size.workers}, {"samples", size.samples}});
+  const bool is_mode = doubt.kind == store::BatchDoubt::Kind::mode;
+  return {{"kind", is_mode ? "mode" : "batch"},
+          {"label", doubt.label},
+          {"recipe", is_mode ? Json(doubt.told) : Json(doubt.of_recipe)},
+          {"key", is_mode ? "study.mode" : doubt.told},
+          {"growth", is_mode ? Json(doubt.recorded.growth) : Json(nullptr)},
+          {"recorded", std::move(sizes)}};
+}
+
 template<class Items> Json list_of(const Items& items)
 {
   Json list = Json::array();
@@ -162,51 +205,6 @@ std::string modelled_text(const store::Doubts& doubts)
 {
   return fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
                      doubts.modelled_runs, doubts.measured_runs);
-}
-
-// "40 samples on 1 worker and 80 on 2"
-std::string samples_text(const std::vector<store::StepSamples>& sizes)
-{
-  const auto one = [](const store::StepSamples& size) {
-    return fmt::format("{:.4g} on {:.0f}", size.samples, size.workers);
-  };
-  return fmt::format("{:.4g} samples on {}{}", sizes.front().samples,
-                     counted(static_cast<std::size_t>(sizes.front().workers), "worker"),
-                     sizes.size() > 1 ? " and " + one(sizes.back()) : "");
-}
-
-std::string describe(const store::BatchDoubt& doubt)
-{
-  const auto of_label = doubt.label.empty() ? "" : printable(doubt.label) + ": ";
-  const auto& [growth, is_recorded, sizes] = doubt.recorded;
-  if (doubt.kind == store::BatchDoubt::Kind::batch)
-    return fmt::format("{}the recipe's {} makes {:.4g} samples a step on {:.0f} workers, but the program reported {:.4g}; figures are "
-                       "made of what it reported. Let the program take DTCTL_{}, or correct the key",
-                       of_label, doubt.told, doubt.of_recipe, sizes.front().workers, sizes.front().samples,
-                       doubt.told == "train.global_batch" ? "TRAIN_GLOBAL_BATCH" : "TRAIN_BATCH_PER_RANK");
-  const std::string_view real = doubt.recorded.is_weak() ? "the samples a worker stay, so this is weak scaling"
-                                : doubt.recorded.is_strong()
-                                    ? "the samples of a step stay, so this is strong scaling"
-                                    : "so neither the samples of a step nor those of a worker stay";
-  return fmt::format("{}the recipe says {}, but a step has {}: {}. Predictions, charts and simulations follow what was recorded. {}",
-                     of_label, doubt.told, samples_text(sizes), real,
-                     doubt.recorded.is_weak() || doubt.recorded.is_strong()
-                         ? fmt::format("Write study.mode: {}, or change the batch in the program",
-                                       doubt.recorded.is_weak() ? "weak" : "strong")
-                         : "Let the program keep the samples of a step, or those of a rank");
-}
-
-Json json_of(const store::BatchDoubt& doubt)
-{
-  Json sizes = Json::array();
-  for (const auto& size : doubt.recorded.sizes) sizes.push_back({{"workers", size.workers}, {"samples", size.samples}});
-  const bool is_mode = doubt.kind == store::BatchDoubt::Kind::mode;
-  return {{"kind", is_mode ? "mode" : "batch"},
-          {"label", doubt.label},
-          {"recipe", is_mode ? Json(doubt.told) : Json(doubt.of_recipe)},
-          {"key", is_mode ? "study.mode" : doubt.told},
-          {"growth", is_mode ? Json(doubt.recorded.growth) : Json(nullptr)},
-          {"recorded", std::move(sizes)}};
 }
 
 } // namespace

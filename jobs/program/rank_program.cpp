@@ -279,7 +279,8 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     const bool observed = is_observed(spec);
     if (observed || !unused_changes.empty()) put_first("PYTHONPATH", (modules / "observe").string());
     if (!unused_changes.empty()) set("DTCTL_UNUSED_CHANGES", join(unused_changes, " "));
-    if (observed) set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), continued_attempt(attempt), spec.train.trace ? 1 : 0));
+    if (observed)
+      set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), continued_attempt(attempt), spec.train.trace ? 1 : 0));
   }
   if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
   if (position.rank == 0 && !spec.program.metrics.empty()) {

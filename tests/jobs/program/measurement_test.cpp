@@ -72,7 +72,8 @@ TEST_CASE("throughput is the samples of all ranks over the time of the slowest, 
 
 TEST_CASE("the samples of a step are those of all workers, also if one of them makes fewer steps or a line stands for many")
 {
-  const auto even = result_of(spec_with_warmup(1), {rank(0, {step(1, 1, 10), step(2, 1, 10)}), rank(1, {step(1, 1, 6), step(2, 1, 6)})});
+  const auto even =
+      result_of(spec_with_warmup(1), {rank(0, {step(1, 1, 10), step(2, 1, 10)}), rank(1, {step(1, 1, 6), step(2, 1, 6)})});
   CHECK(even.step_samples == 16);
   auto short_one = rank(1, {step(1, 1, 6), step(2, 1, 6)});
   short_one.result = ResultLine{};

@@ -76,14 +76,15 @@ TEST_CASE("a step of the profile takes the mean of the measured steps, though a 
     auto line = step(number, 1, 2);
     const double pause_s = 10;
     line.step_s += pause_s;
-    line.phase_s[static_cast<std::size_t>(std::array{Phase::input, Phase::forward, Phase::backward, Phase::optimizer}[number % 4])] +=
-        pause_s;
+    line.phase_s[static_cast<std::size_t>(
+        std::array{Phase::input, Phase::forward, Phase::backward, Phase::optimizer}[number % 4])] += pause_s;
     report.steps.push_back(line);
   }
   const auto profile = profile_of_program(program_spec(), std::vector{report}, "");
   REQUIRE(profile);
   const double compute_s = profile->forward_s() + profile->backward_s();
-  CHECK(profile->input_s + profile->update_s + compute_s * mean_factor(profile->step_quantiles) == Approx(13.45)); // 0.05 s are sums
+  CHECK(profile->input_s + profile->update_s + compute_s * mean_factor(profile->step_quantiles) ==
+        Approx(13.45));                               // 0.05 s are sums
   CHECK(profile->step_quantiles.back() == Approx(1)); // whole steps do not vary
 }
 

@@ -190,7 +190,8 @@ TEST_CASE("a range or several values without brackets are answered with the list
   CHECK(refusal("optimizer.momentum: 0..0.9 linear 10").ends_with("; write [0..0.9 linear 10]"));
   CHECK(errors("sweep:\n  matrix:\n    train.seed: 1,2, 4\n").ends_with("; write [1, 2, 4]"));
   CHECK(errors("sweep:\n  matrix:\n    optimizer.name: sgd, adam\n").ends_with("; write [sgd, adam]"));
-  for (const auto* wrong : {"train.seed: 4..x", "train.seed: 1..1", "optimizer.momentum: 0..1", "train.seed: \"1..4\"", "train.seed: {a: 1}"}) {
+  for (const auto* wrong :
+       {"train.seed: 4..x", "train.seed: 1..1", "optimizer.momentum: 0..1", "train.seed: \"1..4\"", "train.seed: {a: 1}"}) {
     CAPTURE(wrong);
     CHECK(refusal(wrong).find("; write [") == std::string::npos);
   }
