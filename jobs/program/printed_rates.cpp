@@ -122,7 +122,7 @@ RunRate rate_of_run(const RankReport& report, PrintedThroughput take, const std:
     for (auto& rate : rates) rate.weight = 1;
   if (rates.size() == 1) return {rates.front().value, "one line", {}};
   if (take == PrintedThroughput::mean) return mean_of(report, rates);
-  RunRate run{.words = "the largest line"};
+  RunRate run{not_measured, "the largest line", {}};
   for (const auto& rate : rates)
     if (rate.is_measured && rate.weight > 0) run.value = std::fmax(run.value, rate.value);
   return run;
