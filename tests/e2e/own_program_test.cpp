@@ -460,9 +460,11 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
     std::filesystem::permissions(own.dtctl.folder() / "run.sh", std::filesystem::perms::owner_all);
     return error_of("program: {command: [./run.sh], files: [run.sh]}\n");
   };
-  CHECK(script("#!/bin/bash\r\necho\r\n")
-            .find("3:20: `program.command`: ./run.sh cannot be started: its first line ends with a carriage return, so it names the "
-                  "interpreter /bin/bash\\x0d, which does not exist") != std::string::npos);
+  CHECK(
+      script("#!/bin/bash\r\necho\r\n")
+          .find(
+              "3:20: `program.command`: ./run.sh cannot be started: its first line ends with a carriage return, so it names the "
+              "interpreter /bin/bash\\x0d, which does not exist") != std::string::npos);
   CHECK(script("#!/opt/none/python3\n").find("its first line names the interpreter /opt/none/python3, which does not exist") !=
         std::string::npos);
   CHECK(
