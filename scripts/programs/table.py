@@ -34,7 +34,7 @@ class Program:
     ranks: int = 1
     note: str = ""
     taken: tuple = ()  # folders of the repository, beside that of the program
-    path: str = ""  # of modules, from the folder of the program
+    path: str = ""  # of its modules in the repository
     make_folders: tuple = ()
 
 
@@ -78,24 +78,24 @@ PROGRAMS = [
             {"wgan_gp.py": {"<module>": [("for i, (imgs", "!input"), ("optimizer_D.zero_grad", "clear"), ("z = Variable", "other"), ("fake_imgs = generator", "forward"),
                                          ("d_loss.backward", "backward", "d_loss", "imgs.size(0)"), ("optimizer_D.step", "update"), ("optimizer_G.zero_grad", "clear"),
                                          ("if i % opt.n_critic", "other"), ("g_loss.backward", "backward", "g_loss"), ("optimizer_G.step", "update"), ("print(", "other")]}}, 20, 1000),
-    Program("infogan", "GAN, three optimizers", GAN, "implementations/infogan", ["infogan.py", "--n_epochs", "1", "--batch_size", "50"],
-            [mnist("../../data/mnist/MNIST/raw")],
+    Program("infogan", "GAN, three optimizers", GAN, "implementations/infogan", ["infogan.py", "--n_epochs", "1", "--batch_size", "10"],
+            [mnist("../../data/mnist/MNIST/raw", train=200)],
             {"infogan.py": {"<module>": [("for i, (imgs", "!input"), ("optimizer_G.zero_grad", "clear"), ("z = Variable", "other"), ("gen_imgs = generator", "forward"),
                                          ("g_loss.backward", "backward", "g_loss", "imgs.size(0)"), ("optimizer_G.step", "update"), ("optimizer_D.zero_grad", "clear"),
                                          ("real_pred, _, _", "forward"), ("d_loss.backward", "backward", "d_loss"), ("optimizer_D.step", "update"),
                                          ("optimizer_info.zero_grad", "clear"), ("sampled_labels", "other"), ("info_loss.backward", "backward", "info_loss"),
-                                         ("optimizer_info.step", "update"), ("print(", "other")]}}, 20, 1000),
+                                         ("optimizer_info.step", "update"), ("print(", "other")]}}, 20, 200),
     Program("super_resolution", "images to images", EXAMPLES, "super_resolution",
             ["main.py", "--upscale_factor", "4", "--batchSize", "4", "--testBatchSize", "4", "--nEpochs", "2", "--threads", "0"],
             [lambda folder: data.images(folder / "dataset/BSDS300/images/train", 40, 260), lambda folder: data.images(folder / "dataset/BSDS300/images/test", 8, 260)],
             {"main.py": {"train": [("for iteration", "!input"), ("optimizer.zero_grad", "clear"), ("loss = criterion", "forward"), ("epoch_loss +=", "other"),
                                    ("loss.backward", "backward", "loss", "input.size(0)"), ("optimizer.step", "update"), ("print(", "other")],
                          "<module>": [("test()", "evaluation"), ("checkpoint(epoch)", "other")]}}, 20, 80),
-    Program("imagenet", "ResNet-18 of 224 x 224", EXAMPLES_2022, "imagenet", ["main.py", "images", "-b", "8", "-j", "1", "--epochs", "2", "--seed", "1"],
-            [lambda folder: data.classes_of_images(folder / "images/train", 4, 10, 240), lambda folder: data.classes_of_images(folder / "images/val", 4, 4, 240)],
+    Program("imagenet", "ResNet-18 of 224 x 224", EXAMPLES_2022, "imagenet", ["main.py", "images", "-b", "4", "-j", "1", "--epochs", "2", "--seed", "1"],
+            [lambda folder: data.classes_of_images(folder / "images/train", 4, 4, 240), lambda folder: data.classes_of_images(folder / "images/val", 4, 1, 240)],
             {"main.py": {"train": [("for i, (images", "!input"), ("output = model", "forward"), ("acc1, acc5", "other"), ("optimizer.zero_grad", "clear"),
                                    ("loss.backward", "backward", "loss", "images.size(0)"), ("optimizer.step", "update"), ("batch_time.update", "other")],
-                         "main_worker": [("acc1 = validate", "evaluation"), ("scheduler.step()", "other")]}}, 10, 80),
+                         "main_worker": [("acc1 = validate", "evaluation"), ("scheduler.step()", "other")]}}, 8, 32),
     Program("language_model", "language, LSTM, no DataLoader", TUTORIAL, "tutorials/02-intermediate/language_model", ["main.py"],
             [lambda folder: data.text(folder / "data/train.txt", 3400)],
             {"main.py": {"<module>": [("for i in range(0, ids", "!other"), ("inputs = ids", "other"), ("outputs, states", "forward"), ("optimizer.zero_grad", "clear"),
@@ -111,7 +111,7 @@ PROGRAMS = [
             {"mingpt/trainer.py": {"Trainer.run": [("batch = next", "!input"), ("logits, self.loss", "forward"), ("model.zero_grad", "clear"),
                                            ("self.loss.backward", "backward", "self.loss", "x.size(0)"), ("torch.nn.utils.clip", "other"), ("self.optimizer.step", "update"),
                                            ("self.trigger_callbacks", "other"), ("break", "!other")]},
-             "adder.py": {"batch_end_callback": [("model.eval", "evaluation"), ("model.train()", "other")]}}, 40, 2560, taken=("mingpt",), path="../.."),
+             "adder.py": {"batch_end_callback": [("model.eval", "evaluation"), ("model.train()", "other")]}}, 40, 2560, taken=("mingpt",), path="."),
     Program("nanoGPT", "language, accumulation, no DataLoader", NANOGPT, ".",
             ["train.py", "config/train_shakespeare_char.py", "--device=cpu", "--compile=False", "--dtype=float32", "--eval_iters=2", "--log_interval=1", "--block_size=32",
              "--batch_size=8", "--n_layer=2", "--n_head=2", "--n_embd=64", "--max_iters=30", "--lr_decay_iters=30", "--dropout=0.0", "--gradient_accumulation_steps=4",
@@ -162,3 +162,58 @@ def small_template(folder):
     recipe["data_loader"]["args"].update(batch_size=60, num_workers=0)
     recipe["trainer"].update(epochs=2, tensorboard=False)
     (folder / "small.json").write_text(json.dumps(recipe))
+
+
+@dataclasses.dataclass
+class Strategies:
+    """A program with the two lines of dtctl_sync: what takes the place of what in its files, and the figure that it prints at its end."""
+
+    name: str
+    edits: list
+    figure: str
+    words: list = dataclasses.field(default_factory=list)  # in place of some of its arguments
+    servers_words: list = dataclasses.field(default_factory=list)  # more arguments where the servers apply plain SGD
+
+
+IMPORT = ("import torch\n", "import torch\nimport dtctl_sync as sync\n")
+
+
+def adds(line):
+    """The line that prepares, behind the one that makes the optimizer."""
+    blanks = line[: len(line) - len(line.lstrip())]
+    return (line + "\n", f"{line}\n{blanks}model, optimizer = sync.prepare(model, optimizer)\n")
+
+
+def evaluates(line):
+    blanks = line[: len(line) - len(line.lstrip())]
+    return (line + "\n", f"{blanks}with sync.training().evaluation():\n    {line}\n")
+
+
+def of_mnist(call):
+    return [("main.py", *IMPORT), ("main.py", *adds("    optimizer = optim.Adadelta(model.parameters(), lr=args.lr)")),
+            ("main.py", "enumerate(train_loader)", "enumerate(sync.batches(train_loader))"), ("main.py", *evaluates(f"        test({call})"))]
+
+
+WITH_STRATEGIES = [
+    Strategies("mnist", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--epochs", "4"], ["--lr", "0.05"]),
+    Strategies("mnist_rnn", of_mnist("args, model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--epochs", "8", "--lr", "1"], ["--lr", "0.1"]),
+    Strategies("siamese_network", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", [], ["--lr", "0.05"]),
+    Strategies("vae", [("main.py", *IMPORT), ("main.py", *adds("optimizer = optim.Adam(model.parameters(), lr=1e-3)")),
+                       ("main.py", "enumerate(train_loader)", "enumerate(sync.batches(train_loader))"), ("main.py", *evaluates("        test(epoch)"))],
+               r"Test set loss: ([-\d.naif]+)", ["--epochs", "4"]),
+    Strategies("pytorch-template", [("train.py", *IMPORT), ("train.py", *adds("    optimizer = config.init_obj('optimizer', torch.optim, trainable_params)")),
+                                    ("trainer/trainer.py", *IMPORT), ("trainer/trainer.py", "enumerate(self.data_loader)", "enumerate(sync.batches(self.data_loader))")],
+               r"val_accuracy *: ([\d.]+)"),
+    Strategies("minGPT", [("mingpt/trainer.py", *IMPORT), ("mingpt/trainer.py", "        self.optimizer = model.configure_optimizers(config)\n",
+                                                          "        self.optimizer = model.configure_optimizers(config)\n        model, self.optimizer = sync.prepare(model, self.optimizer)\n"),
+                          ("mingpt/trainer.py", "iter(train_loader)", "iter(sync.batches(train_loader))")], r"iter \d+: train loss ([\d.nai]+)"),
+]
+
+# What the strategies of the registry get here beside their name. With a server: three ranks, of which two train.
+PERIOD, SERVER = {"period": 4}, {"servers": 1}
+SETTINGS = {
+    "sync-sgd": {}, "hsgd": {}, "local-sgd": PERIOD, "diloco": PERIOD, "sync-easgd": PERIOD, "decentralized-easgd": PERIOD,
+    "async-sgd": SERVER, "async-msgd": SERVER, "hogwild-sgd": SERVER, "easgd": {**PERIOD, **SERVER}, "async-easgd": {**PERIOD, **SERVER},
+    "async-measgd": {**PERIOD, **SERVER}, "hogwild-easgd": {**PERIOD, **SERVER},
+}
+SERVERS_UPDATE = ("async-sgd", "async-msgd", "hogwild-sgd")  # by SGD with the script's learning rate
