@@ -35,7 +35,7 @@ class Program:
     note: str = ""
     taken: tuple = ()  # folders of the repository, beside that of the program
     path: str = ""  # of its modules in the repository
-    make_folders: tuple = ()
+    env: tuple = ()  # options of `env` in front of the program
 
 
 def mnist(place="../data/MNIST/raw", train=1000, test=200):
@@ -63,7 +63,7 @@ PROGRAMS = [
             **of_examples("siamese_network", ["--epochs", "1", "--batch-size", "32", "--test-batch-size", "50"], EXAMPLES_2022, forward="outputs = model",
                           count="images_1.size(0)")),
     Program("vae", "VAE", EXAMPLES, "vae", ["main.py", "--no-accel", "--epochs", "2", "--batch-size", "100"],
-            [mnist(), lambda folder: (folder / "results").mkdir()],
+            [mnist()],
             {"main.py": {"train": usual("for batch_idx", "recon_batch, mu", "data.size(0)", ("train_loss +=", "other"), ("if batch_idx %", "other")),
                          "<module>": [("test(epoch)", "evaluation"), ("with torch.no_grad", "other")]}}, 20, 2000),
     Program("dcgan", "GAN, two optimizers", EXAMPLES, "dcgan",
@@ -97,7 +97,7 @@ PROGRAMS = [
                                    ("loss.backward", "backward", "loss", "images.size(0)"), ("optimizer.step", "update"), ("batch_time.update", "other")],
                          "main_worker": [("acc1 = validate", "evaluation"), ("scheduler.step()", "other")]}}, 8, 32),
     Program("language_model", "language, LSTM, no DataLoader", TUTORIAL, "tutorials/02-intermediate/language_model", ["main.py"],
-            [lambda folder: data.text(folder / "data/train.txt", 3400)],
+            [lambda folder: data.text(folder / "data/train.txt", 1200)],
             {"main.py": {"<module>": [("for i in range(0, ids", "!other"), ("inputs = ids", "other"), ("outputs, states", "forward"), ("optimizer.zero_grad", "clear"),
                                       ("loss.backward", "backward", "loss", "inputs.size(0)"), ("clip_grad_norm_", "other"), ("optimizer.step", "update"), ("step = (i", "other"),
                                       ("with torch.no_grad", "!other")]}}, None, None),
@@ -119,7 +119,7 @@ PROGRAMS = [
             {"train.py": {"<module>": [("lr = get_lr", "!other"), ("losses = estimate_loss", "evaluation"), ("print(f\"step {iter_num}", "other"), ("for micro_step", "other"),
                                        ("logits, loss = model", "forward"), ("X, Y = get_batch('train')", "input"), ("scaler.scale(loss).backward", "backward", "loss", "X.size(0)"),
                                        ("if grad_clip", "other"), ("scaler.step(optimizer)", "update"), ("scaler.update", "other"), ("optimizer.zero_grad", "clear"), ("t1 = time", "other"),
-                                       ("if ddp:", "!other")]}}, 31, 992),
+                                       ("if ddp:", "!other")]}}, 31, 992, env=("-u", "RANK"), note="without RANK, with which it takes NCCL"),
     Program("time_sequence_prediction", "LBFGS", EXAMPLES, "time_sequence_prediction", ["train.py", "--steps", "4"], [lambda folder: data.waves(folder / "traindata.pt", 40, 60)],
             {"train.py": {"<module>": [("print('STEP", "!other"), ("optimizer.step", "update", None, "input.size(0)"), ("with torch.no_grad", "evaluation"), ("plt.figure", "other")],
                           "closure": [("loss.backward", "update", "loss")]}}, 4, 148),

@@ -57,15 +57,16 @@ class Operations(TorchFunctionMode):
         self.total += forward * (1 + derived)
 
     def recurrent(self, func, args):
-        """lstm(input, states, weights, …): each gate of each step has two products."""
+        """lstm(input, states, weights, …, batch_first) and lstm_cell(input, states, weights…): two products with matrices in each step."""
         name = getattr(func, "__name__", "")
         if name == "lstm":
-            given, weights = args[0], args[2]
-            steps_of_all = given.shape[0] * given.shape[1]
-            for index, weight in enumerate(w for w in weights if w.dim() == 2):
-                # the input of the first layer may need no gradient; the states of the first step do not either, which this neglects
-                is_first = index == 0
-                self.add(2 * steps_of_all * weight.numel(), (weight, given if is_first else weight))
+            given, (hidden, _), weights = args[0], args[1], [each for each in args[2] if each.dim() == 2]
+            batch, steps = given.shape[:2] if args[8] else reversed(given.shape[:2])
+            for layer, (of_input, of_hidden) in enumerate(zip(weights[::2], weights[1::2])):
+                once = 2 * batch * of_hidden.numel()
+                self.add(2 * batch * steps * of_input.numel(), (of_input, given if layer == 0 else of_input))
+                self.add(once, (of_hidden, hidden))  # the first step's state comes from outside
+                self.add(once * (steps - 1), (of_hidden, of_hidden))
         elif name == "lstm_cell":
             given, (hidden, _), weights = args[0], args[1], args[2:4]
             for operand, weight in zip((given, hidden), weights):
