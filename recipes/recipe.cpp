@@ -49,7 +49,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
   if (!options.platform.empty()) resolved->settings.overlay(platform_option(options.platform, diagnostics));
   resolved->sweep = read_sweep(recipe, options.over, resolved->settings, diagnostics);
-  resolved->base.name = printable(path.stem().string());
+  resolved->base.name = path == standard_input ? "stdin" : printable(path.stem().string());
   resolved->settings.apply(resolved->base);
   return resolved;
 }
@@ -95,7 +95,7 @@ Plan load_plan(const fs::path& recipe_path, const LoadOptions& options)
   Plan plan;
   plan.name = resolved->base.name;
   plan.description = resolved->base.description;
-  plan.path = recipe_path.string();
+  plan.path = recipe_path == standard_input ? standard_input_name : recipe_path.string();
   plan.text = std::move(recipe->text);
   plan.kind = kind_of(*resolved);
   plan.runs = std::move(expansion.runs);

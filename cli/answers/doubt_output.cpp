@@ -191,6 +191,11 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
         {"mixed", fmt::format("{} of {} runs had another Python environment than the one with which they were submitted; "
                               "dtctl show KEY says what differed (not_as_submitted)",
                               doubts.not_as_submitted, doubts.measured_runs)});
+  if (doubts.unused_changes > 0)
+    lines.push_back({"packages",
+                     fmt::format("changed after {} of {} runs were submitted, and their program imports none of them: {}",
+                                 doubts.unused_changes, doubts.measured_runs, doubts.unused_text),
+                     false});
   return lines;
 }
 
@@ -222,6 +227,8 @@ void print_doubts(Context& context, const store::Doubts& doubts)
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
   if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
   if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
+  if (doubts.unused_changes > 0)
+    context.out.data("unused_changes", {{"runs", doubts.unused_changes}, {"first", doubts.unused_text}});
   if (doubts.modelled_runs > 0) context.out.data("modelled_runs", doubts.modelled_runs);
 }
 

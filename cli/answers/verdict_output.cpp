@@ -48,7 +48,11 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
 {
   for (auto& fact : store::condition_facts(compared)) facts.push_back(std::move(fact));
   const auto contests = store::contests_of(compared);
-  if (const auto* contest = main_contest(contests)) return contest_verdict(*contest, facts);
+  if (const auto* contest = main_contest(contests)) {
+    for (const auto& point : points)
+      if (point.copies > 0) facts.push_back(point.why_copies);
+    return contest_verdict(*contest, facts);
+  }
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
   const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;

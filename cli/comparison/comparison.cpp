@@ -232,28 +232,30 @@ void print_unmatched(Context& context, const store::Matching& matching)
   }
 }
 
-// Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run
-// makes it ExitCode::runs_failed, because nothing shows that the point is as fast as before.
+// Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run,
+// or with ranks that do not train together, makes it ExitCode::runs_failed, because nothing shows that the point is as fast as before.
 ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
 {
   std::vector<std::string> slower;
-  std::size_t open = 0, without_runs = 0, without_data = 0;
+  std::size_t open = 0, without_runs = 0, without_data = 0, copies = 0;
   for (const auto& judged : comparisons) {
     if (store::is_regression(judged)) slower.push_back(judged.name);
     without_data += store::has_data(judged) ? 0 : 1;
     open += store::has_data(judged) && judged.comparison.verdict == store::Verdict::cannot_tell ? 1 : 0;
     without_runs += judged.a.succeeded == 0 ? 1 : 0;
+    copies += judged.a.copies > 0 && !store::has_data(judged) ? 1 : 0;
   }
   auto text = slower.empty() ? std::string("none was shown")
                              : fmt::format("{} of {}: {}", slower.size(), comparisons.size(), join(slower, "; "));
   if (open > 0) text += fmt::format("; {} of {} cannot tell", open, comparisons.size());
   if (without_data > without_runs) text += fmt::format("; {} of {} without data", without_data, comparisons.size());
   if (without_runs > 0) text += fmt::format("; {} without a succeeded run of A", without_runs);
+  if (copies > 0) text += fmt::format("; {} whose ranks do not train together", copies);
   const bool is_clear = slower.empty() && open == 0 && without_data == 0;
   context.out.field("regressions", "regressions",
                     {slower, text, slower.empty() ? is_clear ? Style::good : Style::warning : Style::bad});
   if (!slower.empty()) return ExitCode::regression;
-  return without_runs > 0 ? ExitCode::runs_failed : ExitCode::ok;
+  return without_runs + copies > 0 ? ExitCode::runs_failed : ExitCode::ok;
 }
 
 void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
@@ -280,7 +282,7 @@ std::vector<std::string> package_changes(ResultsStore& results, const ComparedSi
   if (ours.size() != 1 || theirs.size() != 1 || ours == theirs) return {};
   const auto changes = environment_changes(results.home().environments(), *theirs.begin(), *ours.begin());
   if (changes.empty()) return {};
-  return {"from B to A the Python environment changed: " + join(changes, "; ")};
+  return {"from B to A the Python environment changed: " + join(texts_of(changes), "; ")};
 }
 
 store::Matching matched_points(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)

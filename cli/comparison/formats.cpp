@@ -1,5 +1,6 @@
 #include "cli/comparison/formats.hpp"
 
+#include "cli/command/destination.hpp"
 #include "cli/comparison/junit.hpp"
 #include "cli/output/cell.hpp"
 #include "cli/report/html/markup.hpp"
@@ -113,7 +114,8 @@ std::vector<WantedFormat> wanted_formats(const std::vector<std::string>& words)
     const auto& format = format_named(word.substr(0, equals));
     if (equals != word.npos && equals + 1 == word.size())
       throw Error(ErrorKind::usage, fmt::format("--format {}: the name of the file is missing", word));
-    wanted.push_back({&format, equals == word.npos ? "" : word.substr(equals + 1)});
+    const auto file = equals == word.npos ? "" : word.substr(equals + 1);
+    wanted.push_back({&format, is_standard_output(file) ? "" : file});
   }
   if (std::ranges::count_if(wanted, [](const auto& one) { return one.file.empty(); }) > 1)
     throw Error(ErrorKind::usage, "only one format can be printed; give the others files: --format FORMAT=FILE");

@@ -1,4 +1,5 @@
 // The format prometheus: Prometheus' text-based exposition format, version 0.0.4.
+#include "cli/command/destination.hpp"
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
 #include "core/file.hpp"
@@ -163,8 +164,8 @@ void export_prometheus(Context& context, ResultsStore& results, const Selection&
   for (const auto& study : studies) add_study(gauges, results, study);
   auto text = text_of(gauges.runs) + text_of(gauges.last_result);
   for (const auto& [gauge, figure] : gauges.points) text += text_of(gauge);
-  write_file_atomic(file, text, Readers::everybody);
-  context.out.field("file", "written to", text_cell(file.string()));
+  write_text(context, file.string(), "prometheus", text);
+  if (is_standard_output(file.string())) return;
   context.out.field("studies", "studies", count_cell(static_cast<std::int64_t>(studies.size())));
 }
 

@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const std::vector<ShippedRecipe>& recipes)
 
 void add_recipe_options(Verb& verb, RecipeOptions& options)
 {
-  verb.add_option("RECIPE", options.recipe, "path of a recipe, or name of a shipped recipe such as quickstart")
+  verb.add_option("RECIPE", options.recipe, "path of a recipe, - for standard input, or name of a shipped recipe such as quickstart")
       ->required()
       ->type_name("RECIPE");
   verb.add_list("--set", options.set, "set one key of the recipe; may be repeated")->type_name("KEY=VALUE");
@@ -59,7 +59,7 @@ std::vector<ShippedRecipe> shipped_recipes()
 fs::path find_recipe(const std::string& argument)
 {
   const fs::path path(argument);
-  const bool is_path = path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
+  const bool is_path = argument == "-" || path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
   if (is_path || fs::is_regular_file(path)) return path; // the recipe reader reports a missing file
   const auto shipped = shipped_recipes();
   const auto found = std::find_if(shipped.begin(), shipped.end(), [&](const auto& recipe) { return recipe.name == argument; });

@@ -21,7 +21,7 @@ struct RecipeOptions {
 void add_recipe_options(Verb& verb, RecipeOptions& options);
 void add_over_option(Verb& verb, RecipeOptions& options);
 
-// Path of a recipe file, or of the shipped recipe with that name. Throws a usage error with the nearest known name if there is
+// Path of a recipe file, "-" for standard input, or of the shipped recipe with that name. Throws a usage error with the nearest known name if there is
 // none.
 std::filesystem::path find_recipe(const std::string& argument);
 

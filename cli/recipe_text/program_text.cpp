@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -114,6 +115,30 @@ std::vector<std::string> command_for(const std::string& program, bool is_executa
   const auto found = std::ranges::find(interpreters, extension, &Interpreter::extension);
   if (found != interpreters.end()) return {std::string(found->command), program};
   return is_executable ? std::vector{program} : std::vector<std::string>{};
+}
+
+std::optional<std::vector<std::string>> shell_words(std::string_view line)
+{
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    const bool is_blank = quote == 0 && (c == ' ' || c == '\t' || c == '\n');
+    if (is_blank && word) words.push_back(*std::exchange(word, std::nullopt));
+    if (is_blank) continue;
+    if (!word) word.emplace();
+    if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+    else if (c == '\\' && quote != '\'' && i + 1 < line.size())
+      *word += line[++i];
+    else
+      *word += c;
+  }
+  if (word) words.push_back(*word);
+  return quote == 0 ? std::optional(std::move(words)) : std::nullopt;
 }
 
 std::string report_lines(const RecipeChoices& choices)

@@ -198,7 +198,7 @@ std::vector<std::int64_t> default_sizes(const RecipeChoices& choices, std::int64
     const auto size = workers + servers;
     if (workers <= needed || !is_single_node || size <= cores) sizes.push_back(size);
   }
-  if (!choices.study) sizes = {needed > 1 ? sizes.back() : sizes.front()};
+  if (!choices.study || !choices.exchanges) sizes = {needed > 1 ? sizes.back() : sizes.front()};
   return sizes;
 }
 

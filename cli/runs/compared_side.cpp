@@ -38,6 +38,13 @@ class ExportedRow {
   }
   // The number in this member; not_measured if the row does not have the member.
   double real_if_there(const std::string& member) const { return row_.contains(member) ? real(member) : not_measured; }
+  // MeasuredRun::copies; rows of an older dtctl have no caveats.
+  std::string copies() const
+  {
+    const auto caveats = row_.value("caveats", Document());
+    const auto map = caveats.is_string() ? Document::parse(caveats.get<std::string>(), nullptr, false) : caveats;
+    return map.is_object() ? map.value("copies", std::string()) : "";
+  }
   std::int64_t count(const std::string& member) const
   {
     const double value = real(member);
@@ -68,6 +75,7 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .is_control = row.count("control") != 0,
           .succeeded = row.text("state") == name_of(RunState::succeeded),
           .has_diverged = std::isfinite(row.real("diverged_step")),
+          .copies = row.copies(),
           .knows_target = std::isfinite(row.real("time_to_accuracy_s")) || row.real("samples_to_accuracy") == 0,
           .block = {},
           .model = row.text("model"),

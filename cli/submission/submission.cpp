@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -340,6 +341,16 @@ void require_data(const LockedHome& home, const Resolved& resolved)
                                                 place.string()));
 }
 
+// The programs of the user that have different files.
+std::vector<ProgramSpec> programs_of(const std::vector<PlannedRun>& runs)
+{
+  std::map<std::vector<std::string>, ProgramSpec> programs;
+  for (const auto& run : runs) programs.try_emplace(run.spec.program.files, run.spec.program);
+  std::vector<ProgramSpec> found;
+  for (auto& [files, program] : programs) found.push_back(std::move(program));
+  return found;
+}
+
 // Writes the study's record and submits missing and failed runs.
 std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHome& home, Resolved& resolved,
                                                const SubmissionOptions& options)
@@ -353,7 +364,7 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHom
                                 .after = predecessors(context, home, resolved, options.after),
                                 .agent = agent_program().string(),
                                 .simulator = resolved.simulator,
-                                .git_state = source_state(folder, home.sources())};
+                                .git_state = source_state(folder, home.sources(), programs_of(resolved.runs))};
   warn_of_open_home(context, home, resolved);
   warn_of_home_on_nodes(context, home, resolved);
   resolved.study.keep_going = options.keep_going;

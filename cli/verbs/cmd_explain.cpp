@@ -73,8 +73,8 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
     nearest = std::move(before);
   }
   if (!nearest) return;
-  for (const auto& change : environment_changes(results.home().environments(), nearest->environment_id, now->environment_id))
-    explanation.differences.push_back("Python environment: " + change);
+  const auto changes = environment_changes(results.home().environments(), nearest->environment_id, now->environment_id);
+  for (const auto& change : texts_of(changes)) explanation.differences.push_back("Python environment: " + change);
 }
 
 // Whether it is dtctl's own line, and the cause says the same.

@@ -1,4 +1,5 @@
 // dtctl export: the selected runs for other programs.
+#include "cli/command/destination.hpp"
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
 #include "cli/export/http.hpp"
@@ -30,15 +31,10 @@ std::string document_of(ResultsStore& results, const std::string& format, const 
 
 void export_rows(Context& context, ResultsStore& results, const FlatRows& rows, const ExportOptions& options)
 {
-  if (!options.output.empty()) {
-    write_file_atomic(options.output, document_of(results, options.format, rows), Readers::everybody);
-    context.out.field("file", "written to", text_cell(options.output));
-    context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.size())));
-  } else if (context.json) {
-    context.out.table(table_of("runs", rows.table()));
-  } else {
-    context.out.block("", document_of(results, options.format, rows));
-  }
+  const bool is_printed = options.output.empty() || is_standard_output(options.output);
+  if (is_printed && context.json) return context.out.table(table_of("runs", rows.table()));
+  write_text(context, options.output, "", document_of(results, options.format, rows));
+  if (!is_printed) context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.size())));
 }
 
 // Without --format the ending of the file's name decides.
@@ -57,7 +53,9 @@ void check(const ExportOptions& options)
   const auto& format = options.format;
   require(format != "tensorboard" || !options.output.empty(), "--format tensorboard needs the folder to write: --output FOLDER");
   require(format != "prometheus" || !options.output.empty(), "--format prometheus needs the file to write: --output FILE.prom");
-  require(format != "prometheus" || options.output.ends_with(".prom"),
+  require(format != "tensorboard" || !is_standard_output(options.output),
+          "--format tensorboard writes a folder, which standard output is not");
+  require(format != "prometheus" || options.output.ends_with(".prom") || is_standard_output(options.output),
           "the name of the file must end in .prom, because the textfile collector of node_exporter reads no other files");
   require(format != "mlflow" || !options.url.empty(), "--format mlflow needs the URL of the tracking server: --to URL");
   require(format != "mlflow" || options.output.empty(), "--format mlflow writes no file, so it does not take --output");

@@ -1,4 +1,5 @@
 // dtctl export-weights: writes a checkpoint's tensors as a .safetensors or .npz file by calling dtengine.
+#include "cli/command/destination.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -41,13 +42,13 @@ fs::path checkpoint_of(Context& context, const std::string& source)
   return found.front().path;
 }
 
-std::string run_engine(const WeightsOptions& options, const fs::path& checkpoint)
+std::string run_engine(const WeightsOptions& options, const fs::path& checkpoint, const fs::path& output)
 {
   std::vector<std::string> words{engine_program().string(), "export-weights", checkpoint.string(), "--what", options.what};
   if (options.list)
     words.emplace_back("--list");
   else
-    words.insert(words.end(), {"--output", fs::absolute(options.output).string()});
+    words.insert(words.end(), {"--output", fs::absolute(output).string()});
   if (options.force) words.emplace_back("--force");
   const auto result = run_command(words);
   const std::string said(trim(result.err.empty() ? result.out : result.err));
@@ -74,7 +75,9 @@ ExitCode export_weights(Context& context, const WeightsOptions& options)
     throw Error(ErrorKind::usage,
                 "give --output, the .safetensors or .npz file to write, or --list to see what it would contain");
   const auto checkpoint = checkpoint_of(context, options.source);
-  const auto said = run_engine(options, checkpoint);
+  const Destination destination(context, options.output, ".safetensors");
+  const auto said = run_engine(options, checkpoint, destination.path());
+  destination.done();
   context.out.field("checkpoint", "checkpoint", text_cell(checkpoint.string()));
   if (options.list) {
     context.out.table(tensor_table(said));
@@ -98,7 +101,7 @@ void add_export_weights(Commands& commands)
        "Example:\n  dtctl export-weights 3f2a -o weights.safetensors"},
       [options](Context& context) { return export_weights(context, *options); });
   verb.add_option("RUN|FILE.safetensors", options->source, "a run (default: last), or the path of a checkpoint")->type_name("");
-  verb.add_option("-o,--output", options->output, "the .safetensors or .npz file to write")->type_name("FILE");
+  verb.add_option("-o,--output", options->output, "the .safetensors or .npz file to write; -: standard output, as safetensors")->type_name("FILE");
   verb.add_option("--what", options->what, "weights, or the buffers of the optimizer or the strategy (weights)")
       ->type_name("weights|optimizer|strategy")
       ->one_of({"weights", "optimizer", "strategy"});

@@ -1,6 +1,7 @@
 // dtctl new: writes a commented recipe, from options or from the answers to a few questions.
 #include "cli/checks/engine_model.hpp"
 #include "cli/planning/recipe_options.hpp"
+#include "cli/recipe_text/exchange_in_source.hpp"
 #include "cli/recipe_text/packed_choice.hpp"
 #include "cli/recipe_text/program_text.hpp"
 #include "cli/recipe_text/questions.hpp"
@@ -31,6 +32,7 @@ namespace fs = std::filesystem;
 struct NewOptions {
   std::string file, name, model, data, strategies, study, ranks, nodes, parts, profile, partition, program;
   std::int64_t ranks_per_node = 0, repeats = 0, global_batch = 0, batch_per_rank = 0; // 0: not given
+  std::vector<std::string> arguments;                                                 // of the program
   bool force = false, defaults = false;
 
   bool to_stdout() const { return file.empty() || file == "-"; }
@@ -116,7 +118,7 @@ class ChoiceReader {
   }
 
   // path: of the program, from here. recipe: absolute path of the recipe.
-  void program(const std::string& path, const fs::path& recipe)
+  void program(const std::string& path, const std::vector<std::string>& arguments, const fs::path& recipe)
   {
     if (!is_plain_line(path)) throw Error(ErrorKind::usage, printable(path) + " has control characters in its name");
     if (!fs::is_regular_file(path)) throw Error(ErrorKind::usage, "there is no file " + printable(path));
@@ -133,17 +135,18 @@ class ChoiceReader {
                   fmt::format("{0} is not executable, and its extension names no interpreter (.py, .sh, .jl, .R). "
                               "Compile it, make it executable with chmod +x {0}, or give a script that starts it",
                               shell_quote(path)));
+    choices_.command.insert(choices_.command.end(), arguments.begin(), arguments.end());
+    choices_.exchanges = !is_python(choices_.program) || names_exchange(fs::path(path));
   }
 
   // An answer: the words that start the program.
   void command(const std::string& text)
   {
-    std::vector<std::string> words;
-    for (const auto& word : split(text, ' '))
-      if (!trim(word).empty()) words.emplace_back(trim(word));
-    if (std::ranges::find(words, choices_.program) == words.end() || !is_plain_line(text))
-      throw Error(ErrorKind::usage, "the command must name " + choices_.program);
-    choices_.command = words;
+    const auto words = shell_words(text);
+    if (!words) throw Error(ErrorKind::usage, "a quote in the command has no end");
+    if (std::ranges::find(*words, choices_.program) == words->end() || !is_plain_line(text))
+      throw Error(ErrorKind::usage, "the command must name " + shell_quote(choices_.program));
+    choices_.command = *words;
   }
 
   // The names of data sets that an answer may give.
@@ -322,6 +325,7 @@ class RecipeQuestions {
     fill("machine", options_.profile + options_.partition, asks,
          {"machine", reader_.machines(), this_machine, [&](auto& answer) { reader_.machine(answer); }});
     fill_sizes(asks);
+    warn_of_copies();
     const bool is_here = choices_.unit != SizeUnit::nodes && choices_.profile.empty() && !choices_.on_slurm;
     choices_.without_mpi = is_here && choices_.is_program() && find_installed("mpirun").empty();
     if (!choices_.is_program()) choose_batch(choices_);
@@ -336,7 +340,7 @@ class RecipeQuestions {
  private:
   void fill_program(bool asks)
   {
-    const auto command = join(choices_.command, " ");
+    const auto command = shell_join(choices_.command);
     fill("command", "", asks, {"command", {}, command, [&](auto& answer) { reader_.command(answer); }});
   }
 
@@ -391,14 +395,20 @@ class RecipeQuestions {
 
   void take_program()
   {
-    if (options_.program.empty()) return;
+    if (options_.program.empty()) {
+      if (!options_.arguments.empty())
+        throw Error(ErrorKind::usage, "words behind -- are arguments of the program that --program names, and there is none");
+      return;
+    }
+    for (const auto& word : options_.arguments)
+      if (!is_plain_line(word)) throw Error(ErrorKind::usage, "the argument \"" + printable(word) + "\" has control characters");
     for (const auto& [option, value] :
          {std::pair("--model", options_.model), std::pair("--data", options_.data), std::pair("--strategy", options_.strategies)})
       if (!value.empty())
         throw Error(ErrorKind::usage,
                     fmt::format("{} is for dtengine, and --program runs another program; leave out one of them", option));
     take_option("--program", options_.program, [&](const auto& text) {
-      reader_.program(text, fs::absolute(choices_.file.empty() ? "new.yaml" : choices_.file));
+      reader_.program(text, options_.arguments, fs::absolute(choices_.file.empty() ? "new.yaml" : choices_.file));
     });
   }
 
@@ -449,6 +459,24 @@ class RecipeQuestions {
       context_.messages.warn("{} ranks share the {} cores of this machine, because fewer ranks would leave one worker; the "
                              "throughput of that size says little",
                              sizes.back(), cores);
+  }
+
+  void warn_of_copies() const
+  {
+    if (choices_.exchanges) return;
+    const auto size = choices_.sizes.empty() ? 1 : std::ranges::max(choices_.sizes);
+    const auto ranks = choices_.unit == SizeUnit::parts ? size : ranks_at(choices_, size);
+    const auto what = fmt::format("{} exchanges nothing between ranks: neither it nor a module beside it uses torch.distributed, "
+                                  "dtctl_sync or another such library",
+                                  choices_.program);
+    const auto remedy = "add the two lines of dtctl_sync (docs/guide/pytorch.md) or DistributedDataParallel to it";
+    if (ranks > 1)
+      context_.messages.warn(
+          "{}. So {} ranks are {} copies of one training, and dtctl results will tell no speed-up. For a scaling "
+          "study {}; or give --ranks 1",
+          what, ranks, ranks, remedy);
+    else
+      context_.messages.info("{}, so the recipe asks for 1 rank. For a scaling study {}, and give --ranks 1,2", what, remedy);
   }
 
   Context& context_;
@@ -584,13 +612,14 @@ void add_new(Commands& commands)
   auto& verb =
       commands.add({"new", write_verbs, "Write a commented recipe, from options or from the answers to a few questions.",
                     "A terminal asks for what no option gives; an empty answer takes the default in brackets. With --program,\n"
-                    "dtctl also copies dtctl_report.py beside a Python program.\n"
+                    "dtctl also copies dtctl_report.py beside a Python program, and words behind -- are its arguments.\n"
                     "\n"
                     "Examples:\n"
                     "  dtctl new my-study.yaml --model lenet --data digits --ranks 1,2 --repeats 3\n"
-                    "  dtctl new study.yaml --program train.py --ranks 1,2"},
+                    "  dtctl new study.yaml --program train.py --ranks 1,2 -- --lr 0.1 --epochs 3"},
                    [options](Context& context) { return make_recipe(context, *options); });
   verb.add_option("FILE", options->file, "file to write; - or none: standard output")->type_name("FILE");
+  commands.pass_rest(verb, options->arguments);
   add_choice_options(verb, *options);
   add_size_options(verb, *options);
   verb.add_flag("-y,--defaults", options->defaults, "ask nothing: take the default for everything that is not given");

@@ -1,4 +1,5 @@
 // dtctl plot: figures of a study, for papers and for the terminal.
+#include "cli/command/destination.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "cli/report/figure/chart_values.hpp"
 #include "cli/report/figure/figure.hpp"
@@ -194,12 +195,13 @@ void draw(Context& context, const std::vector<Chart>& charts, const PlotOptions&
 void write_script(Context& context, const std::vector<Chart>& charts, const PlotOptions& options)
 {
   require_one(charts);
+  const bool is_printed = options.file.empty() || is_standard_output(options.file);
   const fs::path asked = options.file;
-  const auto figure = options.file.empty() ? fs::path(charts.front().id + ".pdf")
-                      : format_of(asked)   ? asked.filename()
-                                           : asked.filename().replace_extension(".pdf");
+  const auto figure = is_printed         ? fs::path(charts.front().id + ".pdf")
+                      : format_of(asked) ? asked.filename()
+                                         : asked.filename().replace_extension(".pdf");
   const auto script = gnuplot_script(charts.front(), style_of(context, options, require_format(figure)), figure.string());
-  if (options.file.empty()) return context.out.block("script", script);
+  if (is_printed) return context.out.block("script", script);
   const auto file = fs::path(asked).replace_extension(".gp");
   write_file_atomic(file, script, Readers::everybody);
   print_files(context, {file});
@@ -207,7 +209,7 @@ void write_script(Context& context, const std::vector<Chart>& charts, const Plot
 
 void write_csv(Context& context, const std::vector<Chart>& charts, const PlotOptions& options)
 {
-  if (options.file.empty()) return context.out.block("csv", csv_of(charts));
+  if (options.file.empty() || is_standard_output(options.file)) return context.out.block("csv", csv_of(charts));
   write_file_atomic(options.file, csv_of(charts), Readers::everybody);
   print_files(context, {options.file});
 }
@@ -215,17 +217,23 @@ void write_csv(Context& context, const std::vector<Chart>& charts, const PlotOpt
 void write_picture(Context& context, const std::vector<Chart>& charts, const PlotOptions& options, FigureFormat format)
 {
   require_one(charts);
-  const auto figure = write_figure(charts.front(), style_of(context, options, format), options.file);
+  const Destination destination(context, options.file, "." + options.format);
+  const auto figure = write_figure(charts.front(), style_of(context, options, format), destination.path());
+  destination.done();
   warn(context, figure);
   print_files(context, figure.files);
   print_caption(context, charts.front());
 }
 
-ExitCode plot(Context& context, const PlotOptions& options)
+ExitCode plot(Context& context, PlotOptions options)
 {
+  const bool is_text = options.format == "gnuplot" || options.format == "csv";
+  if (options.format.empty() && is_standard_output(options.file)) options.format = "pdf";
+  if (options.file.empty() && !options.format.empty() && !is_text) options.file = "-";
   const auto& kind = kind_of(options.kind);
   std::optional<FigureFormat> format;
-  if (options.format.empty() && !options.file.empty()) format = require_format(options.file);
+  if (!is_text && !options.file.empty())
+    format = require_format(options.format.empty() ? options.file : "figure." + options.format);
   ResultsStore results(context);
   const auto charts = charts_of(context, results, kind, options);
   if (options.format == "gnuplot")
@@ -260,11 +268,14 @@ void add_plot(Commands& commands)
                             [options](Context& context) { return plot(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name(join(kind_names(), "|"));
-  verb.add_option("-o,--output", options->file, "file to write; its end chooses the format; default: draw in the terminal")
+  verb.add_option("-o,--output", options->file,
+                  "file to write; its end chooses the format; -: standard output; default: draw in the terminal")
       ->type_name("FILE");
-  verb.add_option("--format", options->format, "write a script with the data in it, or the data, in place of the figure")
-      ->type_name("gnuplot|csv")
-      ->one_of({"gnuplot", "csv"});
+  verb.add_option(
+          "--format", options->format,
+          "write a script with the data in it, or the data, in place of the figure; or the format of what -o - writes (pdf)")
+      ->type_name("gnuplot|csv|pdf|svg|png")
+      ->one_of({"gnuplot", "csv", "pdf", "svg", "png"});
   verb.add_option("--columns", options->columns, "columns of the page that the figure spans (default: 1)")
       ->type_name("1|2")
       ->check([](std::string& value) { return value == "1" || value == "2" ? "" : "a page has 1 or 2 columns"; });

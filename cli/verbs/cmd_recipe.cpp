@@ -1,4 +1,5 @@
 // dtctl recipe schema|docs|list: documentation of recipes, and the shipped recipes.
+#include "cli/command/destination.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
@@ -34,9 +35,8 @@ Table keys_table()
 // To a file goes the schema alone, with --json it is the JSON value's own members.
 ExitCode schema(Context& context, const std::string& file)
 {
-  if (!file.empty()) {
-    write_file_atomic(file, recipes::json_schema(), Readers::everybody);
-    context.out.field("file", "schema", text_cell(file, Style::strong));
+  if (!file.empty() && !(context.json && is_standard_output(file))) {
+    write_text(context, file, "schema", recipes::json_schema());
     return ExitCode::ok;
   }
   if (!context.json) {

@@ -1,4 +1,5 @@
 // dtctl report: studies as one self-contained HTML file, or in short as Markdown or LaTeX.
+#include "cli/command/destination.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "cli/report/document/study_document.hpp"
@@ -72,6 +73,7 @@ std::string write_beside(ResultsStore& results, const store::StudyRow& study, co
 StudyPageOptions page_options(ResultsStore& results, const ChartSource& source, const fs::path& report)
 {
   StudyPageOptions options{.most_run_rows = most_run_rows};
+  if (is_standard_output(report.string())) return {}; // all of it is in the page
   const auto of_study = " WHERE study_key = '" + source.study.id + "'";
   if (source.runs.size() > most_run_rows)
     options.runs_file = write_beside(results, source.study, report, "runs", "runs_flat" + of_study + " ORDER BY position");
@@ -129,7 +131,7 @@ std::string format_of(const ReportOptions& options)
 DocumentPicture draw_efficiency(Context& context, const ChartSource& source, const fs::path& document, DocumentFormat format)
 {
   const auto charts = efficiency_chart(source);
-  if (document.empty() || charts.charts.size() != 1) return {};
+  if (document.empty() || is_standard_output(document.string()) || charts.charts.size() != 1) return {};
   const bool is_latex = format == DocumentFormat::latex;
   auto file = document;
   file.replace_filename(file_stem(source.study) + (is_latex ? "-efficiency.pdf" : "-efficiency.svg"));
@@ -151,12 +153,7 @@ ExitCode write_document(Context& context, const std::vector<ReportedStudy>& stud
 {
   MarkupDocument document(format);
   for (const auto& study : studies) add_study(document, study, draw_efficiency(context, study.source, options.file, format));
-  if (options.file.empty()) {
-    context.out.block("document", document.text());
-    return ExitCode::ok;
-  }
-  write_file_atomic(options.file, document.text(), Readers::everybody);
-  context.out.field("file", "written to", text_cell(options.file));
+  write_text(context, options.file, "document", document.text());
   return ExitCode::ok;
 }
 
@@ -173,9 +170,9 @@ ExitCode report(Context& context, const ReportOptions& options)
   if (format != "html")
     return write_document(context, studies, options, format == "latex" ? DocumentFormat::latex : DocumentFormat::markdown);
   const auto html = studies_report(studies).html(Delivery::file);
-  write_file_atomic(file, html, Readers::everybody);
+  write_text(context, file.string(), "document", html);
+  if (is_standard_output(options.file)) return ExitCode::ok;
   print_studies(context, studies, file.parent_path());
-  context.out.field("file", "written to", text_cell(file.string()));
   context.out.field("bytes", "size", {html.size(), format_bytes(static_cast<double>(html.size()))});
   return ExitCode::ok;
 }
@@ -203,7 +200,7 @@ void add_report(Commands& commands)
   verb.add_option(
           "-o,--output", options->file,
           "file to write; default: NAME-ID.html in the current folder, of several studies studies.html; Markdown and LaTeX: "
-          "standard output")
+          "standard output, as with -")
       ->type_name("FILE");
   verb.add_option("--format", options->format,
                   "html, markdown or latex; default: by the ending of the file, .md or .tex, else html")

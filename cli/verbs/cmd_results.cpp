@@ -112,6 +112,20 @@ struct ResultsOptions {
   bool predictions = false;
 };
 
+// Whether the program scales at all, in the first lines.
+void print_scale(Context& context, const std::vector<store::ScalingRow>& points)
+{
+  const auto answer = store::scale_answer(points);
+  const auto style = answer.word == "yes" ? Style::good : answer.word == "no" ? Style::bad : Style::warning;
+  context.out.field("", "scales", text_cell(answer.text, style));
+  const auto* best = answer.best;
+  context.out.data("scales", {{"answer", answer.word},
+                              {"text", answer.text},
+                              {"speedup", best != nullptr ? Json(best->speedup) : Json()},
+                              {"nodes", best != nullptr ? Json(best->nodes) : Json()},
+                              {"ranks", best != nullptr ? Json(best->ranks) : Json()}});
+}
+
 // How to read a table of points. Empty if there is only one run.
 std::string notes_on(const std::vector<store::ScalingRow>& points)
 {
@@ -156,6 +170,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const auto rows = lists_runs_only ? std::vector<store::RunRow>() : rows_of(selection.runs);
   auto figures = store::figures_of(rows);
   const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
+  if (!by_run && store::sizes_of_kind(selection.study->kind) == store::StudySizes::grow) print_scale(context, points);
   const auto labels = labels_of(selection, by_run ? Controls::shown : Controls::left_out);
   const bool by_node = !by_run && !options.why && options.best_by.empty() && is_distribution(rows);
   if (by_node)

@@ -1,4 +1,5 @@
 // dtctl trace: exports the timelines of a run's ranks for a trace viewer.
+#include "cli/command/destination.hpp"
 #include "cli/export/trace_events.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/selectors.hpp"
@@ -93,7 +94,8 @@ ExitCode trace(Context& context, const TraceOptions& options)
   const auto attempt = require_traced_attempt(results.home(), run, options.attempt);
   const auto records = read_with_warnings(context, attempt);
   if (!options.steps.empty()) require_steps(records, steps, run);
-  if (options.file.empty() && !context.json) {
+  const bool is_printed = options.file.empty() || is_standard_output(options.file);
+  if (is_printed && !context.json) {
     write_trace_events(records, steps, write_out);
     flush_out();
     return ExitCode::ok;
@@ -102,12 +104,11 @@ ExitCode trace(Context& context, const TraceOptions& options)
   write_trace_events(records, steps, [&](std::string_view piece) { text += piece; });
   context.out.data("key", run.row.key);
   context.out.data("attempt", attempt.number());
-  if (options.file.empty()) {
+  if (is_printed) {
     context.out.data("trace", Json::parse(text));
     return ExitCode::ok;
   }
-  write_file_atomic(options.file, text, Readers::everybody);
-  context.out.field("file", "written to", text_cell(options.file));
+  write_text(context, options.file, "trace", text);
   context.out.field("ranks", "ranks", count_cell(static_cast<std::int64_t>(records.size())));
   return ExitCode::ok;
 }

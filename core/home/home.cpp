@@ -1,11 +1,16 @@
 #include "core/home/home.hpp"
 
+#include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/spec/scheduler_table.hpp"
+#include "core/text.hpp"
 #include "core/trust.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+
+#include <fmt/format.h>
 
 namespace dt {
 namespace {
@@ -23,8 +28,25 @@ Home Home::from_environment()
   const char* value = std::getenv("DTCTL_HOME");
   const bool is_named = value != nullptr && value[0] != '\0';
   const Home home(is_named ? fs::absolute(value) : user_data_folder() / "dtctl");
+  require_possible_home(home.root());
   require_own_home(home.root());
   return home;
+}
+
+void require_possible_home(const fs::path& root)
+{
+  const auto advice = "Set DTCTL_HOME to another folder";
+  std::error_code error;
+  if (fs::exists(root, error) && !fs::is_directory(root, error))
+    throw Error(ErrorKind::usage, fmt::format("The home {} is no folder. {}", printable(root.string()), advice));
+  auto path = Home(root).database().string().size();
+  if (const auto resolved = fs::weakly_canonical(Home(root).database(), error); !error)
+    path = std::max(path, resolved.string().size());
+  if (path > longest_database_path)
+    throw Error(ErrorKind::usage,
+                fmt::format("The home {} has too long a path: its database results.db would have a path of {} bytes, and SQLite "
+                            "takes up to {}. {} with a shorter path",
+                            printable(root.string()), path, longest_database_path, advice));
 }
 
 void require_own_home(const fs::path& root)

@@ -3,6 +3,7 @@
 
 #include "core/spec/run_spec.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace dt {
 class Home {
  public:
   explicit Home(std::filesystem::path root) : root_(std::move(root)) {}
-  // $DTCTL_HOME, else $XDG_DATA_HOME/dtctl, else ~/.local/share/dtctl.
+  // $DTCTL_HOME, else $XDG_DATA_HOME/dtctl, else ~/.local/share/dtctl. Throws like require_own_home and require_possible_home.
   static Home from_environment();
 
   const std::filesystem::path& root() const { return root_; }
@@ -45,6 +46,12 @@ class Home {
  private:
   std::filesystem::path root_;
 };
+
+// Bytes that the path of a database may have, with its links resolved, too: SQLite has 512 and needs 8 for "-journal".
+inline constexpr std::size_t longest_database_path = 504;
+
+// Throws a usage error, which says what to do, if no home can be at this path: the path is too long for SQLite, or it is a file.
+void require_possible_home(const std::filesystem::path& root);
 
 // Throws an environment error, which says what to do, if the home or one of its folders from which something is executed belongs
 // to another user or can be written by one. A home that does not exist yet is accepted.

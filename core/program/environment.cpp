@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/text.hpp"
@@ -192,6 +193,11 @@ std::pair<nlohmann::json, std::string> ask(const Interpreter& interpreter)
   }
 }
 
+std::string listed_packages(const nlohmann::json& identity, std::string_view id)
+{
+  return fmt::format("{}, listed in environments/{}.json of the home", identity["packages"].size(), id);
+}
+
 ProgramEnvironment described(const nlohmann::json& answer, const fs::path& environments)
 {
   const auto& identity = answer["identity"];
@@ -199,12 +205,11 @@ ProgramEnvironment described(const nlohmann::json& answer, const fs::path& envir
   ProgramEnvironment found;
   found.id = hash_hex(text);
   keep(environments / (found.id + ".json"), text);
-  const auto count = identity["packages"].size();
   found.facts = {{"python", identity["implementation"].get<std::string>() + " " + identity["python"].get<std::string>()},
                  {"python_build", printable(answer["build"].get<std::string>())},
                  {"python_program", answer["program"]},
                  {std::string(id_fact), found.id},
-                 {"packages", fmt::format("{}, listed in environments/{}.json of the home", count, found.id)}};
+                 {"packages", listed_packages(identity, found.id)}};
   for (const auto& [name, version] : answer["facts"].items()) found.facts[name] = version;
   return found;
 }
@@ -214,6 +219,58 @@ ProgramEnvironment native_program(const fs::path& file)
   ProgramEnvironment found{.id = {}, .unknown = {}, .facts = {{"program_file", fs::absolute(file).string()}}};
   try_to([&] { found.facts["program_hash"] = hash_hex(read_file(file)); });
   return found;
+}
+
+struct Version {
+  std::string version, package; // EnvironmentChange::package
+};
+
+// No object if the file cannot be read.
+nlohmann::json kept_identity(const fs::path& environments, std::string_view id)
+{
+  std::optional<std::string> text;
+  try_to([&] { text = read_file_if_exists(environments / (std::string(id) + ".json")); });
+  return text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+}
+
+// What identifies a kept environment, by its name in messages. Empty if the file cannot be read.
+std::map<std::string, Version> versions_in(const fs::path& environments, std::string_view id)
+{
+  auto json = kept_identity(environments, id);
+  std::map<std::string, Version> versions;
+  if (!json.is_object()) return versions;
+  versions["Python"] = {json.value("implementation", "") + " " + json.value("python", "") + json.value("abi", ""), ""};
+  if (const auto cuda = json.value("cuda", ""); !cuda.empty()) versions["CUDA of torch"] = {cuda, ""};
+  for (const auto& [name, version] : json["packages"].items()) versions[name] = {version.get<std::string>(), name};
+  for (const auto& entry : json["conda"]) { // "numpy-1.26.4-py311h64a7726_0"
+    const auto file = entry.get<std::string>();
+    const auto name = file.substr(0, file.rfind('-', file.rfind('-') - 1));
+    versions["conda's " + file] = {"present", json["packages"].contains(name) ? name : ""};
+  }
+  return versions;
+}
+
+// The packages of `asked` that the program uses, or why that is not known.
+std::pair<std::set<std::string>, std::string> ask_imports(const std::vector<std::string>& command,
+                                                          const std::set<std::string>& asked)
+{
+  const auto interpreter = find_interpreter(command);
+  if (interpreter.words.empty()) return {{}, "the command starts no Python"};
+  const auto as_json = [](const nlohmann::json& value) {
+    return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace); // words of a command may be any bytes
+  };
+  auto words = interpreter.words;
+  words.insert(words.end(), {(report_modules() / "dtctl_imports.py").string(), as_json(command), as_json(asked)});
+  try {
+    const auto result = run_command(words, patience_s);
+    if (result.timed_out) return {{}, fmt::format("its files could not be read within {:.0f} s", patience_s)};
+    const auto answer = nlohmann::json::parse(last_line(result.out), nullptr, false);
+    if (!result.ok() || !answer.is_object()) return {{}, "its files cannot be read: " + printable(last_line(result.err))};
+    if (answer.contains("unknown")) return {{}, printable(answer["unknown"].get<std::string>())};
+    return {answer.at("packages").get<std::set<std::string>>(), {}};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
 }
 
 } // namespace
@@ -237,39 +294,53 @@ ProgramEnvironment describe_program(const std::vector<std::string>& command, con
   return described(answer, environments);
 }
 
-std::vector<std::string> environment_changes(const fs::path& environments, std::string_view before, std::string_view now,
-                                             std::size_t most)
+void set_environment(std::map<std::string, std::string>& facts, const fs::path& environments, const std::string& id)
 {
-  const auto versions_in = [&](std::string_view id) {
-    std::optional<std::string> text;
-    try_to([&] { text = read_file_if_exists(environments / (std::string(id) + ".json")); });
-    auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
-    std::map<std::string, std::string> versions;
-    if (!json.is_object()) return versions;
-    versions["Python"] = json.value("implementation", "") + " " + json.value("python", "") + json.value("abi", "");
-    if (const auto cuda = json.value("cuda", ""); !cuda.empty()) versions["CUDA of torch"] = cuda;
-    for (const auto& [name, version] : json["packages"].items()) versions[name] = version.get<std::string>();
-    for (const auto& name : json["conda"]) versions["conda's " + name.get<std::string>()] = "present";
-    return versions;
-  };
-  const auto old_versions = versions_in(before), new_versions = versions_in(now);
+  const auto identity = kept_identity(environments, id);
+  if (!identity.is_object()) return;
+  facts[std::string(id_fact)] = id;
+  facts["packages"] = listed_packages(identity, id);
+}
+
+std::vector<EnvironmentChange> environment_changes(const fs::path& environments, std::string_view before, std::string_view now)
+{
+  const auto old_versions = versions_in(environments, before), new_versions = versions_in(environments, now);
   if (old_versions.empty() || new_versions.empty()) return {};
-  std::set<std::string> names;
+  std::map<std::string, std::string> packages; // by name in the lists
   for (const auto* versions : {&old_versions, &new_versions})
-    for (const auto& [name, version] : *versions) names.insert(name);
-  std::vector<std::string> lines;
+    for (const auto& [name, entry] : *versions) packages[name] = entry.package;
+  std::vector<EnvironmentChange> changes;
   const auto version_of = [](const auto& versions, const std::string& name) {
-    return versions.contains(name) ? printable(versions.at(name)) : "missing";
+    return versions.contains(name) ? printable(versions.at(name).version) : "missing";
   };
-  for (const auto& name : names)
+  for (const auto& [name, package] : packages)
     if (const auto a = version_of(old_versions, name), b = version_of(new_versions, name); a != b)
-      lines.push_back(fmt::format("{} {}, now {}", printable(name), a, b));
-  if (lines.size() > most) {
-    const auto rest = lines.size() - most;
-    lines.resize(most);
-    lines.push_back(fmt::format("and {} more", rest));
-  }
+      changes.push_back({fmt::format("{} {}, now {}", printable(name), a, b), package});
+  return changes;
+}
+
+std::vector<std::string> texts_of(const std::vector<EnvironmentChange>& changes, std::size_t most)
+{
+  std::vector<std::string> lines;
+  for (const auto& change : changes)
+    if (lines.size() < most) lines.push_back(change.text);
+  if (changes.size() > most) lines.push_back(fmt::format("and {} more", changes.size() - most));
   return lines;
+}
+
+ChangesInUse changes_in_use(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& changes)
+{
+  std::set<std::string> asked;
+  for (const auto& change : changes)
+    if (!change.package.empty()) asked.insert(change.package);
+  const auto [answer, why] = ask_imports(command, asked);
+  if (!why.empty()) return {.used = changes, .unused = {}, .unknown = why};
+  ChangesInUse found;
+  for (const auto& change : changes) {
+    const bool is_used = change.package.empty() || answer.contains(change.package);
+    (is_used ? found.used : found.unused).push_back(change);
+  }
+  return found;
 }
 
 } // namespace dt

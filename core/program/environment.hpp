@@ -30,9 +30,29 @@ ProgramEnvironment describe_program(const std::vector<std::string>& command, con
 // For a program of which nothing can be known, with the reason as a clause.
 ProgramEnvironment unknown_environment(const std::string& why);
 
-// What differs between two environments that are kept in the folder: "numpy 1.24.0, now 1.26.4", "tqdm 4.66.1, now missing". At
-// most `most` lines, and one that says how many more there are. Empty if one of the files cannot be read.
-std::vector<std::string> environment_changes(const std::filesystem::path& environments, std::string_view before,
-                                             std::string_view now, std::size_t most = 8);
+// Puts another environment that is kept in the folder into `facts`.
+void set_environment(std::map<std::string, std::string>& facts, const std::filesystem::path& environments, const std::string& id);
+
+// One difference between two environments: "numpy 1.24.0, now 1.26.4", "tqdm 4.66.1, now missing".
+struct EnvironmentChange {
+  std::string text;
+  std::string package; // the package's name; empty: of the interpreter, CUDA, or one of conda's packages that is not Python's
+};
+
+// What differs between two environments that are kept in the folder. Empty if one of the files cannot be read.
+std::vector<EnvironmentChange> environment_changes(const std::filesystem::path& environments, std::string_view before,
+                                                   std::string_view now);
+
+// At most `most` of the changes in words, and one text that says how many more there are.
+std::vector<std::string> texts_of(const std::vector<EnvironmentChange>& changes, std::size_t most = 8);
+
+struct ChangesInUse {
+  std::vector<EnvironmentChange> used, unused;
+  std::string unknown; // why it is not known what the program imports, as a clause; all changes are then in `used`
+};
+
+// Tells the changes of packages that the program imports, or that an imported package requires, from the others. The program's
+// files in the current folder are read (share/dtctl/report/dtctl_imports.py), and nothing is imported.
+ChangesInUse changes_in_use(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& changes);
 
 } // namespace dt

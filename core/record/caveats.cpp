@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::array kinds{
     CaveatKind{"copies", "ranks that exchange nothing, or that train with the same batches: more of them train no faster"},
+    CaveatKind{"exchange", "ranks with equal losses, of which it is not seen whether they exchange anything"},
     CaveatKind{"replicas", "weights or learning rates that should be equal on all ranks and are not"},
     CaveatKind{"samples", "samples of a step that are not known, and why"},
     CaveatKind{"communication", "waiting for other ranks that could not be measured, and why"},
@@ -18,6 +19,7 @@ constexpr std::array kinds{
     CaveatKind{"reports", "ranks that reported no steps, or stopped to report them"},
     CaveatKind{"metrics", "figures of program.metrics that were left out or are doubtful"},
     CaveatKind{"time", "times that are not known, and why"},
+    CaveatKind{"packages", "packages that have changed since the submission, and that the program has imported"},
     CaveatKind{"machine", "nodes of which it is not known who else used them"},
 };
 

@@ -103,6 +103,12 @@ bool ProgramMeasurement::has_stopped(const RankOutline& rank) const
   return rank.last_step > 0 && rank.last_step < latest_step_ && !rank.has_result && ranks_with_steps() > 1;
 }
 
+// Their samples do not add up, so what needs them counts as not measured.
+bool ProgramMeasurement::are_copies() const
+{
+  return std::ranges::any_of(caveats_, [](const CaveatLine& caveat) { return caveat.kind == "copies"; });
+}
+
 bool ProgramMeasurement::is_complete() const
 {
   return std::none_of(reported_.begin(), reported_.end(),
@@ -249,11 +255,11 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
   double samples = 0, steps = 0, share = 0;
   for (const auto& step : sums_)
     if (step.is_measured) ++steps, samples += step.samples;
-  if (steps == 0 || !is_complete()) samples = not_measured;
+  if (steps == 0 || !counts_samples()) samples = not_measured;
   result.measured_samples = count_of(samples);
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
-  if (!std::isnan(root_.throughput)) result.throughput = root_.throughput;
+  if (!std::isnan(root_.throughput) && !are_copies()) result.throughput = root_.throughput;
   for (std::size_t i = 0; i < measured_s_.size(); ++i) share += communication_s_[i] / measured_s_[i];
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
@@ -271,7 +277,7 @@ void ProgramMeasurement::add_fast_worker(WorkSums& work) const
 // The sums of attribution need the phases of all ranks.
 void ProgramMeasurement::add_work(RunResult& result) const
 {
-  if (useful_s_.empty() || useful_s_.size() != workers() || !is_complete()) return;
+  if (useful_s_.empty() || useful_s_.size() != workers() || !counts_samples()) return;
   auto& work = result.work;
   work = {std::accumulate(useful_s_.begin(), useful_s_.end(), 0.0), largest(useful_s_), 0, 0};
   if (std::isnan(work.useful_s)) { // a rank did not report forward, backward or optimizer
@@ -307,7 +313,7 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
-  result.samples_to_accuracy = count_of(sums_.empty() || !is_complete() ? not_measured : samples);
+  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() ? not_measured : samples);
 }
 
 // An evaluation that is printed may have only one of the two figures. The last ones before a gap in the output need not be the

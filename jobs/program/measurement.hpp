@@ -59,6 +59,8 @@ class ProgramMeasurement {
   bool is_silent(const RankOutline& rank) const;
   bool has_stopped(const RankOutline& rank) const;
   bool is_complete() const;
+  bool are_copies() const;
+  bool counts_samples() const { return !are_copies() && is_complete(); }
   std::size_t workers() const;
   std::int64_t interval_of(const RankReport& report, const StepLine& step) const;
   void add_intervals(const std::map<std::int64_t, OwnInterval>& own);

@@ -48,14 +48,24 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
   return facts;
 }
 
+// Adds what differs on a node from the environment of the run's key. A change that the program imports prevails.
+void add_other_environment(BeginRecord& begin, const std::map<std::string, std::string>& of_rank)
+{
+  const auto imports = of_rank.find(std::string(other_imports));
+  if (imports == of_rank.end()) return;
+  const auto [known, is_new] = begin.environment.try_emplace(imports->first, imports->second);
+  if (!is_new && known->second != no_imports) return;
+  known->second = imports->second;
+  begin.environment[std::string(other_environment)] = of_rank.at(std::string(other_environment));
+}
+
 // Adds the facts of rank 0, and "node1: 535.129.03; node2: 550.54.14" where nodes differ in one.
 void add_facts(BeginRecord& begin, const std::map<std::size_t, std::map<std::string, std::string>>& facts)
 {
   if (facts.contains(0))
     for (const auto& [name, text] : facts.at(0)) begin.environment[name] = text;
   for (const auto& [rank, of_rank] : facts) // also if the environment of another node alone differs
-    if (const auto other = of_rank.find(std::string(other_environment)); other != of_rank.end())
-      begin.environment.try_emplace(other->first, other->second);
+    add_other_environment(begin, of_rank);
   std::set<std::string> names;
   for (const auto& [rank, of_rank] : facts)
     for (const auto& [name, text] : of_rank) names.insert(name);
@@ -109,9 +119,8 @@ void ProgramRecorder::write_begin()
   for (const auto& [rank, facts] : facts_) {
     const auto other = facts.find(std::string(other_environment));
     if (other == facts.end()) continue;
-    say(fmt::format(
-        "the Python environment on {} is not the one that is part of the run's key: {}. The run records that of the node",
-        started_.at(rank).host, other->second));
+    say(fmt::format("the Python environment on {} is not the one that is part of the run's key: {}. Imported by the program: {}",
+                    started_.at(rank).host, other->second, facts.at(std::string(other_imports))));
     break;
   }
   advanced_ = Clock::now();

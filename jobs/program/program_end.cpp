@@ -6,6 +6,7 @@
 #include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/program/exchange.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
@@ -168,6 +169,21 @@ std::string ProgramRecorder::write_load()
   return "who else used these hosts is not known: " + join(std::vector<std::string>(unknown.begin(), unknown.end()), ", ");
 }
 
+// Looks whether the ranks train together, by what their processes say and by what was seen of those on this host.
+void ProgramRecorder::add_doubt_of_exchange(std::vector<RankReport>& reports)
+{
+  const auto seen = channels_ ? channels_->seen() : Exchange::unknown;
+  for (const auto rank : seen == Exchange::unknown ? std::vector<std::size_t>() : here_) {
+    auto& own = reports.at(rank).exchange;
+    const bool is_open = !own || *own == Exchange::unknown;
+    if (is_open || (own == Exchange::none && seen == Exchange::some)) own = seen;
+  }
+  if (auto doubt = doubt_of_exchange(reports); !doubt.kind.empty()) {
+    say(doubt.sentence);
+    reports.front().caveats.push_back(std::move(doubt));
+  }
+}
+
 // Writes compute_profile.json, if the reports tell enough. Without it the result stands.
 void ProgramRecorder::write_profile(std::span<const RankReport> reports) const
 {
@@ -201,6 +217,7 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   const auto facts = left_out();
   if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
+  add_doubt_of_exchange(reports);
   ProgramMeasurement measurement(run_.spec, attempt_.number());
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)

@@ -112,6 +112,7 @@ void ProgramRecorder::begin_launch()
   stall_.reset();
   here_.clear();
   load_.reset();
+  channels_.reset();
   last_epoch_ = not_measured;
   divergence_ = {};
   told_turns_ = 0;
@@ -152,6 +153,7 @@ void ProgramRecorder::look()
   append_events();
   watch_progress();
   parts.attempt([&] { watch_load(); });
+  parts.attempt([&] { watch_channels(); });
   parts.attempt([&] { write_records(); });
   parts.attempt([&] { writer_->beat_if_due(); });
   parts.require_success();
@@ -388,6 +390,18 @@ void ProgramRecorder::watch_load()
   if (root_.begin || !root_.steps.empty())
     load_->count_steps(static_cast<std::int64_t>(root_.steps.size()), run_.spec.train.warmup_steps);
   root_.result ? load_->finish() : load_->look();
+}
+
+// The ranks of a launcher of the program's own are not told apart here; their processes report by themselves.
+void ProgramRecorder::watch_channels()
+{
+  if (here_.empty() || ranks() == 1 || run_.spec.has_own_launcher() || root_.sync || root_.result) return;
+  if (!channels_) {
+    std::vector<pid_t> processes;
+    for (const auto rank : here_) processes.push_back(started_.at(rank).pid);
+    channels_.emplace(std::move(processes));
+  }
+  channels_->look(root_.begin || !root_.steps.empty());
 }
 
 // The ranks that have reported fewer steps than another one; rank 0 if there is none.

@@ -10,6 +10,7 @@
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
 #include "jobs/program/pending_text.hpp"
+#include "jobs/program/rank_channels.hpp"
 #include "jobs/program/report_lines.hpp"
 
 #include <chrono>
@@ -97,7 +98,9 @@ class ProgramRecorder {
   void tell_divergence(const RunResult& result);
   void watch_progress();
   void watch_load();
+  void watch_channels();
   std::string write_load();
+  void add_doubt_of_exchange(std::vector<RankReport>& reports);
   void write_profile(std::span<const RankReport> reports) const;
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
@@ -135,6 +138,7 @@ class ProgramRecorder {
   bool is_stall_written_ = false, has_told_of_long_line_ = false;
   std::vector<std::size_t> here_; // the ranks on this host, whose load is watched
   std::optional<LoadWatch> load_;
+  std::optional<RankChannels> channels_; // of the same ranks
 };
 
 } // namespace dt::jobs

@@ -83,24 +83,48 @@ std::vector<std::string> words_of_program(const RunSpec& spec, const AttemptFold
   return words;
 }
 
-// What the program depends on here. If its environment is not that of the run's key, the fact `other_environment` says so.
-std::map<std::string, std::string> facts_of_node(const PlannedRun& run, const AttemptFolder& attempt)
+struct NodeFacts {
+  std::map<std::string, std::string> facts;
+  // Packages that differ from those of the run's key, and that the program does not import.
+  std::vector<std::string> unused_changes;
+};
+
+// Says in the facts `other_environment` and `other_imports` what differs from the environment of the run's key. If the program
+// imports nothing of that, the run has the environment of its key.
+void add_changes(NodeFacts& node, const std::vector<std::string>& words, const fs::path& environments, const std::string& before,
+                 const std::string& now)
+{
+  const auto changes = environment_changes(environments, before, now);
+  if (changes.empty()) {
+    const auto text = fmt::format("environment {}, now {}", short_key(before), short_key(now));
+    node.facts[std::string(other_environment)] = node.facts[std::string(other_imports)] = text;
+    return;
+  }
+  const auto found = changes_in_use(words, changes);
+  const auto used = join(texts_of(found.used), "; ");
+  node.facts[std::string(other_environment)] = join(texts_of(changes), "; ");
+  node.facts[std::string(other_imports)] = found.used.empty() ? std::string(no_imports)
+                                           : found.unknown.empty()
+                                               ? used
+                                               : used + " (what the program imports is not known: " + found.unknown + ")";
+  if (found.used.empty()) set_environment(node.facts, environments, before);
+  for (const auto& change : found.unused) node.unused_changes.push_back(change.package);
+}
+
+// What the program depends on here.
+NodeFacts facts_of_node(const PlannedRun& run, const AttemptFolder& attempt)
 {
   const auto home = home_of(attempt);
   const auto words = words_of_program(run.spec, attempt);
   auto found = describe_program(words, home.environments());
   if (run.spec.is_wrapped() && found.id.empty() && found.unknown.empty()) // what is known is the wrapper's own file
     found = unknown_environment(fmt::format("`{}` decides which program it starts", printable(words.front())));
-  auto facts = found.facts;
-  facts.merge(gpu_facts());
-  if (!is_made_by_srun(run.spec)) facts.merge(container_facts(run.spec));
-  if (!run.environment_id.empty() && !found.id.empty() && found.id != run.environment_id) {
-    const auto changes = environment_changes(home.environments(), run.environment_id, found.id);
-    facts[std::string(other_environment)] =
-        changes.empty() ? fmt::format("environment {}, now {}", short_key(run.environment_id), short_key(found.id))
-                        : join(changes, "; ");
-  }
-  return facts;
+  NodeFacts node{found.facts, {}};
+  node.facts.merge(gpu_facts());
+  if (!is_made_by_srun(run.spec)) node.facts.merge(container_facts(run.spec));
+  if (!run.environment_id.empty() && !found.id.empty() && found.id != run.environment_id)
+    add_changes(node, words, home.environments(), run.environment_id, found.id);
+  return node;
 }
 
 // The first of the ranks that this process becomes or starts.
@@ -133,12 +157,13 @@ void append_to(const fs::path& path, const std::string& text)
   write_all(file.get(), text, path);
 }
 
-// The results of a changed environment would stand under the key of the old one. On a cluster the nodes may always have another
-// environment than the machine of the submission, so there it is recorded and no error.
+// The results of packages that have changed would stand under the key of the old ones. A package that the program does not import
+// has no part in its results. On a cluster the nodes may always have another environment than the machine of the submission, so
+// there it is recorded and no error.
 void require_same_environment(const PlannedRun& run, const std::map<std::string, std::string>& facts, const fs::path& report)
 {
-  const auto other = facts.find(std::string(other_environment));
-  if (other == facts.end() || !stays_here(run.spec)) return;
+  const auto other = facts.find(std::string(other_imports));
+  if (other == facts.end() || other->second == no_imports || !stays_here(run.spec)) return;
   const auto why = fmt::format("the Python environment is not the one with which this run was submitted: {}. Submit the recipe "
                                "again: it becomes a new run. If packages are to be no part of a run's key, say "
                                "`program.identity: files`.",
@@ -236,7 +261,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   const auto work = attempt.path_of(AttemptFile::work);
   if (::chdir(work.c_str()) != 0) throw system_error("enter " + work.string(), errno);
   ::signal(SIGUSR1, SIG_IGN);
-  const auto facts = position.local_rank == 0 ? facts_of_node(run, attempt) : std::map<std::string, std::string>();
+  const auto [facts, unused_changes] = position.local_rank == 0 ? facts_of_node(run, attempt) : NodeFacts();
   set_torchrun_variables(
       attempt, spec,
       position); // only now: asking for the environment takes seconds, and meanwhile another process could take the port
@@ -249,10 +274,10 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
-    if (is_observed(spec)) {
-      put_first("PYTHONPATH", (modules / "observe").string());
-      set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), attempt.number(), spec.train.trace ? 1 : 0));
-    }
+    const bool observed = is_observed(spec);
+    if (observed || !unused_changes.empty()) put_first("PYTHONPATH", (modules / "observe").string());
+    if (!unused_changes.empty()) set("DTCTL_UNUSED_CHANGES", join(unused_changes, " "));
+    if (observed) set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), attempt.number(), spec.train.trace ? 1 : 0));
   }
   if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
   if (position.rank == 0 && !spec.program.metrics.empty()) {

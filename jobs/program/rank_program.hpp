@@ -17,8 +17,10 @@
 
 namespace dt::jobs {
 
-// The fact that says what differs from the environment in the run's key, if something does.
-inline constexpr std::string_view other_environment = "not_as_submitted";
+// The facts that say what differs from the environment in the run's key, if something does, and which of these packages the
+// program imports: `no_imports` if none.
+inline constexpr std::string_view other_environment = "not_as_submitted", other_imports = "not_as_submitted_imports",
+                                  no_imports = "none";
 
 // The fact that the program is a launcher, which starts the ranks of its node (program.launch).
 inline constexpr std::string_view own_launcher = "program_launch";

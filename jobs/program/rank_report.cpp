@@ -33,6 +33,7 @@ void RankReport::take(const ReportLine& line)
     void operator()(const BeginLine& begin) const { report.begin = begin; }
     void operator()(const StepLine& step) const { report.steps.push_back(step); }
     void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }
+    void operator()(const ExchangeLine& exchange) const { report.exchange = exchange.seen; }
     void operator()(const MemoryLine& memory) const { report.memory_bytes = memory.bytes; }
     void operator()(const ErrorLine& error) const
     {

@@ -19,6 +19,7 @@ struct RankReport {
   std::optional<BeginLine> begin;
   std::vector<StepLine> steps;
   std::vector<EvaluationLine> evaluations;
+  std::optional<Exchange> exchange;
   double memory_bytes = not_measured;
   double throughput = not_measured;      // as the program prints it (program.metrics)
   double started_clock_s = not_measured; // with program.metrics: when dtjob saw that the program had started

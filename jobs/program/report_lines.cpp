@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -189,6 +190,13 @@ FlopsLine flops_line(Words& words)
   return {std::move(flops)};
 }
 
+ReportLine exchange_line(Words& words)
+{
+  constexpr std::array<std::string_view, 5> names{"none", "unknown", "idle", "gradients", "some"}; // in the order of Exchange
+  const auto found = std::ranges::find(names, words.word());
+  return found == names.end() ? ReportLine() : if_whole(words, ExchangeLine{static_cast<Exchange>(found - names.begin())});
+}
+
 // Parses a line that the library dtctl_sync or the observer writes. Nothing for another tag.
 ReportLine line_of_sync(std::string_view tag, Words& words)
 {
@@ -267,6 +275,7 @@ ReportLine parse_report_line(std::string_view text)
     auto line = flops_line(words);
     return if_whole(words, std::move(line));
   }
+  if (tag == "exchange") return exchange_line(words);
   return line_of_sync(tag, words);
 }
 

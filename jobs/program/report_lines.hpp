@@ -1,7 +1,7 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
 // (share/dtctl/report).
 //
-//   report     = { fact } rank { worker | begin | step | evaluation | memory | error | result }
+//   report     = { fact } rank { worker | begin | step | evaluation | exchange | memory | error | result }
 //   fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what the
 //                                                                       program depends on there (core/program/environment.hpp)
 //   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      "-": none
@@ -13,6 +13,8 @@
 //   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
 //   evaluation = "eval" SP step SP clock SP eval_s SP accuracy SP loss SP samples LF
+//   exchange   = "exchange" SP word LF                                  how the process exchanges anything with other ranks; the
+//                                                                       words are those of Exchange, and the last one counts
 //   memory     = "memory" SP bytes LF                                   largest resident set so far
 //   error      = "error" SP step SP unix_s SP text LF                    unix_s: seconds since 1970, to compare ranks
 //   result     = "result" SP clock SP parameters LF
@@ -89,6 +91,16 @@ struct EvaluationLine {
   Reported accuracy, loss;
   double samples = 0;
 };
+enum class Exchange {
+  none,      // nothing in the process can exchange with other ranks
+  unknown,   // it has connections, or memory that it shares, of which nobody knows what for
+  idle,      // a process group of several ranks, by which no gradients are summed
+  gradients, // gradients are summed, and nothing that a loss depends on is exchanged before the backward pass
+  some,      // anything else
+};
+struct ExchangeLine {
+  Exchange seen = Exchange::unknown;
+};
 struct MemoryLine {
   double bytes = 0;
 };
@@ -135,7 +147,7 @@ struct FlopsLine {
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
 using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine,
                                 ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine,
-                                CaveatLine, GradientLine, WeightsLine, WorkerLine, FlopsLine>;
+                                CaveatLine, GradientLine, WeightsLine, WorkerLine, FlopsLine, ExchangeLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

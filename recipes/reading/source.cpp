@@ -41,19 +41,27 @@ std::unique_ptr<std::FILE, CloseFile> open_source(const fs::path& path)
 }
 
 // Reads slightly more than the allowed size, so that an endless device is refused too. On failure sets errno and returns nothing.
-std::optional<std::string> read_limited(const fs::path& path)
+std::optional<std::string> read_limited(std::FILE* file)
 {
-  const auto file = open_source(path);
-  if (!file) return std::nullopt;
   std::string bytes;
   std::array<char, 16 * 1024> block{};
   while (bytes.size() <= largest_source_bytes) {
-    const auto got = std::fread(block.data(), 1, block.size(), file.get());
+    const auto got = std::fread(block.data(), 1, block.size(), file);
     if (got == 0) break;
     bytes.append(block.data(), got);
   }
-  if (std::ferror(file.get()) != 0) return std::nullopt;
+  if (std::ferror(file) != 0) return std::nullopt;
   return bytes;
+}
+
+std::optional<std::string> read_limited(const fs::path& path)
+{
+  if (path == standard_input) {
+    static const auto text = read_limited(stdin);
+    return text;
+  }
+  const auto file = open_source(path);
+  return file ? read_limited(file.get()) : std::nullopt;
 }
 
 std::string why_unreadable(const fs::path& path, int error_number)
@@ -139,7 +147,7 @@ std::string near_file(const fs::path& path)
 
 std::optional<Source> read_source(const fs::path& path, Diagnostics& diagnostics)
 {
-  Source source{std::make_shared<const std::string>(path.string()), {}};
+  Source source{std::make_shared<const std::string>(path == standard_input ? standard_input_name : path.string()), {}};
   auto bytes = read_limited(path);
   if (!bytes) {
     diagnostics.add(source.whole(), why_unreadable(path, errno));

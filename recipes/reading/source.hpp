@@ -19,6 +19,9 @@ struct Source {
   Mark whole() const { return {name, 0, 0}; }
 };
 
+// The path for which the text of standard input is read, once for all callers, and its name.
+inline constexpr const char *standard_input = "-", *standard_input_name = "<stdin>";
+
 // Reads a UTF-8 text of at most largest_source_bytes. Returns nothing, and adds a diagnostic with the reason, if that is
 // impossible.
 std::optional<Source> read_source(const std::filesystem::path& path, Diagnostics& diagnostics);

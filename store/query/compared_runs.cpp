@@ -51,6 +51,7 @@ ComparedRun figures_of(const RunRow& row)
           .is_control = row.is_control,
           .succeeded = row.state == RunState::succeeded,
           .has_diverged = row.has_diverged(),
+          .copies = row.copies,
           .knows_target = row.knows_target(),
           .block = row.block,
           .begin_unix_s = row.begin_unix_s,

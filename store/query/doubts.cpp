@@ -266,13 +266,24 @@ std::vector<MixedDependence> mixed_dependences(Connection& connection, const std
   return mixed;
 }
 
-std::size_t count_not_as_submitted(Connection& connection, const std::vector<std::string>& keys)
+void add_not_as_submitted(Doubts& doubts, Connection& connection, const std::vector<std::string>& keys)
 {
   auto s =
-      connection.statement("SELECT count(*) FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN environment ON "
-                           "environment.run_id = runs.id WHERE environment.name = 'not_as_submitted'");
+      connection.statement("SELECT coalesce(imports.value, '') = 'none', count(*), min(other.value) FROM json_each(?) AS wanted "
+                           "JOIN runs ON runs.key = "
+                           "wanted.value JOIN environment AS other ON other.run_id = runs.id AND other.name = 'not_as_submitted' "
+                           "LEFT JOIN environment "
+                           "AS imports ON imports.run_id = runs.id AND imports.name = 'not_as_submitted_imports' GROUP BY 1");
   s.bind(json_list(keys));
-  return s.next() ? static_cast<std::size_t>(s.integer(0)) : 0;
+  while (s.next()) {
+    const auto runs = static_cast<std::size_t>(s.integer(1));
+    if (s.integer(0) == 0) {
+      doubts.not_as_submitted = runs;
+    } else {
+      doubts.unused_changes = runs;
+      doubts.unused_text = s.text(2);
+    }
+  }
 }
 
 } // namespace
@@ -289,7 +300,7 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.busy = busy_runs(runs.conditions);
   doubts.throttled = throttled_runs(runs.conditions);
   doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);
-  doubts.not_as_submitted = count_not_as_submitted(database.impl().connection, runs.own_programs);
+  add_not_as_submitted(doubts, database.impl().connection, runs.own_programs);
   return doubts;
 }
 

@@ -54,7 +54,10 @@ struct Doubts {
   std::map<std::string, CaveatedRuns> caveats; // by kind
   // Of runs of the user's own program that have a result.
   std::vector<MixedDependence> mixed;
-  std::size_t not_as_submitted = 0; // ran with another Python environment than that of their key
+  std::size_t not_as_submitted = 0; // ran with other packages than those of their key, or with another interpreter
+  // The same, but their program imports none of these packages; and what differed in one of them.
+  std::size_t unused_changes = 0;
+  std::string unused_text;
 };
 
 // Reports on the runs with these keys. They must belong to the given study and are compared with all of its runs. With an empty

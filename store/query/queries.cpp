@@ -78,6 +78,8 @@ const RunColumn run_columns[]{
     {"train_trace", "runs.train_trace", integer<&RunRow::records_trace>},
     {"coalesce(tags, '')", "(SELECT group_concat(tag, ' ') FROM note_tags WHERE note_tags.key = runs.key)", text<&RunRow::tags>},
     {"coalesce(note, '')", "(SELECT text FROM note_texts WHERE note_texts.key = runs.key)", text<&RunRow::note>},
+    {"coalesce(json_extract(nullif(caveats, ''), '$.copies'), '')",
+     "coalesce(json_extract(nullif(results.caveats, ''), '$.copies'), '')", text<&RunRow::copies>},
     {"end_unix_s IS NOT NULL", "attempts.end_unix_s IS NOT NULL", integer<&RunRow::has_end>},
 };
 

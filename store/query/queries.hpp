@@ -50,6 +50,7 @@ struct RunRow {
   bool has_end = false;               // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures;        // those of result_fields() that are numbers, in its order
 
+  std::string copies;     // MeasuredRun::copies
   std::string not_finite; // of the table `results`
 
   // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result, and for

@@ -25,7 +25,7 @@ std::string measured_run_columns()
          "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) "
          "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' "
          "AND coalesce(train_modelled_step_spread, 0) = 0 AND coalesce(train_modelled_node_spread, 0) = 0 AS is_exact, "
-         "resources_platform, energy_joules_per_sample, mfu";
+         "coalesce(json_extract(nullif(caveats, ''), '$.copies'), '') AS copies, resources_platform, energy_joules_per_sample, mfu";
 }
 
 std::string measured_run_tables()
@@ -49,6 +49,7 @@ MeasuredRun measured_run_of(Statement& row)
           .block = row.text("block"),
           .is_exact = row.integer("is_exact") != 0,
           .platform = row.text("resources_platform"),
+          .copies = row.text("copies"),
           .target_accuracy = row.real("target_accuracy"),
           .throughput = row.real("throughput"),
           .communication_share = row.real("communication_share"),
@@ -97,6 +98,7 @@ std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::sp
                     .is_outlying = run.is_outlying,
                     .is_exact = run.is_exact,
                     .platform = run.platform,
+                    .copies = run.copies,
                     .target_accuracy = run.knows_target && run.target_accuracy > 0 ? run.target_accuracy : 0,
                     .throughput = run.throughput,
                     .communication_share = rows[i].figure("communication_share"),

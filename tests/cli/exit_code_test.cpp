@@ -42,6 +42,21 @@ TEST_CASE("exit code 2: the command line is wrong")
   }
 }
 
+TEST_CASE("exit code 2: no home can be at this place, and nothing is submitted to it")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  const auto longer = (dtctl.folder() / std::string(240, 'd') / std::string(240, 'd')).string();
+  for (const auto& words : std::vector<Words>{{"submit", "tiny.yaml"}, {"doctor"}, {"results"}}) {
+    const auto result = dtctl.run(words, {"DTCTL_HOME=" + longer});
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.err, Catch::Contains("too long a path") && Catch::Contains("Set DTCTL_HOME to another folder"));
+  }
+  CHECK_FALSE(std::filesystem::exists(longer));
+  const auto file = dtctl.write("file", "x");
+  CHECK_THAT(dtctl.run({"doctor"}, {"DTCTL_HOME=" + file.string()}).err, Catch::Contains("is no folder"));
+}
+
 TEST_CASE("exit code 2: the recipe is wrong, with file, line and column")
 {
   const Dtctl dtctl;

@@ -18,8 +18,8 @@ namespace {
 
 // train.py in a virtual environment that has the package alpha.
 struct InVenv : Own {
-  explicit InVenv(const std::string& program, const std::string& more = "")
-      : Own(trainer(), "version: 1\nname: own\nprogram:\n  files: [train.py]\n" + program + "\n" + more)
+  explicit InVenv(const std::string& program, const std::string& more = "", const std::string& first_line = "")
+      : Own(trainer(first_line), "version: 1\nname: own\nprogram:\n  files: [train.py]\n" + program + "\n" + more)
   {
     REQUIRE(std::system(("/usr/bin/python3 -m venv --without-pip " + venv().string()).c_str()) == 0);
     install("1.0");
@@ -28,12 +28,18 @@ struct InVenv : Own {
   // Replaces alpha by this version.
   void install(const std::string& version) const
   {
-    const auto packages = dt::names_in(venv() / "lib");
-    const auto site = venv() / "lib" / packages.at(0) / "site-packages";
-    for (const auto& name : dt::names_in(site))
-      if (name.starts_with("alpha")) fs::remove_all(site / name);
-    dt::make_folders(site / ("alpha-" + version + ".dist-info"));
-    dt::write_file_atomic(site / ("alpha-" + version + ".dist-info") / "METADATA", "Name: alpha\nVersion: " + version + "\n");
+    for (const auto& name : dt::names_in(site()))
+      if (name.starts_with("alpha")) fs::remove_all(site() / name);
+    put_package(site(), "alpha", version, "");
+  }
+  fs::path site() const { return venv() / "lib" / dt::names_in(venv() / "lib").at(0) / "site-packages"; }
+  static void put_package(const fs::path& folder, const std::string& name, const std::string& version, const std::string& source)
+  {
+    const auto info = folder / (name + "-" + version + ".dist-info");
+    dt::make_folders(info);
+    dt::write_file_atomic(info / "METADATA", "Name: " + name + "\nVersion: " + version + "\n");
+    dt::write_file_atomic(info / "top_level.txt", name + "\n");
+    dt::write_file_atomic(folder / (name + ".py"), source);
   }
   std::int64_t to_submit() const { return dtctl.json({"plan", "own.yaml"}).at("to_submit"); }
   std::string fact(const std::string& name) const
@@ -119,15 +125,49 @@ TEST_CASE("an environment that cannot be asked before the run is recorded by the
   succeed_unasked(InVenv(through_path, "resources: {wrapper: [env, X=1]}"), "resources.wrapper (env) starts the program");
 }
 
-TEST_CASE("a run does not begin in another environment than that of its key, and names the packages")
+TEST_CASE("a run does not begin if a package that its program imports is not the one of its key, and names it")
 {
-  const InVenv own(through_path, "resources: {setup: ['[ -z \"$DTCTL_JOB_ID\" ] || export PATH=$PWD/venv/bin:$PATH']}");
+  const InVenv own(through_path, "resources: {setup: ['[ -z \"$DTCTL_JOB_ID\" ] || export PATH=$PWD/venv/bin:$PATH']}",
+                   "import alpha");
   const auto outcome = own.submit();
   INFO(own.cause());
   CHECK(outcome.at("states") == Json{{"failed", 1}});
   CHECK_THAT(own.cause(), Contains("the Python environment is not the one with which this run was submitted: ") &&
                               Contains("alpha missing, now 1.0"));
   CHECK(dt::read_launches(own.attempt()).size() == 1); // another launch would be the same
+}
+
+namespace {
+
+// The set-up line of each job installs beta 2.10.3, which is missing when the run is submitted.
+constexpr const char* installing = "resources: {setup: ['export PATH=$PWD/venv/bin:$PATH', '[ -z \"$DTCTL_JOB_ID\" ] || cp -r "
+                                   "beta/. venv/lib/python3*/site-packages/']}";
+
+} // namespace
+
+TEST_CASE("a package that is installed for something else while a run waits changes nothing, and results mention it once")
+{
+  const InVenv own(through_path, installing);
+  InVenv::put_package(own.dtctl.folder() / "beta", "beta", "2.10.3", "");
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(own.fact("not_as_submitted") == "beta missing, now 2.10.3");
+  CHECK(own.fact("not_as_submitted_imports") == "none");
+  const auto results = own.dtctl.run({"results"}).out;
+  INFO(results);
+  CHECK_THAT(
+      results,
+      Contains("changed after 1 of 1 runs were submitted, and their program imports none of them: beta missing, now 2.10.3"));
+  CHECK_THAT(results, !Contains("Python environment"));
+}
+
+TEST_CASE("a run whose program imports a changed package though its files do not say so carries the word")
+{
+  const InVenv own(through_path, installing, "import alpha");
+  dt::write_file_atomic(own.site() / "alpha.py", "import importlib\ntry:\n    importlib.import_module('be' + 'ta')\n"
+                                                 "except ImportError:\n    pass\n");
+  InVenv::put_package(own.dtctl.folder() / "beta", "beta", "2.10.3", "");
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK_THAT(own.dtctl.run({"results"}).out, Contains("it imported beta 2.10.3, which has changed since the run was submitted"));
 }
 
 TEST_CASE("a run records the commit of its recipe's folder, also when dtctl is called from elsewhere and when it is retried")

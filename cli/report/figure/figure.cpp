@@ -1,5 +1,6 @@
 #include "cli/report/figure/figure.hpp"
 
+#include "cli/output/scratch_folder.hpp"
 #include "cli/report/figure/gnuplot_script.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -7,10 +8,7 @@
 #include "core/text.hpp"
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -21,26 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr double most_seconds = 120;
 constexpr std::string_view in_scratch = "dtctl-figure"; // the name of a figure while gnuplot writes it
-
-// A folder of our own below $TMPDIR, which goes away with the object.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_((fs::temp_directory_path() / "dtctl-plot-XXXXXX").string())
-  {
-    if (::mkdtemp(path_.data()) == nullptr) throw system_error("create " + path_, errno);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder()
-  {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(std::string_view name) const { return fs::path(path_) / name; }
-
- private:
-  std::string path_;
-};
 
 std::string how_it_ended(const CommandResult& result)
 {

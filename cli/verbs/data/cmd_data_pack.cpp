@@ -1,4 +1,5 @@
 // dtctl data pack: packs labelled images into one file by calling dtengine.
+#include "cli/command/destination.hpp"
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
@@ -41,6 +42,10 @@ std::vector<std::string> words_for(const PackOptions& options, const std::filesy
 
 std::filesystem::path output_of(const Home& home, const std::string& word)
 {
+  if (is_standard_output(word))
+    throw Error(ErrorKind::usage,
+                "-o -: a set is written in several passes, so it cannot go to standard output; give a name, or a "
+                "path that ends in .pack");
   const bool is_name = word.find('/') == word.npos;
   if (is_name && word.ends_with(packed_extension))
     throw Error(ErrorKind::usage,

@@ -1,4 +1,5 @@
 // dtctl data show: the facts of a packed set, its classes, and some of its images.
+#include "cli/command/destination.hpp"
 #include "cli/data/data_sets.hpp"
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
@@ -42,13 +43,14 @@ void print_classes(Context& context, const PackedFile& file)
     context.out.field("", "more classes", count_cell(static_cast<std::int64_t>(set.classes.size() - rows)));
 }
 
-std::vector<std::string> words_for(const Context& context, const ShowOptions& options, const std::filesystem::path& path)
+std::vector<std::string> words_for(const Context& context, const ShowOptions& options, const std::filesystem::path& path,
+                                   const std::filesystem::path& output)
 {
   std::vector<std::string> words{
       "show", path.string(), "--count", std::to_string(options.count), "--seed", std::to_string(options.seed)};
   if (!options.split.empty()) words.insert(words.end(), {"--split", options.split});
   if (!options.class_name.empty()) words.insert(words.end(), {"--class=" + options.class_name});
-  if (!options.output.empty()) words.insert(words.end(), {"--output", std::filesystem::absolute(options.output).string()});
+  if (!output.empty()) words.insert(words.end(), {"--output", std::filesystem::absolute(output).string()});
   constexpr std::size_t usual_columns = 80;
   const auto columns = context.terminal.columns > 0 ? context.terminal.columns : usual_columns;
   words.insert(words.end(), {"--columns", std::to_string(columns)});
@@ -62,7 +64,9 @@ ExitCode show(Context& context, const ShowOptions& options)
     throw Error(ErrorKind::usage, fmt::format("-n {}: at most {} images can be shown.", options.count, most_shown_samples));
   const auto path = packed_path(context.home(), options.set);
   const PackedFile file(path);
-  const auto result = ask_engine(context, words_for(context, options, path), "showing the data set");
+  const Destination destination(context, options.output, ".png");
+  const auto result = ask_engine(context, words_for(context, options, path, destination.path()), "showing the data set");
+  destination.done();
   print_packed(context, facts_of(file));
   print_classes(context, file);
   context.out.data("samples", result.at("samples"));
@@ -92,7 +96,8 @@ void add_data_show(Commands& commands, Verb& family)
       ->one_of({"train", "test"});
   verb.add_option("--class", options->class_name, "only images of this class: its name or its number")->type_name("CLASS");
   verb.add_option("--seed", options->seed, "seed that chooses the images (1)")->type_name("N")->check(non_negative_number());
-  verb.add_option("-o,--output", options->output, "write the images into this PNG file")->type_name("FILE");
+  verb.add_option("-o,--output", options->output, "write the images into this PNG file; -: to standard output")
+      ->type_name("FILE");
 }
 
 } // namespace dt::cli

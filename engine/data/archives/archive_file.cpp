@@ -3,6 +3,9 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -39,6 +42,7 @@ ArchiveFile::ArchiveFile(const std::filesystem::path& path, ArchiveKind kind)
   if (kind == ArchiveKind::tar) {
     archive_read_support_filter_gzip(file_.get());
     archive_read_support_format_tar(file_.get());
+    check(archive_read_set_format_option(file_.get(), "tar", "read_concatenated_archives", "1"));
   } else {
     archive_read_support_format_zip_seekable(file_.get());
   }
@@ -46,10 +50,11 @@ ArchiveFile::ArchiveFile(const std::filesystem::path& path, ArchiveKind kind)
   check(archive_read_open_filename(file_.get(), path.c_str(), buffer_bytes));
 }
 
-// libarchive reports a wrong checksum of a zip member as a warning. In tar files it warns about attributes that nobody needs.
+// libarchive reports a wrong checksum of a zip member as a warning. In tar files it warns about attributes that nobody needs;
+// behind a header with a wrong checksum it would go on (ARCHIVE_RETRY), and leave out the member.
 void ArchiveFile::check(long code) const
 {
-  if (code >= (kind_ == ArchiveKind::tar ? ARCHIVE_WARN : ARCHIVE_OK)) return;
+  if (code >= (kind_ == ArchiveKind::tar ? ARCHIVE_WARN : ARCHIVE_OK) && code != ARCHIVE_RETRY) return;
   const char* cause = archive_error_string(file_.get());
   throw archive_error(path_, fmt::format("the {} cannot be read{}: {}. Fetch or make it again.", name_of(kind_),
                                          name_.empty() ? "" : " at " + printable(name_),
@@ -67,7 +72,7 @@ bool ArchiveFile::next()
   for (;;) {
     archive_entry* entry = nullptr;
     const int code = archive_read_next_header(file_.get(), &entry);
-    if (code == ARCHIVE_EOF) return false;
+    if (code == ARCHIVE_EOF) return require_all_read(), false;
     check(code);
     const char* name = archive_entry_pathname(entry);
     if (archive_entry_hardlink(entry) != nullptr || archive_entry_filetype(entry) == AE_IFLNK) {
@@ -83,6 +88,22 @@ bool ArchiveFile::next()
     position_ = 0;
     return true;
   }
+}
+
+// libarchive stops at the end of the compressed stream. Zeros may follow: tapes and copies in blocks add them.
+void ArchiveFile::require_all_read() const
+{
+  if (kind_ != ArchiveKind::tar) return;
+  std::ifstream file(path_, std::ios::binary);
+  const auto read = archive_filter_bytes(file_.get(), -1);
+  file.seekg(read);
+  std::uint64_t more = 0, last = 0;
+  for (std::array<char, 65536> block{}; file.read(block.data(), block.size()), file.gcount() > 0;
+       more += static_cast<std::uint64_t>(file.gcount())) {
+    const auto end = std::string_view(block.data(), static_cast<std::size_t>(file.gcount())).find_last_not_of('\0');
+    if (end != std::string_view::npos) last = more + end + 1;
+  }
+  if (last > 0) throw archive_error(path_, fmt::format("{} bytes follow the end of the tar file. Fetch or make it again.", last));
 }
 
 void ArchiveFile::read(std::uint64_t count, std::string& bytes)

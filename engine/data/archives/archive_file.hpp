@@ -23,7 +23,8 @@ class ArchiveFile {
   // Throws an environment error if the file cannot be opened; a usage error if it is not such an archive.
   ArchiveFile(const std::filesystem::path& path, ArchiveKind kind);
 
-  // Goes on to the next regular file. Returns false after the last one. Throws a usage error if the archive is damaged.
+  // Goes on to the next regular file. Returns false after the last one. Tar files that lie one behind the other in the file are
+  // read like one. Throws a usage error if the archive is damaged, or if anything else follows it.
   bool next();
   const std::string& name() const { return name_; }
   // According to the archive, which may be wrong. Allocate memory as the content arrives.
@@ -51,6 +52,7 @@ class ArchiveFile {
   };
   void check(long code) const;
   void require_end();
+  void require_all_read() const;
 
   std::filesystem::path path_;
   ArchiveKind kind_;

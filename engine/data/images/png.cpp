@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -23,6 +24,22 @@ void require(int code)
   if (code != 0) throw Error(ErrorKind::recipe, std::string("the PNG cannot be decoded: ") + spng_strerror(code));
 }
 
+// A chunk acTL in front of the pixels tells the number of pictures. The first one alone is no more the image than that of a WebP.
+void require_still(std::string_view bytes)
+{
+  constexpr std::size_t signature = 8, around = 12; // length, type and checksum of a chunk
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
+    return value;
+  };
+  for (std::size_t at = signature; at + around + 8 <= bytes.size(); at += around + number(at)) {
+    const auto type = bytes.substr(at + 4, 4);
+    if (type == "IDAT") return;
+    if (type == "acTL" && number(at + 8) > 1) throw Error(ErrorKind::recipe, "the PNG cannot be decoded: it is an animation");
+  }
+}
+
 Context open(std::string_view bytes, spng_ihdr& header)
 {
   Context context(spng_ctx_new(0));
@@ -32,6 +49,7 @@ Context open(std::string_view bytes, spng_ihdr& header)
   require(spng_set_png_buffer(context.get(), bytes.data(), bytes.size()));
   require(spng_get_ihdr(context.get(), &header));
   require_possible_size("PNG", header.height, header.width);
+  require_still(bytes);
   return context;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -99,6 +100,16 @@ std::vector<double> PixelSums::deviation(std::int64_t channels) const
     deviations.push_back(std::sqrt(static_cast<double>(scaled)) / (255.0 * static_cast<double>(pixels)));
   }
   return deviations;
+}
+
+std::string lines_of(const std::vector<CorruptItem>& corrupt, const std::function<std::string(std::int64_t)>& name)
+{
+  constexpr std::size_t listed = 10;
+  std::string text;
+  for (const auto& [item, cause] : std::span(corrupt).first(std::min(listed, corrupt.size())))
+    text += fmt::format("\n  {}: {}", printable(name(item)), printable(cause));
+  if (corrupt.size() > listed) text += fmt::format("\n  and {} more", corrupt.size() - listed);
+  return text;
 }
 
 bool is_constant(const Image& image)

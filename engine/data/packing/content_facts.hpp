@@ -65,6 +65,16 @@ struct ContentFacts {
   void add(const ContentFacts& later);
 };
 
+// An image that cannot be decoded.
+struct CorruptItem {
+  std::int64_t item = 0;
+  std::string cause;
+};
+
+// A line for each of the first ten: "\n  a/0.png: the file is empty", and one that says how many more there are. name: of an
+// item.
+std::string lines_of(const std::vector<CorruptItem>& corrupt, const std::function<std::string(std::int64_t)>& name);
+
 // Whether all pixels are equal, and there are several.
 bool is_constant(const Image& image);
 

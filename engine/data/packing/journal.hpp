@@ -25,12 +25,6 @@ struct JournalHeader {
   bool operator==(const JournalHeader&) const = default;
 };
 
-// An image that cannot be decoded.
-struct CorruptItem {
-  std::int64_t item = 0;
-  std::string cause;
-};
-
 // What is known about a part when its records are in the file.
 struct PartResult {
   std::int64_t part = 0;

@@ -115,12 +115,8 @@ void require_sound(const SourceListing& listing, const PackOptions& options)
 // "3 of 400 images cannot be decoded:" and the first ten of them.
 std::string corrupt_text(const std::vector<CorruptItem>& corrupt, const SourceListing& listing)
 {
-  constexpr std::size_t listed = 10;
-  auto text = fmt::format("{} of {} images cannot be decoded:", corrupt.size(), listing.items.size());
-  for (const auto& [item, cause] : std::span(corrupt).first(std::min(listed, corrupt.size())))
-    text += fmt::format("\n  {}: {}", printable(listing.items[static_cast<std::size_t>(item)].name), printable(cause));
-  if (corrupt.size() > listed) text += fmt::format("\n  and {} more", corrupt.size() - listed);
-  return text;
+  return fmt::format("{} of {} images cannot be decoded:{}", corrupt.size(), listing.items.size(),
+                     lines_of(corrupt, [&](std::int64_t item) { return listing.items[static_cast<std::size_t>(item)].name; }));
 }
 
 PackedDescription describe(const PackPlan& plan, const SourceListing& listing, const PackState& state)

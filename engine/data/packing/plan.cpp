@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "engine/data/images/decoder.hpp"
+#include "engine/data/packing/content_facts.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,23 +36,29 @@ bool has_other_than_jpeg(const SourceListing& listing)
   return !listing.is_array() && !std::ranges::all_of(listing.items, &SourceItem::is_jpeg);
 }
 
-// Decodes the first image of the source that can be decoded. Returns its name; empty if there is none.
+// Decodes the first image of the source that can be decoded. Returns its name. Throws a usage error with the causes if there is
+// none.
 std::string first_image(SourceReader& source, Image& image)
 {
   const auto& items = source.listing().items;
   ImageDecoder decoder;
   std::string name;
+  std::vector<CorruptItem> corrupt;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(items.size()) && name.empty(); ++i)
     source.read({i, i + 1}, [&](std::int64_t item, std::string_view bytes, std::string_view trouble) {
-      if (!trouble.empty()) return;
+      if (!trouble.empty()) return corrupt.push_back({item, std::string(trouble)});
       try {
         decoder.decode(bytes, 0, image);
         name = items[static_cast<std::size_t>(item)].name;
-      } catch (const Error&) {
-        name.clear(); // the packer decodes it again and names it
+      } catch (const Error& error) {
+        corrupt.push_back({item, error.what()});
       }
     });
-  return name;
+  if (!name.empty()) return name;
+  throw Error(ErrorKind::usage, fmt::format("None of the {} images of the source ({}) can be decoded:{}", items.size(),
+                                            source.listing().description, lines_of(corrupt, [&](std::int64_t item) {
+                                              return items[static_cast<std::size_t>(item)].name;
+                                            })));
 }
 
 void choose_shape(PackPlan& plan, const PackOptions& options, SourceReader& source)
@@ -59,9 +66,6 @@ void choose_shape(PackPlan& plan, const PackOptions& options, SourceReader& sour
   const auto& listing = source.listing();
   Image first{listing.height, listing.width, listing.channels, {}};
   plan.first_name = listing.is_array() ? listing.items.front().name : first_image(source, first);
-  if (plan.first_name.empty())
-    throw Error(ErrorKind::usage, fmt::format("None of the {} images of the source ({}) can be decoded.", listing.items.size(),
-                                              listing.description));
   plan.channels = options.channels != 0 ? options.channels : first.channels;
   plan.converts_channels = options.channels != 0;
   if (plan.encoding == PackedEncoding::jpeg) return;

@@ -40,12 +40,13 @@ class GradientTimes:
             self.passes[-1][1] = mark
 
     def _install(self, optimizers, modules):
-        parameters = [p for o in optimizers for group in o.param_groups for p in group["params"] if p.requires_grad and p.is_leaf]
+        groups = [group for o in optimizers for group in getattr(o, "param_groups", None) or ()]
+        parameters = [p for group in groups for p in group["params"] if p.requires_grad and p.is_leaf]
         if not self.sizes:
             names = {id(p): name for module in modules for name, p in module.named_parameters()}
             for i, p in enumerate(parameters):
                 self.sizes[id(p)] = (p.numel() * p.element_size(), names.get(id(p), f"parameter {i}").removeprefix("module."))
-        with self.torch.enable_grad():
+        with self.torch.inference_mode(False), self.torch.enable_grad():  # a validation may be under way
             for p in parameters:
                 if id(p) not in self.sizes:  # the optimizer was given more parameters since
                     continue

@@ -5,7 +5,8 @@ every loop goes through, whoever wrote the loop: batches of a DataLoader, the ou
 optimizers, and sums of gradients. docs/design/own-program.md has the rules: what a step is, what counts to which phase, and what
 cannot be seen. What cannot be seen is reported as unknown.
 
-An error in here never reaches the script: the observer says once on stderr what it cannot see, and is silent from then on.
+An error in here never reaches the script. Where a part of the observer fails, it goes on without that part; where the steps
+themselves can no longer be told, it stops. Either is a caveat of the run.
 """
 
 import atexit
@@ -14,23 +15,25 @@ import collections.abc
 import functools
 import importlib.util
 import math
+import multiprocessing.process
+import multiprocessing.util
 import os
 import pathlib
-import statistics
 import sys
 import threading
 import time
 import weakref
 
+import dtctl_samples as samples_of
+from dtctl_communication import __file__ as communication_file
+from dtctl_communication import Communication, world_size, wrap_collectives, wrap_data_parallel
 from dtctl_gradients import GradientTimes
+from dtctl_phases import (AFTER_FORWARD, BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATED, EVALUATION, FORWARD, HANDING_OVER, IDLE, INPUT, LOADER,
+                          OPTIMIZER, OTHER, PAUSE, PHASES, PHASE_NAMES, REPORTED_EVALUATION, Mark, Modules)
 from dtctl_timeline import Timeline
 
-OTHER, INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, EVALUATION = range(7)
-HANDING_OVER = 7  # from a batch to the first use of a module: copies to the device
-PHASE_NAMES = ("other", "input", "forward", "backward", "communication", "optimizer", "evaluation")
 REPORTED = (INPUT, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER)  # in the order of dtctl_report.PHASES
 MOST_AHEAD = 2  # batches that a loop may have read ahead of the one that it trains with
-KEPT_STEPS = 1000  # of whose buckets means are made
 LAST_WAIT_S = 10  # at the end of the program, for what a GPU still computes
 UNCOUNTED_STEPS, LAST_COUNTED_STEP = 2, 6  # FLOPs are counted in the first step between these that is seen whole
 
@@ -63,25 +66,45 @@ def _own_report():
     return _module("dtctl_report_of_observer", pathlib.Path(_FILE).with_name("dtctl_report.py"))
 
 
-class _Mark:
-    """The time at which a phase begins: on the host, and on the GPU's stream if there is one."""
-
-    __slots__ = ("phase", "host_s", "event")
-
-    def __init__(self, phase, host_s, event):
-        self.phase, self.host_s, self.event = phase, host_s, event
-
-
 class _Batches:
-    """Batches of one pass through a DataLoader that were read and not trained with."""
+    """Batches of one pass through a DataLoader that were read and not yet taken by an update."""
 
     def __init__(self):
-        self.iterator = None  # a weak reference: batches of a pass that is gone are trained with no more
+        self.iterator = None  # a weak reference: what a pass that is gone has read and nobody trained with was dropped
         self.waiting = collections.deque()  # samples of each; None: unknown
-        self.read = 0
-        self.backwards = 0  # since the pass began
+        self.trained = collections.deque()  # for each of them: whether the part that began with it trains
+        self.read = self.trained_parts = 0
         self.ahead = None  # batches that are read ahead, known with the first update
-        self.has_ended = self.is_ignored = False
+        self.opening = None  # the mark where the pass was opened
+        self.has_ended = self.is_ignored = self.is_evaluation = False
+
+    def is_read(self, samples):
+        self.read += 1
+        self.waiting.append(samples)
+        self.trained.append(False)
+
+    def trains(self):
+        """The present part belongs to the training."""
+        if self.has_ended:
+            self.trained.append(True)  # with a batch that was read ahead
+        elif self.trained and not self.trained[-1]:
+            self.trained[-1] = True
+            self.trained_parts += 1
+
+    def take(self):
+        """The samples of the batches that were trained with: batch i by the part that begins with batch i + ahead."""
+        if self.trained_parts == 0:
+            return []
+        if self.ahead is None:
+            self.ahead = max(0, self.read - self.trained_parts)
+            self.is_ignored = self.is_ignored or self.ahead > MOST_AHEAD
+        taken = []
+        while not self.is_ignored and self.waiting and len(self.trained) > self.ahead:
+            samples, is_trained = self.waiting.popleft(), self.trained[self.ahead]
+            self.trained.popleft()
+            if is_trained:
+                taken.append(samples)
+        return taken
 
 
 class _Part:
@@ -90,7 +113,37 @@ class _Part:
     def __init__(self, begin, batches=None, is_fetch=False):
         self.begin = begin  # index in the marks
         self.batches, self.is_fetch = batches, is_fetch
-        self.has_backward = self.has_evaluation = self.is_end = False
+        self.trains = self.has_backward = self.has_evaluation = False
+        self.first_use = self.last_use = None  # indices of the marks where its first evaluation began, and its last one ended
+
+    def shift(self, marks):
+        """The first marks are gone."""
+        self.begin = max(0, self.begin - marks)
+        if self.first_use is not None:
+            self.first_use, self.last_use = max(0, self.first_use - marks), max(0, (self.last_use or 0) - marks)
+
+
+class _Known:
+    """Of an outermost module that was called and has parameters."""
+
+    has_length_first = None  # whether a part of it takes the length in front of the samples; None: not asked yet
+
+
+class _Rates:
+    """The learning rates of an optimizer, of its first group of parameters."""
+
+    def __init__(self, name):
+        self.name, self.first, self.last = name, None, None
+        self.parameters, self.numbers = -1, 0  # tensors that it holds, and their numbers
+        self.is_main = False  # it holds the most numbers
+
+    def take(self, rate):
+        is_number = isinstance(rate, (int, float)) or getattr(getattr(rate, "device", None), "type", "") == "cpu"
+        self.last = float(rate) if is_number else None
+        self.first = self.last if self.first is None else self.first
+
+    def __str__(self):
+        return f"{self.name} {self.first:.6g}" + ("" if self.last == self.first else f" to {self.last:.6g}")
 
 
 class _Recent:
@@ -98,9 +151,12 @@ class _Recent:
 
     def __init__(self):
         self.has_backward = self.updates_in_backward = self.has_communication = False
+        self.is_by_hand = False  # its gradients were made by no backward pass that is seen
+        self.losses_of_grad = []  # of torch.autograd.grad()
         self.losses = []
         self.by_module = collections.Counter()  # samples of the forward passes of each module
         self.summed_numbers = 0  # that calls of the script have summed over the ranks
+        self.exchanged_numbers = 0  # that calls of the script have exchanged in any way
         self.buckets = []  # [bytes, ready, done] of the last backward pass
         self.gradients = []  # (bytes, ready) of the same, where the buckets themselves are not seen
         self.is_counted = False  # its FLOPs were counted from its begin on
@@ -114,9 +170,9 @@ class _Step:
         self.end = None  # index of the mark after the last update; None: no update yet
         self.updated = set()  # ids of the optimizers that have stepped
         self.samples = 0
-        self.has_batches = self.has_unknown_samples = self.updates_in_backward = self.has_communication = False
+        self.has_batches = self.has_unknown_samples = self.updates_in_backward = self.has_communication = self.is_by_hand = False
         self.losses = []
-        self.learning_rate = None
+        self.learning_rate = None  # of the optimizer with the most parameters
         self.by_module = collections.Counter()
         self.summed_numbers = 0
         self.buckets, self.gradients = [], []
@@ -126,7 +182,8 @@ class _Step:
     def take(self, recent):
         self.is_counted &= recent.is_counted
         self.flops += recent.flops
-        self.losses = recent.losses or self.losses
+        self.losses = recent.losses or recent.losses_of_grad or self.losses
+        self.is_by_hand |= recent.is_by_hand
         self.buckets = recent.buckets or self.buckets
         self.gradients = recent.gradients or self.gradients
         self.by_module.update(recent.by_module)
@@ -136,7 +193,7 @@ class _Step:
 
 
 def _guarded(method):
-    """An error of the observer is told once and ends the observation."""
+    """An error here, where steps are told apart, ends the observation."""
 
     @functools.wraps(method)
     def call(self, *args):
@@ -156,50 +213,59 @@ class _Observer:
         ranks, attempt, is_traced = (os.environ["DTCTL_OBSERVE"].split() + ["1", "1", "0"])[:3]
         self.ranks = int(ranks)
         self.attempt = int(attempt) + int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))  # that of this process
-        self.pid, self.thread = os.getpid(), threading.main_thread().ident
+        self.is_traced = is_traced == "1"
+        self.flops_module = _module("dtctl_flops", _FLOPS_FILE)
+        self.is_forked = False  # a child that has not trained yet
+        self._begin_process()
+        os.register_at_fork(after_in_child=self._leave_child)
+        hook = threading.excepthook
+
+        def excepthook(args):
+            self.thread_fails(args)
+            hook(args)
+
+        threading.excepthook = excepthook
+
+    def _begin_process(self):
+        """Of the program's process, or of one that it has forked and that trains."""
+        self.pid, self.thread = os.getpid(), threading.get_ident()
         self.report = _own_report()
-        self.timeline = Timeline(self.report.report_path()) if is_traced == "1" else None
-        self.is_off = False
+        self.seen_exchange, self.report._seen_exchange = self.report._seen_exchange, self._exchange
+        self.timeline = Timeline(self.report.report_path()) if self.is_traced else None
+        self.is_off = self.is_ended = False
         self.is_inside = False  # of a module's call or a backward pass, whose inner calls do not count
-        self.is_reading = self.in_backward = self.in_update = self.is_summing = False
+        self.is_reading = self.in_backward = self.in_update = False
         self.had_backward_in_update = False
         self.trouble = ""
-        self.told = set()
+        self.told, self.broken = set(), set()  # caveats; parts of the observer that have failed
+        self.others = set()  # threads that train, too
         self.held = None  # reports that wait until it is known whether the script reports by itself
         self.is_claimed = self.has_begun = False
         self.steps = 0
         # FLOPs, counted in one early step.
-        self.flops_module = _module("dtctl_flops", _FLOPS_FILE)
-        self.counter = self.flops_module.Counter(torch)
+        self.counter = self.flops_module.Counter(self.torch)
         self.closed_steps = 0
         self.is_counting = False
         self.counted_step = None
-        self.looked_into = weakref.WeakSet()  # modules that are not compiled
+        self.looked_into = Modules()  # modules that are not compiled
         self.flops_of_sample = None
-        # The course of phases since the last boundary: of a step or of an evaluation.
+        # The course of phases since the last boundary.
         self.phase = self.base = OTHER  # base: the phase behind a forward pass's end
         self.marks = []
         self.part = None
         self.recent, self.step = _Recent(), _Step()
-        self.evaluation_end = None  # index of the mark where the evaluation since the boundary has ended
         self.has_evaluation = False
+        self.idle, self.is_between = 0, False  # index of the mark behind the last update or backward pass; whether an epoch ended since
         self.passes = []  # _Batches
-        self.modules = weakref.WeakKeyDictionary()  # outermost modules that were called -> whether they have parameters
+        self.modules = Modules()  # outermost modules that were called and have parameters -> whether the length may lead
         self.latest_module = lambda: None  # of those with parameters, searched already
-        self.searched = weakref.WeakSet()  # modules of the training, searched for those that communicate
+        self.searched = Modules()  # modules of the training, searched for those that communicate
         self.trained = {}  # ids of the parameters that optimizers hold -> their numbers
         self.trained_numbers = 0
-        self.optimizers = weakref.WeakSet()
+        self.optimizers = Modules()  # -> _Rates
         self.unscaled = None  # the loss that a GradScaler has scaled, and what it became
-        # Communication.
-        self.unseen = ""  # why the waiting for other ranks is not known
-        self.has_summed = False  # all gradients were summed over the ranks where it can be seen
-        self.last_ready = None  # of the last bucket in this backward pass
-        self.all_buckets = collections.deque(maxlen=KEPT_STEPS)  # of each step: (bytes, ready_s, lead_s)
-        self.hidden_s = collections.deque(maxlen=KEPT_STEPS)
-        self.hooks = weakref.WeakKeyDictionary()  # DistributedDataParallel -> _Hook
-        self.bucket_sizes = []  # bytes
-        self.gradient_times = GradientTimes(torch, lambda: self.now(OTHER), self._between)
+        self.communication = Communication(self)
+        self.gradient_times = GradientTimes(self.torch, lambda: self.now(OTHER), self.between)
         # A GPU: events are read when the GPU has passed them.
         self.device = None
         self.pool = []
@@ -212,7 +278,6 @@ class _Observer:
 
     def _listen_to_end(self):
         atexit.register(self.finish)
-        os.register_at_fork(after_in_child=self._leave_child)
         hook = sys.excepthook  # that of self.report, which reports the error and calls the one before
 
         def excepthook(kind, value, trace):
@@ -221,32 +286,92 @@ class _Observer:
         sys.excepthook = excepthook
 
     def _leave_child(self):
-        """A process that the script forks, such as a worker of a DataLoader, reports nothing."""
-        self.is_off = self.is_inside = True
+        """A process that the script forks reports nothing, unless it trains and is no worker of a DataLoader."""
+        self.is_off = self.is_inside = self.is_forked = True
         self.report._write = lambda *_: None
 
+    def revives(self):
+        """Whether this is a forked process that begins to train now."""
+        if not self.is_forked or self.torch.utils.data.get_worker_info() is not None:
+            self.is_forked = False
+            return False
+        self.is_forked = False
+        self._begin_process()
+        return True
+
+    def is_elsewhere(self, trains=False):
+        """Whether this thread is another one than that of the training, which is the first to make a backward pass."""
+        if threading.get_ident() == self.thread:
+            return False
+        if not trains or self.is_off:
+            return True
+        if self.has_begun:
+            self.others.add(threading.get_ident())
+            return True
+        self.thread, self.is_inside = threading.get_ident(), False
+        self.marks, self.part, self.passes, self.recent, self.step = [], None, [], _Recent(), _Step()
+        return False
+
+    def updates_elsewhere(self):
+        """An optimizer has stepped in another thread than that of the training."""
+        if threading.get_ident() in self.others:
+            self.caveat("processes", "another thread of the program trains too, and only the steps of one are counted: the throughput is not known")
+
+    def thread_fails(self, args):
+        """An uncaught exception has ended a thread: the training has failed if it trained."""
+        ident = args.thread.ident if args.thread is not None else None
+        if args.exc_type is not SystemExit and self.has_begun and (ident == self.thread or ident in self.others):
+            self.report._fail(args.exc_value)
+
+    def _watch_child(self):
+        """A child of multiprocessing leaves without atexit if it was forked, and catches its exception itself."""
+        if multiprocessing.parent_process() is not None:
+            multiprocessing.util.Finalize(None, self._leaves_child, exitpriority=100)
+
+    def _leaves_child(self):
+        error = sys.exc_info()[1]  # on its way out
+        if isinstance(error, SystemExit):
+            error = None if error.code in (None, 0) else error.__cause__ or error.__context__ or error
+        if error is not None and self.pid == os.getpid():
+            self.report._fail(error)
+        self.finish()
+
     def fail(self, error):
-        frame = error.__traceback__
-        while frame is not None and frame.tb_next is not None:
-            frame = frame.tb_next
-        where = f"line {frame.tb_lineno} of dtctl_observe.py" if frame else "dtctl_observe.py"
-        self.trouble = f"{type(error).__name__}: {error} ({where})"
-        self.tell(f"observes no further step, because of an error of its own: {self.trouble}. The program goes on")
+        self.trouble = f"{type(error).__name__}: {error} ({_place_of(error)})"
+        self.caveat("observation", f"the observer stopped at step {self.steps}, because of an error of its own, and no later step is counted: {self.trouble}",
+                    of_all_ranks=False)
         self.be_silent()
+
+    def goes_on_without(self, part, error):
+        """A part of the observer has failed; what it finds is unknown from now on."""
+        if part not in self.broken:
+            self.broken.add(part)
+            self.caveat("observation", f"the observer goes on without {part}, because of an error of its own: {type(error).__name__}: {error} "
+                        f"({_place_of(error)})", of_all_ranks=False)
+
+    def attempt_to(self, part, call, *args):
+        """What the call returns; None if this part of the observer has failed."""
+        if part in self.broken:
+            return None
+        try:
+            return call(*args)
+        except Exception as error:
+            return self.goes_on_without(part, error)
 
     def be_silent(self):
         self.is_off = self.is_inside = True
         self.pending.clear()
 
-    def tell(self, what):
-        """Once, on rank 0 for all ranks."""
-        if what in self.told or os.environ.get("RANK", "0") != "0":
+    def caveat(self, kind, sentence, of_all_ranks=True):
+        """Once, in the log and in the run's record. of_all_ranks: rank 0 tells it for all."""
+        if sentence in self.told or (of_all_ranks and os.environ.get("RANK", "0") != "0"):
             return
-        self.told.add(what)
+        self.told.add(sentence)
         try:
-            print(f"dtctl: the observer of this program {what}.", file=sys.stderr, flush=True)
+            print(f"dtctl: {sentence}.", file=sys.stderr, flush=True)
         except (OSError, ValueError):
             pass
+        self.write(self.report._write, "caveat", f"{kind}\t{sentence}")
 
     def yields(self):
         """Whether the script reports its steps by itself, or another process of this rank is observed."""
@@ -256,11 +381,16 @@ class _Observer:
             self.be_silent()
         elif not self.is_claimed:
             self.is_claimed = True
-            if script is not None:
-                self.held = []
-            if not _claim(self.report):
-                self.tell("sees that another process of this rank trains too, and reports the steps of that one")
+            if self.torch.utils.data.get_worker_info() is not None:
                 self.be_silent()
+                return True
+            self._watch_child()
+            if not _claim(self.report):
+                self.caveat("processes", "several processes of a rank train, and only the steps of one are counted: the throughput is not known",
+                            of_all_ranks=False)
+                self.be_silent()
+            elif script is not None:
+                self.held = []
         return self.is_off
 
     def write(self, call, *args, **kwargs):
@@ -281,7 +411,7 @@ class _Observer:
         if self.device is not None and not self.torch.cuda.is_current_stream_capturing():
             event = self.pool.pop() if self.pool else self.torch.cuda.Event(enable_timing=True)
             event.record(self.torch.cuda.current_stream(self.device))
-        return _Mark(phase, time.monotonic(), event)
+        return Mark(phase, time.monotonic(), event)
 
     def mark(self, phase):
         if phase != self.phase or not self.marks:
@@ -295,44 +425,66 @@ class _Observer:
     # ---- input ----
 
     @_guarded
+    def opens_loader(self, batches):
+        """The script begins a pass through the data of a DataLoader."""
+        if self._ask(batches, LOADER):
+            batches.opening, self.is_between = self.marks[-1], True
+
+    @_guarded
     def asks_for_batch(self, batches):
-        """The script asks a DataLoader for a batch (or for a pass through its data)."""
-        self._end_part()
+        self._ask(batches, INPUT)
+
+    def _ask(self, batches, phase):
+        self._end_part(batches)
         if self.step.end is not None:
             self._close_step()
             if self.is_off:
-                return
-        self.force_mark(INPUT)
+                return False
+        self.force_mark(phase)
         self.part = _Part(len(self.marks) - 1, batches, True)
+        return True
 
     @_guarded
-    def has_batch(self, batches, batch):
+    def has_batch(self, batches, iterator, batch):
         self.mark(HANDING_OVER)
-        batches.read += 1
-        batches.waiting.append(_samples(batch, self.torch))
+        batches.is_read(self.attempt_to("the samples of batches", samples_of.of_loader, iterator, batch))
         if batches.read == 1:
             self.passes.append(batches)
 
     @_guarded
     def has_no_batch(self, batches):
         batches.has_ended = True
-        if batches.backwards == 0:
+        if batches.trained_parts == 0:
             batches.is_ignored = True  # everything was read in advance
         if self.part is not None:
-            self.part.is_end = True
+            self.marks[self.part.begin].phase = EVALUATED if batches.is_evaluation else LOADER
+        self.is_between = True
         self.mark(OTHER)
 
-    def _end_part(self):
+    def _end_part(self, next_batches=None):
         """Decides whether what happened since the part's begin was an evaluation."""
         part = self.part
-        if part is None or part.has_backward:
+        if part is None or part.has_backward or not part.has_evaluation:
             return
-        if part.has_evaluation:
-            self.has_evaluation, self.evaluation_end = True, None
-            if part.batches is not None and part.is_fetch:
-                part.batches.is_ignored = True
-        elif self.has_evaluation and self.evaluation_end is None and part.is_fetch and not part.is_end:
-            self.evaluation_end = part.begin  # batches that are read ahead for the training
+        begin, end = part.first_use, part.last_use
+        if part.is_fetch:
+            begin = part.begin
+            part.batches.is_ignored = part.batches.is_evaluation = True
+            if part.batches.opening is not None:
+                part.batches.opening.phase = EVALUATED
+            if part.batches is next_batches:
+                end = len(self.marks)
+        for mark in self.marks[begin:end]:
+            if mark.phase != CHECKPOINT:
+                mark.phase = EVALUATED
+        self.has_evaluation = self.is_between = True
+
+    def _trains(self):
+        """The present part belongs to the training."""
+        if not self.part.trains:
+            self.part.trains = True
+            for batches in self.passes:
+                batches.trains()
 
     # ---- forward, backward, update ----
 
@@ -342,9 +494,9 @@ class _Observer:
         self._enter_module(module, args, kwargs)
         if not self.is_counting or self.phase == EVALUATION or self.counter.why:
             return None
-        if module not in self.looked_into and not self.counter.can_look_into(module):
+        if module not in self.looked_into and not self.attempt_to("FLOPs", self.counter.can_look_into, module):
             return None
-        self.looked_into.add(module)
+        self.looked_into.put(module)
         return self.counter.mode
 
     def _enter_module(self, module, args, kwargs):
@@ -360,39 +512,50 @@ class _Observer:
             if part.has_evaluation and not part.is_fetch:  # evaluated without a DataLoader
                 self._end_part()
                 self.force_mark(FORWARD)
-                self.part = _Part(len(self.marks) - 1)
+                self.part = part = _Part(len(self.marks) - 1)
             else:
                 self.mark(FORWARD)
             if module.training:
+                self._trains()
                 self._count_forward(module, args, kwargs)
             elif part.is_fetch:
-                part.has_evaluation = True  # unless a backward pass follows
+                self._evaluates(part)  # unless a backward pass follows
         elif part.is_fetch or (self._is_trained(module) and not module.training):
-            part.has_evaluation = True
             self.mark(EVALUATION)
+            self._evaluates(part)
         elif self.phase in (OTHER, HANDING_OVER):
             self.mark(FORWARD)
 
+    def _evaluates(self, part):
+        part.has_evaluation = True
+        if part.first_use is None:
+            part.first_use = len(self.marks) - 1
+
     @_guarded
     def leaves_module(self):
-        if self.phase == EVALUATION:
+        if self.phase == EVALUATION or (self.phase == FORWARD and not self.torch.is_grad_enabled()):
             self.mark(OTHER)
+        elif self.phase == FORWARD and (self.step.end is not None or self.part.has_evaluation):
+            self.mark(AFTER_FORWARD)  # behind an update, a forward pass may be for other things than a backward pass
+        if self.part is not None and self.part.has_evaluation:
+            self.part.last_use = len(self.marks) - 1
 
     def _look_at(self, module):
         if self.latest_module() is module:
             return True
-        known = self.modules.get(module)
-        if known is None:
-            first = next(module.parameters(), None)
-            known = self.modules[module] = first is not None
-            if known:
-                self._use_device(first.device)
-        if known and module not in self.searched and self.torch.is_grad_enabled():
-            self.searched.add(module)
-            _look_for_communication(self, module, self.torch)
-        if known and module in self.searched:
+        if module not in self.modules:
+            about = vars(module)
+            first = next(module.parameters(), None) if about.get("_modules", True) or about.get("_parameters", True) else None
+            if first is None:
+                return False  # or they are replaced, as torch.func.functional_call() does
+            self._use_device(first.device)
+            self.modules.put(module, _Known())
+        if module not in self.searched and self.torch.is_grad_enabled():
+            self.searched.put(module)
+            self.attempt_to("communication", self.communication.look_at, module)
+        if module in self.searched:
             self.latest_module = weakref.ref(module)
-        return known
+        return True
 
     def _use_device(self, device):
         if device.type == "cuda" and self.device is None:
@@ -407,11 +570,19 @@ class _Observer:
     def _count_forward(self, module, args, kwargs):
         if self.in_update and self.had_backward_in_update:
             return  # a closure that an optimizer calls again, for the same batch
-        samples = _samples([args, kwargs] if kwargs else args, self.torch)
+        samples = self.attempt_to("the samples of modules", self._samples_of_call, module, args, kwargs)
         self.recent.by_module[id(module)] += math.nan if samples is None else samples
 
+    def _samples_of_call(self, module, args, kwargs):
+        known = self.modules.get(module)
+        if known is not None and known.has_length_first is None:
+            known.has_length_first = samples_of.has_length_first(module)
+        if known is None or known.has_length_first and samples_of.declared().dimension is None or _is_transformed(self.torch):
+            return None
+        return samples_of.count_of_call(args, kwargs)
+
     @_guarded
-    def enters_backward(self, tensors):
+    def enters_backward(self, tensors, is_backward=True):
         self.mark(BACKWARD)
         if self.part is None:
             self.part = _Part(len(self.marks) - 1)
@@ -419,34 +590,45 @@ class _Observer:
             self._close_step()
         if self.is_off or (not self.has_begun and not self._begin()):
             return
-        if self.has_evaluation and not self.recent.has_backward:
-            self._end_evaluation()
+        self._end_idle()
         self.part.has_backward = self.recent.has_backward = True
-        for batches in self.passes:
-            batches.backwards += 1
+        self._trains()
         if self.is_counting and not self.counter.why:
-            self.counter.look_at_graph(tensors)
-        self._take_loss(tensors)
-        self.in_backward, self.last_ready, self.recent.buckets, self.recent.gradients = True, None, [], []
-        self.gradient_times.begins_backward(self.marks[-1])
+            self.attempt_to("FLOPs", self.counter.look_at_graph, tensors)
+        self.attempt_to("losses", self._take_loss, tensors, self.recent.losses if is_backward else self.recent.losses_of_grad)
+        self.in_backward, self.recent.buckets, self.recent.gradients = True, [], []
+        self.communication.begins_backward()
+        self.attempt_to("the readiness of gradients", self.gradient_times.begins_backward, self.marks[-1])
         self.had_backward_in_update = self.in_update
+
+    def _end_idle(self):
+        """What lies before this part belongs to the time between two epochs, if one has ended; what lies in it, to the forward pass."""
+        part = self.part
+        if self.is_between and not part.has_backward:
+            for mark in self.marks[self.idle : part.begin]:
+                if mark.phase in IDLE:
+                    mark.phase = PAUSE
+        for mark in self.marks[part.begin :]:
+            if mark.phase == AFTER_FORWARD:
+                mark.phase = FORWARD
+        self.is_between = self.has_evaluation = False
 
     @_guarded
     def leaves_backward(self):
         if not self.in_backward:
             return
         self.in_backward = False
-        ready = self.last_ready
+        ready, is_summed = self.communication.in_this_backward()
         if ready is not None:
             self.marks.append(ready)
-            self.phase = COMMUNICATION
-            self.recent.has_communication = bool(self.recent.buckets) or any(m.require_backward_grad_sync for m in self.hooks)
+            self.phase, self.recent.has_communication = COMMUNICATION, is_summed
         self.force_mark(self.base)
-        self.gradient_times.ends_backward(ready or self.marks[-1])
+        self.idle = len(self.marks) - 1
+        self.attempt_to("the readiness of gradients", self.gradient_times.ends_backward, ready or self.marks[-1])
         if self.recent.updates_in_backward:
             self._end_update()
 
-    def _take_loss(self, tensors):
+    def _take_loss(self, tensors, losses):
         loss = tensors[0] if isinstance(tensors, (tuple, list)) and tensors else tensors
         if self.unscaled is not None and loss is self.unscaled[0]:
             loss = self.unscaled[1]
@@ -454,16 +636,16 @@ class _Observer:
         if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
             return
         if self.in_update:
-            self.recent.losses = []  # of the last call of the closure alone
+            losses.clear()  # those of the last call of the closure count alone
         if loss.is_cuda:
             if self.slots is None:
                 self.slots = self.torch.zeros(1024, dtype=self.torch.float32, device="cpu", pin_memory=True)
             self.slot = (self.slot + 1) % len(self.slots)
             place = self.slots[self.slot]
             place.copy_(loss.detach().reshape(()), non_blocking=True)  # read when the GPU has passed the end of the step
-            self.recent.losses.append(place)
+            losses.append(place)
         elif loss.device.type == "cpu":
-            self.recent.losses.append(loss.item())
+            losses.append(loss.item())
 
     @_guarded
     def scales(self, tensor, scaled):
@@ -471,11 +653,7 @@ class _Observer:
 
     @_guarded
     def enters_update(self, optimizer):
-        if optimizer not in self.optimizers:
-            self.optimizers.add(optimizer)
-            for group in optimizer.param_groups:
-                self.trained.update((id(p), p.numel()) for p in group["params"])
-            self.trained_numbers = sum(self.trained.values())
+        rates = self.attempt_to("learning rates", self._look_at_optimizer, optimizer)
         if self.in_backward:
             self.recent.updates_in_backward = True
             return
@@ -484,12 +662,29 @@ class _Observer:
             if self.is_off:
                 return
         self.step.updated.add(id(optimizer))
-        rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-        self.step.learning_rate = rate if isinstance(rate, (int, float)) else None
+        if rates is not None and rates.is_main:
+            self.step.learning_rate = rates.last
         self.in_update, self.had_backward_in_update, self.base = True, False, OPTIMIZER
         self.mark(OPTIMIZER)
         if self.part is None:
             self.part = _Part(len(self.marks) - 1)
+
+    def _look_at_optimizer(self, optimizer):
+        """Its parameters, of which it may get more, and its learning rate."""
+        groups = getattr(optimizer, "param_groups", None) or []
+        rates, numbers = self.optimizers.get(optimizer), sum(len(group["params"]) for group in groups)
+        if rates is None or rates.parameters != numbers:
+            rates = rates or _Rates(type(optimizer).__name__)
+            self.optimizers.put(optimizer, rates)
+            sizes = {id(p): p.numel() for group in groups for p in group["params"]}
+            rates.parameters, rates.numbers = numbers, sum(sizes.values())
+            self.trained.update(sizes)
+            self.trained_numbers = sum(self.trained.values())
+            all_rates = [self.optimizers.get(each) for each in self.optimizers]
+            for each in all_rates:
+                each.is_main = each is max(all_rates, key=lambda one: one.numbers)
+        rates.take(groups[0].get("lr") if groups else None)
+        return rates
 
     @_guarded
     def leaves_update(self):
@@ -497,15 +692,28 @@ class _Observer:
             return
         self.in_update, self.base = False, OTHER
         self.force_mark(OTHER)
-        if self.recent.has_backward or self.step.end is not None:  # else no gradient was computed
+        if self.recent.has_backward or self.step.end is not None:
             self._end_update()
 
     @_guarded
+    def steps_without_backward(self, optimizer):
+        """An update of gradients that no backward pass has made: they were computed by torch.func, or assigned."""
+        if self.recent.has_backward or self.step.end is not None or not self.in_update:
+            return
+        groups = getattr(optimizer, "param_groups", None) or []
+        if not any(p.grad is not None for group in groups for p in group["params"]) or (not self.has_begun and not self._begin()):
+            return
+        self._end_idle()
+        self._trains()
+        self.part.has_backward = self.recent.has_backward = self.recent.is_by_hand = True
+
+    @_guarded
     def enters(self, phase):
-        """Something else that takes time: clearing gradients, a sum over the ranks. Returns the phase before."""
+        """Something else that takes time: clearing gradients, a sum over the ranks, a checkpoint. Returns the phase before."""
         before = self.phase
         if self.marks and not self.in_backward:
             self.mark(phase)
+            self.is_between = self.is_between or phase == CHECKPOINT
         return before
 
     @_guarded
@@ -513,15 +721,12 @@ class _Observer:
         if self.marks and before is not None and not self.in_backward:
             self.mark(before)
 
-    @_guarded
-    def sums(self, tensors):
-        self.recent.summed_numbers += _numbers(tensors, self.torch)
-
     def _end_update(self):
         step = self.step
-        step.end = len(self.marks) - 1
+        step.end = self.idle = len(self.marks) - 1
+        self.communication.ends_update(self.recent)
         if self.is_counting:
-            self.recent.flops = self.counter.take()
+            self.recent.flops = self.attempt_to("FLOPs", self.counter.take) or 0
         step.take(self.recent)
         self.recent = _Recent()
         self.recent.is_counted = self.is_counting
@@ -529,25 +734,15 @@ class _Observer:
         self.part = _Part(step.end)
 
     def _take_samples(self):
-        """The batches that this update has trained with: all that were read, without those that the loop reads ahead."""
+        """The batches that this update has trained with: all that were read and used, without those that the loop reads ahead."""
         step = self.step
         for batches in list(self.passes):
-            if batches.ahead is None:
-                batches.ahead = max(0, batches.read - batches.backwards)
-                batches.is_ignored = batches.is_ignored or batches.ahead > MOST_AHEAD
-            if batches.is_ignored or batches.iterator() is None:
+            taken = batches.take()
+            step.has_batches = step.has_batches or bool(taken)
+            step.has_unknown_samples = step.has_unknown_samples or None in taken
+            step.samples += sum(samples for samples in taken if samples is not None)
+            if batches.is_ignored or batches.iterator() is None or (batches.has_ended and not batches.waiting):
                 self.passes.remove(batches)
-                continue
-            ahead = 0 if batches.has_ended else batches.ahead
-            while len(batches.waiting) > ahead:
-                samples = batches.waiting.popleft()
-                step.has_batches = True
-                if samples is None:
-                    step.has_unknown_samples = True
-                else:
-                    step.samples += samples
-                if batches.has_ended and batches.ahead > 0:
-                    break  # one for each update that is left
 
     # ---- boundaries ----
 
@@ -556,32 +751,25 @@ class _Observer:
         if self.yields():
             return False
         self.marks = self.marks[self.part.begin :]
-        self.part.begin = 0
-        self.has_evaluation, self.evaluation_end = False, None
+        self.part.shift(self.part.begin)
+        self.idle = 0
+        self.has_evaluation = self.is_between = False
         self.has_begun = True
         self._later("begin", [self.marks[0]])
         return True
 
-    def _end_evaluation(self):
-        """Leaves the evaluation since the last boundary out of the step that begins now."""
-        end = self.part.begin if self.evaluation_end is None else self.evaluation_end
-        if end > 0:
-            self._later("evaluation", [self.marks[0], self.marks[end]])
-        self.marks = self.marks[end:]
-        self.part.begin -= end
-        self.has_evaluation, self.evaluation_end = False, None
-
     def _close_step(self):
-        """The step ends with its last update; what came after it belongs to the next step, or to an evaluation."""
+        """The step ends with its last update; what came after it belongs to the next step."""
         step, end = self.step, self.step.end
         if self.yields():
             return
         marks, self.marks = self.marks[: end + 1], self.marks[end:]
+        self.idle = max(0, self.idle - end)
         if self.part is not None:
-            self.part.begin = max(0, self.part.begin - end)
+            self.part.shift(end)
         self.step = _Step()
-        step.looked_at = self.gradient_times.begins_step(self.optimizers, self.modules)
-        self._count_flops(step)
+        step.looked_at = self.attempt_to("the readiness of gradients", self.gradient_times.begins_step, self.optimizers, self.modules) or []
+        self.attempt_to("FLOPs", self._count_flops, step)
         self._later("step", marks, step)
         self._resolve()
 
@@ -604,12 +792,13 @@ class _Observer:
         if self.step.end is not None:
             self._close_step()
         self.release()
-        if not self.marks:
-            self.force_mark(OTHER)
+        if not any(mark.phase == EVALUATED for mark in self.marks):  # it was not seen
+            for mark in self.marks[self.idle :]:
+                mark.phase = EVALUATED
         self.force_mark(OTHER)
-        self._later("evaluation", [self.marks[0], self.marks[-1]], (accuracy, loss, samples))
-        self.marks, self.part = self.marks[-1:], _Part(0)
-        self.has_evaluation, self.evaluation_end = False, None
+        self._later("evaluation", list(self.marks), (accuracy, loss, samples))
+        self.part = _Part(len(self.marks) - 1)
+        self.has_evaluation, self.is_between = False, True
         return True
 
     # ---- reports ----
@@ -621,15 +810,15 @@ class _Observer:
             self.pending.append((kind, marks, what))
 
     def _resolve(self):
-        while self.pending and self._is_passed(self.pending[0][1][-1]):
+        while self.pending and self.is_passed(self.pending[0][1][-1]):
             self._write(*self.pending.popleft())
 
     @staticmethod
-    def _is_passed(mark):
+    def is_passed(mark):
         return mark.event is None or mark.event.query()
 
     @staticmethod
-    def _between(a, b):
+    def between(a, b):
         if a.event is None or b.event is None:
             return max(0.0, b.host_s - a.host_s)
         try:
@@ -643,7 +832,7 @@ class _Observer:
             clock_s = mark.host_s
         else:
             last, last_s = self.clock
-            clock_s = mark.host_s if last.event is None or mark.event is None else last_s + self._between(last, mark)
+            clock_s = mark.host_s if last.event is None or mark.event is None else last_s + self.between(last, mark)
             clock_s = max(mark.host_s if math.isnan(clock_s) else clock_s, last_s)
         self.clock = (mark, clock_s)
         return clock_s
@@ -651,164 +840,129 @@ class _Observer:
     def _write(self, kind, marks, what):
         clock_s = self._clock_of(marks[-1])
         if kind == "begin":
+            self.report._mark = clock_s
             if self.attempt == 1:  # a later attempt may go on from a checkpoint, at a step that nobody knows
-                self.write(self.report.begin, at=clock_s)
+                self.write(self.report._write, "begin", repr(clock_s), 0)
         elif kind == "evaluation":
-            accuracy, loss, samples = what or (None, None, None)
-            self.write(self.report.evaluation, accuracy, loss, samples, at=clock_s)
+            self._write_evaluation(marks, clock_s, *what or ())
         else:
             self._write_step(marks, what, clock_s)
-        self.pool.extend(m.event for m in marks[:-1] if m.event is not None and m is not self.clock[0])
+            self.pool.extend(m.event for m in marks[:-1] if m.event is not None and m is not self.clock[0])
+
+    def _write_evaluation(self, marks, clock_s, accuracy=None, loss=None, samples=None):
+        """The evaluations between these marks, as one. Their time is no part of the step."""
+        evaluated_s = 0.0
+        for begin, end in zip(marks, marks[1:]):
+            if begin.phase == EVALUATED:
+                evaluated_s += self.between(begin, end)
+                begin.phase = REPORTED_EVALUATION
+        report = self.report
+        words = [report._accuracy(accuracy), report._figure(loss), report._quantity(samples, "samples")]
+        self.write(report._write, "eval", report._step, "%.7f" % clock_s, _seconds(evaluated_s), *words)
 
     def _write_step(self, marks, step, clock_s):
-        seconds, begun = [0.0] * 8, set()
+        if any(mark.phase == EVALUATED for mark in marks):
+            behind = max(i for i, mark in enumerate(marks) if mark.phase == EVALUATED) + 1
+            self._write_evaluation(marks, clock_s - self.between(marks[behind], marks[-1]))
+        seconds, begun = [0.0] * PHASES, set()
         for begin, end in zip(marks, marks[1:]):
-            seconds[begin.phase] += self._between(begin, end)
+            seconds[begin.phase] += self.between(begin, end)
             begun.add(begin.phase)
         seconds[FORWARD] += seconds[EVALUATION]  # a pass without gradients within a step, of a teacher for example
         if FORWARD in begun:
             seconds[INPUT] += seconds[HANDING_OVER]
         if step.updates_in_backward:
             begun.discard(OPTIMIZER)
-        world = _world_size(self.torch)
-        if self._is_communication_seen(step, world):
+        if step.is_by_hand:
+            begun -= {FORWARD, BACKWARD}
+        world = world_size(self.torch)
+        if self.communication.is_seen(step, world):
             begun.add(COMMUNICATION)
         self.steps += 1
         figure, report = self.report._figure, self.report
         mark, report._mark, report._step = report._mark, clock_s, self.steps
-        length = "-" if mark is None else "%.7f" % (clock_s - mark)
+        length = "-" if mark is None else _seconds(max(0.0, clock_s - mark - seconds[REPORTED_EVALUATION]))
         loss = figure(sum(map(float, step.losses)) if step.losses else None)
         samples = self._samples_of(step, world)
         if step is self.counted_step and samples and step.flops > 0:
             self.flops_of_sample = step.flops / samples
-        phases = ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
+        phases = [_seconds(seconds[phase]) if phase in begun else "-" for phase in REPORTED]
+        if seconds[LOADER] + seconds[CHECKPOINT] + seconds[PAUSE] > 0:
+            self.write(report._write, "pause", *(_seconds(seconds[phase]) for phase in (LOADER, CHECKPOINT, PAUSE)))
         figures = (clock_s, length, figure(samples), loss, figure(step.learning_rate), " ".join(phases))
         self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
-        self._take_buckets(step, marks)
+        if report._is_looked_at(self.steps):
+            self.write(report._report_exchange, self._exchange())
+        if step.buckets or step.gradients:
+            self.attempt_to("buckets", self.communication.take_buckets, step, marks)
         if self.timeline:
-            self._draw(step, marks, clock_s)
+            self.attempt_to("the timeline", self._draw, step, marks, clock_s)
 
     def _draw(self, step, marks, clock_s):
         """Adds the step to the timeline: its phases, and in some steps when each gradient was ready."""
-        first, lengths = marks[0], [self._between(begin, end) for begin, end in zip(marks, marks[1:])]
+        first, lengths = marks[0], [self.between(begin, end) for begin, end in zip(marks, marks[1:])]
         begin_s = at_s = clock_s - sum(lengths)
         if not begin_s < clock_s:
             return
         self.timeline.add("step", "training", begin_s, clock_s, self.steps)
         for mark, length_s in zip(marks, lengths):
-            phase = INPUT if mark.phase == HANDING_OVER else mark.phase
-            if phase != OTHER:
-                self.timeline.add(PHASE_NAMES[phase], "training", at_s, at_s + length_s, self.steps)
+            if mark.phase in PHASE_NAMES:
+                self.timeline.add(PHASE_NAMES[mark.phase], "training", at_s, at_s + length_s, self.steps)
             at_s += length_s
         for begin, _, ready in step.looked_at:
-            before_s = begin_s + self._between(first, begin)
+            before_s = begin_s + self.between(first, begin)
             for parameter, mark in ready.items():
                 bytes_, name = self.gradient_times.sizes[parameter]
-                ready_s = begin_s + self._between(first, mark)
+                ready_s = begin_s + self.between(first, mark)
                 self.timeline.add(name, "gradients", before_s, ready_s, self.steps, bytes_)
                 before_s = ready_s
 
     def _samples_of(self, step, world):
+        declared = samples_of.declared().a_step
         if self._is_partly_seen(world):
             return None
+        if declared is not None:
+            return declared
+        why = ""
         if step.has_batches:
-            return None if step.has_unknown_samples else step.samples
-        counts = set(step.by_module.values())
-        if len(counts) == 1 and not any(map(math.isnan, counts)):
-            return counts.pop()
-        self.tell("cannot see how many samples a step has: no DataLoader, and modules that got different numbers")
+            if not step.has_unknown_samples:
+                return step.samples
+            why = "the parts of a batch do not agree on one number of samples"
+        else:
+            counts = set(step.by_module.values())
+            if len(counts) == 1 and not any(map(math.isnan, counts)):
+                return counts.pop()
+            if len(counts) > 1:
+                why = "there is no DataLoader, and modules got different numbers"
+            else:
+                why = "there is no DataLoader, and what the module gets does not tell"
+        if self.steps > 1:  # the first step of a thread or of a process may have begun before it was seen
+            self.caveat("samples", f"the samples of a step are not known: {why}. The recipe can say them: `program.samples`")
         return None
+
+    def _exchange(self):
+        """The word of jobs/program/exchange.hpp: how this rank exchanges anything with others."""
+        script = sys.modules.get("dtctl_report")
+        if script is not None and script._phase_s.get("communication"):
+            return "some"  # through files, for example
+        return self.seen_exchange() if self.communication.world <= 1 else self.communication.exchange()
 
     def _is_partly_seen(self, world):
         """Whether the training has ranks that dtctl did not start."""
         if world <= max(1, self.ranks):
             return False
-        self.tell(f"sees one of {world} ranks, but dtctl has started {self.ranks}; the samples of the others are not known")
+        self.caveat("samples", f"the samples of a step are not known: the program trains with {world} ranks, but dtctl has started {self.ranks}")
         return True
-
-    # ---- communication ----
-
-    def _is_communication_seen(self, step, world):
-        if self.ranks == 1 and world == 1:
-            return True
-        numbers = self.trained_numbers
-        if step.has_communication or (numbers > 0 and 2 * step.summed_numbers >= numbers):
-            self.has_summed = True
-        if self.unseen or not self.has_summed:
-            self.tell(f"cannot see how long ranks wait for each other: {self.unseen or 'gradients are summed in a way that it does not know'}")
-            return False
-        return True
-
-    def bucket_is_ready(self, gradients):
-        """DistributedDataParallel has the gradients of a bucket, in a thread of autograd. Returns where its end is to be noted."""
-        if self.is_off or not self.in_backward:
-            return None
-        try:
-            self.last_ready = self.now(COMMUNICATION)
-            bucket = [gradients.numel() * gradients.element_size(), self.last_ready, None]
-            self.recent.buckets.append(bucket)
-            return bucket
-        except Exception as error:
-            return self.fail(error)
-
-    def gradient_is_ready(self, bytes_, *_):
-        """Autograd has accumulated the gradient of a parameter of DistributedDataParallel."""
-        if self.is_off or not self.in_backward:
-            return
-        try:
-            self.last_ready = self.now(COMMUNICATION)
-            self.recent.gradients.append((bytes_, self.last_ready))
-        except Exception as error:
-            self.fail(error)
-
-    def bucket_is_summed(self, bucket):
-        if bucket is None or self.is_off:
-            return
-        try:
-            bucket[2] = self.now(OTHER)
-        except Exception as error:
-            self.fail(error)
-
-    def _take_buckets(self, step, marks):
-        """When each bucket was ready, and how long sums went on beside the rest of the backward pass."""
-        if step.gradients and not step.buckets and not self.bucket_sizes and self.steps == 2:
-            self.bucket_sizes = _bucket_sizes(self.hooks)
-        if step.gradients and not step.buckets:
-            step.buckets = _buckets_of(step.gradients, self.bucket_sizes)
-        if not step.buckets or self.steps <= 1:  # DistributedDataParallel forms its buckets anew after the first pass
-            return
-        begin = next((m for m in marks if m.phase in (INPUT, FORWARD)), marks[0])
-        last = step.buckets[-1][1]
-        self.all_buckets.append([(b, self._between(begin, ready), self._between(ready, last)) for b, ready, _ in step.buckets])
-        hidden, until = 0.0, 0.0
-        for _, ready, done in step.buckets:
-            if done is None or not self._is_passed(done):
-                return
-            from_s, to_s = self._between(begin, ready), min(self._between(begin, done), self._between(begin, last))
-            hidden += max(0.0, to_s - max(from_s, until))
-            until = max(until, to_s)
-        self.hidden_s.append(hidden)
-
-    def _report_communication(self):
-        if os.environ.get("RANK", "0") != "0" or not self.all_buckets:
-            return
-        shapes = collections.Counter(tuple(b for b, _, _ in step) for step in self.all_buckets)
-        usual = shapes.most_common(1)[0][0]
-        steps = [step for step in self.all_buckets if tuple(b for b, _, _ in step) == usual]
-        for i, bytes_ in enumerate(usual):
-            ready, lead = (statistics.fmean(step[i][k] for step in steps) for k in (1, 2))
-            self.write(self.report._write, "bucket", bytes_, repr(ready), repr(lead))
-        if self.hidden_s:
-            hidden = 1000 * statistics.median(self.hidden_s)
-            self._fact("communication hidden behind the backward pass", f"{hidden:.3g} ms of a step (median)")
 
     def _why_no_flops(self):
         """Why the FLOPs of a sample are not known; empty if they are."""
         if self.counter.why:
             return self.counter.why
+        if "FLOPs" in self.broken:
+            return "an error of the observer"
         if self.flops_of_sample is None:
             return "no step was counted whole, or its samples are not known" if self.closed_steps > UNCOUNTED_STEPS else "too few steps"
-        if _world_size(self.torch) > 1 and not self.has_summed and "DataParallel" not in self.unseen:
+        if world_size(self.torch) > 1 and not self.communication.has_summed and "DataParallel" not in self.communication.unseen:
             return "it is not seen whether each rank computes the whole model"
         return ""
 
@@ -825,19 +979,20 @@ class _Observer:
                 rate = self.flops_module.rate_of_products(device, precision, self.torch)
         except Exception:  # no memory is left on the device, for example
             rate = None
-        self._fact("FLOPs of a sample", f"not known: {why}" if why else f"counted in one step: {counter.words()}")
+        self.fact("FLOPs of a sample", f"not known: {why}" if why else f"counted in one step: {counter.words()}")
         rate = None if rate is None or math.isnan(rate) else rate
         self.write(self.report._write, "flops", figure(None if why else self.flops_of_sample), precision or "-", figure(rate), name)
 
-    def _fact(self, name, text):
+    def fact(self, name, text):
         self.write(self.report._write, "choice", f"{name}\t{text}")
 
     # ---- the end ----
 
     def finish(self):
         """At the end of the program, after an error too."""
-        if os.getpid() != self.pid or (self.is_off and not self.trouble):
+        if os.getpid() != self.pid or self.is_ended or (self.is_off and not self.trouble):
             return
+        self.is_ended = True
         try:
             if not self.is_off:
                 self._finish_steps()
@@ -845,7 +1000,7 @@ class _Observer:
                 return
             if not self.steps:
                 if _is_first_of_rank(self.report) and not self.report._has_failed:
-                    self.tell("saw no step: in this process no optimizer has stepped after a backward pass")
+                    self.caveat("observation", "the observer saw no step: in this process no optimizer has stepped after a backward pass")
             elif not self.report._has_failed:
                 self._finish_report()
             self.release()
@@ -856,29 +1011,31 @@ class _Observer:
         self._end_part()
         if self.step.end is not None and not self.report._has_failed:
             self._close_step()
+        if self.has_begun and not self.is_off and any(mark.phase == EVALUATED for mark in self.marks):
+            self.force_mark(OTHER)
+            self._later("evaluation", self.marks)
         until = time.monotonic() + (0 if self.report._has_failed else LAST_WAIT_S)
         while self.pending and not self.is_off:
             self._resolve()
             if time.monotonic() > until:
                 break
             time.sleep(0.001)
-        if self.has_evaluation and not self.is_off and not self.pending:
-            ends = [i for i, (a, b) in enumerate(zip(self.marks, self.marks[1:]), 1) if a.phase == EVALUATION]
-            if ends and self.has_begun:
-                self._write("evaluation", [self.marks[0], self.marks[ends[-1]]], None)
 
     def _finish_report(self):
-        self._fact("observed", f"PyTorch {self.torch.__version__}" + (f"; stopped at step {self.steps}: {self.trouble}" if self.trouble else ""))
-        if self.unseen:
-            self._fact("communication that could not be observed", self.unseen)
-        self._report_communication()
+        unseen = self.communication.unseen
+        self.fact("observed", f"PyTorch {self.torch.__version__}" + (f"; stopped at step {self.steps}: {self.trouble}" if self.trouble else ""))
+        if unseen:
+            self.fact("communication that could not be observed", unseen)
+        if len(self.optimizers) > 1:
+            self.fact("learning rates", "; ".join(str(each) for each in self.optimizers.values() if each.last is not None))
+        self.attempt_to("buckets", self.communication.write_report)
         if self.timeline:
-            self.timeline.write()
-        for bytes_, lead_s, name in self.gradient_times.lines():
+            self.attempt_to("the timeline", self.timeline.write)
+        for bytes_, lead_s, name in self.attempt_to("the readiness of gradients", self.gradient_times.lines) or ():
             self.write(self.report._write, "gradient", bytes_, repr(lead_s), name)
-        self._report_flops()
+        self.attempt_to("FLOPs", self._report_flops)
         self.release()
-        self.report.result(parameters=self.trained_numbers if not self.unseen else None)
+        self.report.result(parameters=self.trained_numbers if not unseen else None)
 
 
 def _claim(report):
@@ -886,13 +1043,33 @@ def _claim(report):
     try:
         import fcntl
 
-        claim = os.open(report.report_path(), os.O_WRONLY | os.O_APPEND)
+        claim = os.open(report.report_path(), os.O_RDWR | os.O_APPEND)
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the process ends
+        with open(claim, "rb", closefd=False) as lines:  # of a process that has trained before; a launcher may start its ranks again
+            return bool(os.environ.get("DTCTL_LAUNCHER")) or b"\nstep " not in lines.read()
     except BlockingIOError:
         return False
     except OSError:
         pass  # a file system without locks
     return True
+
+
+def _place_of(error):
+    """The line where it was raised."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return f"line {frame.tb_lineno} of {os.path.basename(frame.tb_frame.f_code.co_filename)}" if frame else os.path.basename(_FILE)
+
+
+def _seconds(length_s):
+    return "%.7f" % length_s if length_s == length_s else "-"
+
+
+def _is_transformed(torch):
+    """Whether a transform of torch.func is under way: vmap() hides a dimension of its tensors."""
+    is_active = getattr(getattr(torch._C, "_functorch", None), "are_transforms_active", None)
+    return is_active is not None and is_active()
 
 
 def _is_first_of_rank(report):
@@ -904,67 +1081,6 @@ def _is_first_of_rank(report):
     return "step" not in begun and any(line.split()[2:3] == [own] for line in lines if line.startswith("rank "))
 
 
-def _bucket_sizes(modules):
-    """Of DistributedDataParallel after its first pass, in bytes; empty if it does not tell."""
-    for module in modules:
-        try:
-            data = module._get_ddp_logging_data()
-            text = data.get("rebuilt_bucket_sizes") or data.get("bucket_sizes") or ""
-            return [int(word) for word in text.replace(",", " ").split()]
-        except Exception:  # an interface of torch's own
-            return []
-    return []
-
-
-def _buckets_of(gradients, sizes):
-    """[bytes, ready, none]: buckets hold gradients in the order in which those became ready."""
-    buckets, left = [], list(gradients)
-    if sum(sizes) != sum(bytes_ for bytes_, _ in gradients):
-        return []
-    for size in sizes:
-        taken, ready = 0, None
-        while left and taken < size:
-            bytes_, ready = left.pop(0)
-            taken += bytes_
-        if taken != size:
-            return []
-        buckets.append([size, ready, None])
-    return buckets
-
-
-def _world_size(torch):
-    dist = torch.distributed
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-
-
-def _samples(batch, torch):
-    """The samples of a batch: the leading dimension of its tensors. None: unknown."""
-    tensors = []
-    _gather_tensors(batch, torch, tensors, 4)
-    lengths = {t.shape[0] for t in tensors}
-    if len(lengths) == 1:
-        return lengths.pop()
-    first = batch
-    while isinstance(first, (tuple, list)) and len(first) > 0 and isinstance(first[0], (tuple, list)):
-        first = first[0]
-    if isinstance(first, (tuple, list)) and first is not batch:
-        return len(first)  # of images of different sizes, for example
-    return tensors[0].shape[0] if tensors else None
-
-
-def _gather_tensors(value, torch, tensors, depth):
-    if isinstance(value, torch.Tensor):
-        if value.dim() > 0:
-            tensors.append(value)
-    elif depth > 0 and len(tensors) < 16:
-        if isinstance(value, (tuple, list)):
-            for each in value[:16]:
-                _gather_tensors(each, torch, tensors, depth - 1)
-        elif isinstance(value, collections.abc.Mapping):
-            for each in list(value.values())[:16]:
-                _gather_tensors(each, torch, tensors, depth - 1)
-
-
 def _without_own_frames(value, trace, seen=None):
     """The trace of an uncaught exception as it would be without the observer."""
     seen = set() if seen is None else seen
@@ -973,7 +1089,7 @@ def _without_own_frames(value, trace, seen=None):
         for other in (value.__cause__, value.__context__):
             if other is not None:
                 other.__traceback__ = _without_own_frames(other, other.__traceback__, seen)
-    own = (_FILE, _FLOPS_FILE)
+    own = (_FILE, _FLOPS_FILE, communication_file)
     while trace is not None and trace.tb_frame.f_code.co_filename in own:
         trace = trace.tb_next
     each = trace
@@ -992,14 +1108,16 @@ def _without_own_frames(value, trace, seen=None):
 
 
 def _wrap_all(observer, torch):
+    samples_of.watch_draws(torch)
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
     _wrap_input(observer)
     _wrap_modules(observer, torch, is_compiling)
     _wrap_backward(observer, torch)
     _wrap_optimizers(observer, torch, is_compiling)
+    _wrap_save(observer, torch)
     if torch.distributed.is_available():
-        _wrap_collectives(observer, torch, is_compiling)
-        _wrap_data_parallel(observer, torch)
+        wrap_collectives(observer, torch, is_compiling)
+        wrap_data_parallel(observer, torch)
 
 
 def _wrap_input(o):
@@ -1015,11 +1133,11 @@ def _wrap_input(o):
 
     @functools.wraps(begin)
     def iterate(self):
-        if o.is_off or o.is_reading or threading.get_ident() != o.thread:
+        if (o.is_off and not o.revives()) or o.is_reading or threading.get_ident() != o.thread:
             return begin(self)
         batches = _Batches()
         was_inside, o.is_inside, o.is_reading = o.is_inside, True, True  # transforms may be modules
-        o.asks_for_batch(batches)
+        o.opens_loader(batches)
         try:
             iterator = begin(self)
         finally:
@@ -1043,7 +1161,7 @@ def _wrap_input(o):
             raise
         finally:
             o.is_inside, o.is_reading = o.is_off or was_inside, False
-        o.has_batch(batches, batch)
+        o.has_batch(batches, self, batch)
         return batch
 
     DataLoader.__iter__ = iterate
@@ -1072,21 +1190,48 @@ def _wrap_modules(o, torch, is_compiling):
 
 
 def _wrap_backward(o, torch):
-    inner = torch.autograd.backward
+    inner, grad = torch.autograd.backward, torch.autograd.grad
 
-    @functools.wraps(inner)
-    def backward(tensors, *args, **kwargs):
-        if o.is_off or o.in_backward or threading.get_ident() != o.thread:
-            return inner(tensors, *args, **kwargs)
+    def observed(tensors, is_backward, call, args, kwargs):
         was_inside, o.is_inside = o.is_inside, True
-        o.enters_backward(tensors)
+        o.enters_backward(tensors, is_backward)
         try:
-            return inner(tensors, *args, **kwargs)
+            return call(tensors, *args, **kwargs)
         finally:
             o.is_inside = o.is_off or was_inside
             o.leaves_backward()
 
-    torch.autograd.backward = backward
+    @functools.wraps(inner)
+    def backward(tensors, *args, **kwargs):
+        if (o.is_off and not o.revives()) or o.in_backward or o.is_elsewhere(trains=True):
+            return inner(tensors, *args, **kwargs)
+        return observed(tensors, True, inner, args, kwargs)
+
+    @functools.wraps(grad)
+    def gradients(outputs, inputs, *args, **kwargs):
+        """A backward pass if it derives by what is trained, and the derivative itself is not derived: as a penalty's is."""
+        first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else inputs
+        if o.is_inside or o.in_backward or id(first) not in o.trained or kwargs.get("create_graph") or o.is_elsewhere(trains=True):
+            return grad(outputs, inputs, *args, **kwargs)
+        return observed(outputs, False, grad, (inputs, *args), kwargs)
+
+    torch.autograd.backward, torch.autograd.grad = backward, gradients
+
+
+def _wrap_save(o, torch):
+    inner = torch.save
+
+    @functools.wraps(inner)
+    def save(*args, **kwargs):
+        if o.is_off or o.is_inside or threading.get_ident() != o.thread:
+            return inner(*args, **kwargs)
+        before = o.enters(CHECKPOINT)
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            o.leaves(before)
+
+    torch.save = save
 
 
 def _wrap_optimizers(o, torch, is_compiling):
@@ -1096,11 +1241,15 @@ def _wrap_optimizers(o, torch, is_compiling):
         @functools.wraps(update)
         def step(*args, **kwargs):
             if o.is_off or o.in_update or is_compiling() or threading.get_ident() != o.thread:
+                if o.others and not o.is_off:
+                    o.updates_elsewhere()
                 return update(*args, **kwargs)
-            o.enters_update(optimizer_of(*args, **kwargs))
+            optimizer = optimizer_of(*args, **kwargs)
+            o.enters_update(optimizer)
             try:
                 return update(*args, **kwargs)
             finally:
+                o.steps_without_backward(optimizer)
                 o.leaves_update()
 
         step.is_watched_by_dtctl = True
@@ -1146,152 +1295,3 @@ def _wrap_optimizers(o, torch, is_compiling):
         return result
 
     GradScaler.scale = scaled
-
-
-_COLLECTIVES = """all_reduce reduce broadcast all_gather all_gather_into_tensor _all_gather_base gather scatter reduce_scatter
-reduce_scatter_tensor _reduce_scatter_base all_to_all all_to_all_single all_reduce_coalesced all_gather_coalesced barrier send recv isend
-irecv batch_isend_irecv""".split()
-_REDUCING = ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "_reduce_scatter_base", "all_reduce_coalesced")
-
-
-def _numbers(tensors, torch):
-    if isinstance(tensors, torch.Tensor):
-        return tensors.numel()
-    return sum(_numbers(each, torch) for each in tensors) if isinstance(tensors, (tuple, list)) else 0
-
-
-def _wrap_collectives(o, torch, is_compiling):
-    from torch.distributed import distributed_c10d
-
-    def watched(name, inner):
-        never_waits = name in ("isend", "irecv", "batch_isend_irecv")
-
-        @functools.wraps(inner)
-        def collective(*args, **kwargs):
-            if o.is_off or o.in_backward or o.is_summing or is_compiling() or threading.get_ident() != o.thread:
-                return inner(*args, **kwargs)
-            if never_waits or kwargs.get("async_op"):
-                o.unseen = o.unseen or f"it does not see where the program waits for torch.distributed.{name}" + ("" if never_waits else "(async_op=True)")
-                return inner(*args, **kwargs)
-            o.is_summing, before = True, o.enters(COMMUNICATION)
-            try:
-                return inner(*args, **kwargs)
-            finally:
-                o.is_summing = False
-                o.leaves(before)
-                if name in _REDUCING:
-                    o.sums(args[0] if args else next(iter(kwargs.values()), None))
-
-        return collective
-
-    for name in _COLLECTIVES:
-        inner = getattr(distributed_c10d, name, None)
-        if inner is not None:
-            outer = watched(name, inner)
-            setattr(distributed_c10d, name, outer)
-            if hasattr(torch.distributed, name):
-                setattr(torch.distributed, name, outer)
-
-
-class _Hook:
-    """The hook by which DistributedDataParallel sums a bucket: that of the script, or else what it does without a hook."""
-
-    def __init__(self, state, function, notes_end=False):
-        self.state, self.function, self.notes_end = state, function, notes_end
-        self.accumulators = []  # kept, because autograd does not keep them
-
-
-def _wrap_data_parallel(o, torch):
-    Parallel = torch.nn.parallel.DistributedDataParallel
-    register, register_builtin, join = Parallel.register_comm_hook, Parallel._register_builtin_comm_hook, Parallel.join
-
-    def of_hook(hook):
-        def watched(state, bucket):
-            noted = o.bucket_is_ready(bucket.buffer())
-            o.is_summing, was_summing = True, o.is_summing
-            try:
-                future = hook.function(hook.state, bucket)
-            finally:
-                o.is_summing = was_summing
-            if not hook.notes_end:
-                return future
-
-            def done(future):
-                o.bucket_is_summed(noted)
-                return future.value()[0]
-
-            return future.then(done)
-
-        return watched
-
-    @functools.wraps(register)
-    def register_comm_hook(self, state, hook):
-        if o.is_off or not callable(hook):
-            return register(self, state, hook)
-        if self in o.hooks and o.hooks[self].function is not None:  # ours, which took the place of none
-            o.hooks[self].state, o.hooks[self].function, o.hooks[self].notes_end = state, hook, False
-            return None
-        wrapped = o.hooks[self] = _Hook(state, hook)
-        return register(self, state, functools.wraps(hook)(of_hook(wrapped)))
-
-    @functools.wraps(register_builtin)
-    def register_builtin_comm_hook(self, *args, **kwargs):
-        o.unseen = "DistributedDataParallel has one of its built-in hooks"
-        return register_builtin(self, *args, **kwargs)
-
-    @functools.wraps(join)
-    def join_(self, *args, **kwargs):
-        if self not in o.hooks:
-            o.unseen = "DistributedDataParallel.join() lets ranks end early"
-        return join(self, *args, **kwargs)
-
-    def install(module):
-        """Of a module without a hook of the script."""
-        group = module.process_group
-        backend, is_on_gpu = torch.distributed.get_backend(group), next(module.parameters()).is_cuda
-        if backend != "nccl" and not (backend == "undefined" and is_on_gpu):
-            # Gloo ends its sums in a thread of its own. A hook would make it need Python, which aborts a program that ends just then.
-            o.hooks[module] = _Hook(None, None)
-            for parameter in module.parameters():
-                if parameter.requires_grad:
-                    accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-                    accumulator.register_hook(functools.partial(o.gradient_is_ready, parameter.numel() * parameter.element_size()))
-                    o.hooks[module].accumulators.append(accumulator)
-            return
-        from torch.distributed.distributed_c10d import all_reduce
-
-        share = 1.0 / group.size()
-
-        def sum_of_bucket(_, bucket):
-            """As DistributedDataParallel does without a hook: the gradients times 1 / ranks, then their sum."""
-            gradients = bucket.buffer().mul_(share)
-            return all_reduce(gradients, group=group, async_op=True).get_future()
-
-        hook = _Hook(None, sum_of_bucket, notes_end=True)
-        register(module, None, of_hook(hook))
-        o.hooks[module] = hook
-
-    o.install = install
-    Parallel.register_comm_hook, Parallel._register_builtin_comm_hook, Parallel.join = register_comm_hook, register_builtin_comm_hook, join_
-
-
-def _look_for_communication(o, module, torch):
-    """Finds what sums gradients in a module that the training calls for the first time."""
-    if not torch.distributed.is_available() or _world_size(torch) == 1:
-        return
-    Parallel = torch.nn.parallel.DistributedDataParallel
-    parts = list(module.modules())
-    is_sparse = any(getattr(part, "sparse", False) is True for part in parts)
-    for part in parts:
-        if any(c.__name__ in ("FullyShardedDataParallel", "FSDPModule") for c in type(part).__mro__):
-            o.unseen = "FullyShardedDataParallel communicates beside the computation"
-        if not isinstance(part, Parallel) or part in o.hooks or o.unseen:
-            continue
-        backend = torch.distributed.get_backend(part.process_group)
-        if is_sparse or getattr(part, "mixed_precision", None) is not None:
-            o.unseen = "DistributedDataParallel sums " + ("sparse gradients" if is_sparse else "in a precision of its own")
-        elif backend not in ("gloo", "nccl", "undefined"):  # undefined: gloo for hosts and nccl for GPUs
-            o.unseen = f"DistributedDataParallel sums by the backend {backend}"
-        if o.unseen:
-            continue
-        o.install(part)

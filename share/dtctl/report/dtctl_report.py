@@ -22,6 +22,7 @@ import atexit
 import contextlib
 import math
 import os
+import re
 import sys
 import threading
 import time
@@ -36,6 +37,7 @@ _mark = None  # when the last begin(), step() or evaluation() ended
 _phase_s = {}
 _observed = None  # the last step of observe_step(): samples, loss, end
 _has_failed = False  # by an uncaught exception
+_exchange = None  # the last word of _report_exchange()
 
 
 def report_path():
@@ -141,6 +143,8 @@ def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None, a
         words = [_quantity(samples, "samples"), _figure(loss), _figure(learning_rate), _quantity(epoch, "epoch")]
         words += [_figure(_phase_s.get(name)) for name in PHASES]
         _step += 1
+        if _is_looked_at(_step):
+            _report_exchange(_seen_exchange())
         _write("step", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
         _mark = now
         _phase_s.clear()
@@ -151,8 +155,8 @@ def observe_step(batch=None, loss=None):
 
         report.observe_step(images, loss)    # at the end of the loop's body
 
-    batch: the samples are the length of its first dimension (of the first part of a tuple or a dictionary), or the number itself. loss: a number, or what float() makes one of; it is
-    read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
+    batch: what the step has trained with, whose parts must agree on the number of samples (dtctl_samples.py), or the number itself.
+    loss: a number, or what float() makes one of; it is read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
     the program the result is reported.
     """
     global _observed
@@ -165,12 +169,14 @@ def observe_step(batch=None, loss=None):
 
 
 def _count(batch):
-    while isinstance(batch, (tuple, dict)) and batch:
-        batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
-    if batch is None or isinstance(batch, (int, float)):
-        return batch
-    shape = getattr(batch, "shape", None)
-    return shape[0] if shape else len(batch)
+    if not is_active():
+        return None
+    import dtctl_samples  # a copy of this file alone does without it outside of dtctl
+
+    declared = dtctl_samples.declared().a_step
+    if declared is not None or (isinstance(batch, (int, float)) and not isinstance(batch, bool)):
+        return batch if declared is None else declared
+    return dtctl_samples.count(batch)
 
 
 def _report_observed():
@@ -207,6 +213,7 @@ def result(parameters=None):
     """
     with _lock:
         _report_memory()
+        _report_exchange(_seen_exchange())
         _write("result", repr(time.monotonic()), _quantity(parameters, "parameters"))
         if is_active():
             _flush()
@@ -228,11 +235,92 @@ def _report_memory():
         pass
 
 
-def _report_exception(kind, value, trace):
+def _is_looked_at(step):
+    """Whether it is looked at after this step how the process exchanges anything with other ranks: 1, 4, 16, 64, …"""
+    return step & (step - 1) == 0 and step.bit_length() % 2 == 1
+
+
+def _report_exchange(word):
+    """Tells how this process exchanges anything with other ranks (jobs/program/exchange.hpp has the words)."""
+    global _exchange
+    if _exchange == "some" or word == _exchange or (word == "none" and _exchange is not None):
+        return  # a connection that was closed counts, too
+    _exchange = word
+    _write("exchange", word)
+
+
+def _seen_exchange():
+    """none: nothing in this process can exchange with another rank. some: it does, by torch.distributed or MPI. unknown: it has
+    connections or shared memory of which nobody knows what for."""
+    if not is_active():
+        return "none"
+    try:
+        dist = sys.modules.get("torch.distributed")
+        if dist is not None and dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+            return "some"
+        ranks = _mpi_ranks()
+        if ranks is not None and ranks > 1:
+            return "some"
+        is_open = ranks is None or "multiprocessing.shared_memory" in sys.modules or (ranks == 0 and _has_connection())
+        return "unknown" if is_open else "none"
+    except Exception:  # of a library or of /proc; the training goes on
+        return "unknown"
+
+
+def _mpi_ranks():
+    """Ranks of MPI in this process; 0: it was not initialised, None: unknown. Only a library that is loaded already is asked: the
+    torch of some distributions links one that it never uses."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        found = re.search(r"/\S*/libmpi[a-z_]*\.so\S*", maps.read())
+    if not found:
+        return 0
+    import ctypes
+
+    library, flag, ranks = ctypes.CDLL(found.group()), ctypes.c_int(0), ctypes.c_int(0)
+    if library.MPI_Initialized(ctypes.byref(flag)) != 0 or not flag.value:
+        return 0
+    if library.MPI_Finalized(ctypes.byref(flag)) != 0 or flag.value:
+        return None
+    try:
+        world = ctypes.byref(ctypes.c_char.in_dll(library, "ompi_mpi_comm_world"))  # of Open MPI
+    except ValueError:
+        world = 0x44000000  # of MPICH and its relatives
+    return ranks.value if library.MPI_Comm_size(world, ctypes.byref(ranks)) == 0 else None
+
+
+def _has_connection():
+    """Whether this process has a connection that may lead to another rank. Web servers are none."""
+    inodes = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            link = os.readlink(f"/proc/self/fd/{descriptor}")
+            if "/dev/infiniband/" in link:
+                return True
+            if link.startswith("socket:["):
+                inodes.add(link[len("socket:[") : -1])
+    for kind in ("tcp", "tcp6", "udp", "udp6") if inodes else ():
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/self/net/{kind}", encoding="ascii") as table:
+            for words in map(str.split, table):
+                is_listening = words[3] == "0A"
+                if words[9] in inodes and not is_listening and int(words[2].rpartition(":")[2], 16) not in (80, 443):
+                    return True
+    if inodes:
+        with open("/proc/self/net/unix", encoding="utf-8", errors="replace") as table:
+            return any(len(words) > 7 and words[6] in inodes and words[5] == "03" for words in map(str.split, table))
+    return False
+
+
+def _fail(value):
+    """The training has failed by this exception."""
     global _has_failed
     _has_failed = True
     with contextlib.suppress(Exception):
-        error(f"{kind.__name__}: {value}" if str(value) else kind.__name__)
+        kind = type(value).__name__
+        error(f"{kind}: {value}" if str(value) else kind)
+
+
+def _report_exception(kind, value, trace):
+    _fail(value)
     _previous_hook(kind, value, trace)
 
 

@@ -39,6 +39,7 @@ void add_run(Point& point, const MeasuredRun& run)
   ++point.row.runs;
   if (!run.succeeded) return;
   ++point.row.succeeded;
+  if (!run.copies.empty()) ++point.row.copies, point.row.why_copies = run.copies;
   if (run.is_outlying) {
     ++point.row.outlying;
   } else if (run.throughput > 0 && std::isfinite(run.throughput)) {
@@ -206,6 +207,10 @@ Fields<ScalingRow> scaling_fields()
       {"outlying", DT_AT(outlying), "",
        "succeeded runs whose throughput is an outlier among the runs of the study: they are left out of throughput, speed-up and "
        "efficiency"},
+      {"copies", DT_AT(copies), "",
+       "succeeded runs whose ranks do not train together: they are copies of one training, or trainings of their own, so they "
+       "have "
+       "no throughput, speed-up and efficiency"},
       {"throughput", DT_AT(throughput), "samples/s", "G(N), the geometric mean, which speed-up and efficiency are made of"},
       {"throughput_median", DT_AT(throughput_median), "samples/s", "median"},
       {"throughput_min", DT_AT(throughput_min), "samples/s", "smallest"},

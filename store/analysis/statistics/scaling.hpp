@@ -44,10 +44,11 @@ struct MeasuredRun {
   bool has_diverged = false; // its accuracy and its time to the target do not count either
   std::int64_t repeat = 0;   // from 0
   double begin_unix_s = not_measured;
-  std::string block{};        // the round in which it ran, as Candidate::blocks; empty: alone
-  bool is_outlying = false;   // its throughput does not count (statistics/run_conditions.hpp)
-  bool is_exact = false;      // simulated without a compute profile: deterministic
-  std::string platform{};     // machine on which the run was simulated; empty: it was measured
+  std::string block{};      // the round in which it ran, as Candidate::blocks; empty: alone
+  bool is_outlying = false; // its throughput does not count (statistics/run_conditions.hpp)
+  bool is_exact = false;    // simulated without a compute profile: deterministic
+  std::string platform{};   // machine on which the run was simulated; empty: it was measured
+  std::string copies{};     // why the ranks do not train together, so that the run has no throughput; empty: they do, or unknown
   double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
   double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
   double time_to_accuracy_s = not_measured;
@@ -59,7 +60,7 @@ struct MeasuredRun {
 struct ScalingRow {
   std::string label, platform{}; // platform: of its runs
   std::int64_t nodes = 0, ranks = 0, workers = 0, size = 0;
-  std::int64_t runs = 0, succeeded = 0, diverged = 0, outlying = 0;
+  std::int64_t runs = 0, succeeded = 0, diverged = 0, outlying = 0, copies = 0;
   double throughput = not_measured; // centre_of its runs, of which the ratios are made
   double throughput_median = not_measured;
   double throughput_min = not_measured, throughput_max = not_measured;
@@ -71,8 +72,10 @@ struct ScalingRow {
   double time_to_accuracy_s = not_measured;
   double joules_per_sample = not_measured, mfu = not_measured;
   std::int64_t reached = 0, target_runs = 0;
-  // No fields of their own: throughput and round of each succeeded run that is no outlier, whether they are deterministic, and
-  // the number of rounds within which the point was compared with its baseline (0: as independent runs).
+  // No fields of their own: MeasuredRun::copies of one of its runs; throughput and round of each succeeded run that is no
+  // outlier, whether they are deterministic, and the number of rounds within which the point was compared with its baseline (0:
+  // as independent runs).
+  std::string why_copies{};
   std::vector<double> throughputs;
   std::vector<std::string> blocks{};
   bool is_exact = false;

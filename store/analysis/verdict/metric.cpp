@@ -163,6 +163,7 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
     ++sample.runs;
     if (!run.succeeded) continue;
     ++sample.succeeded;
+    sample.copies += run.copies.empty() ? 0 : 1;
     const double value = value_of(run, row);
     if (run.is_outlying && row.is_speed && !row.is_of_training)
       ++sample.outlying;

@@ -24,6 +24,7 @@ struct ComparedRun {
   std::int64_t repeat = 0, seed = 0;
   bool is_control = false, succeeded = false;
   bool has_diverged = false; // it has no accuracy and no time to its target, and counts for no target
+  std::string copies{};      // MeasuredRun::copies
   bool knows_target = true;  // false: it has a target, but nobody knows when it was reached or whether it was
   // The round in which it was measured, as Candidate::blocks. Empty: alone.
   std::string block;
@@ -78,6 +79,7 @@ struct Sample {
   std::size_t runs = 0, succeeded = 0;
   // Succeeded runs that diverged; of the others, those that reached their target accuracy, and those that have one.
   std::size_t diverged = 0, reached = 0, with_target = 0;
+  std::size_t copies = 0;           // succeeded runs whose ranks do not train together, so they have no throughput
   std::size_t outlying = 0;         // succeeded runs that do not count, because they are outliers
   std::size_t seeds = 0;            // different train.seed of the runs that have a value
   double node_hours = not_measured; // mean of nodes times wall_s of the runs that have a time

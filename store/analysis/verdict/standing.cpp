@@ -145,6 +145,27 @@ std::string size_words(const ScalingRow& row, bool in_nodes)
   return counted(count, row.is_part ? "part" : in_nodes ? "node" : row.workers == row.ranks ? "rank" : "worker");
 }
 
+// The largest point whose ranks do not train together; null if there is none.
+const ScalingRow* copies_among(std::span<const ScalingRow> points)
+{
+  const auto found =
+      std::ranges::find_if(points.rbegin(), points.rend(), [](const ScalingRow& point) { return point.copies > 0; });
+  return found == points.rend() ? nullptr : &*found;
+}
+
+double ideal_ratio(const ScalingRow& row)
+{
+  return row.is_part ? 1 : static_cast<double>(row.size) / static_cast<double>(row.baseline_size);
+}
+
+// "1.76x on 2 ranks", "1.76x on 2 nodes (easgd)"
+std::string speedup_words(const ScalingRow& row)
+{
+  const bool in_nodes = row.size == row.nodes && row.nodes != row.workers;
+  return number_text("%.2fx", row.speedup) + " on " + size_words(row, in_nodes) +
+         (row.label.empty() ? "" : " (" + printable(row.label) + ")");
+}
+
 // Where the interval of a ratio lies: -1 below 1, 1 above it, 0 if it contains 1. A bound that is printed as 1 counts as 1, so
 // that the words never contradict the figures beside them. `half_digit`: half of the last printed digit.
 int side_of_one(Interval ratio, double half_digit)
@@ -527,8 +548,33 @@ VerdictText verdict_text(std::span<const Standing> standings, std::span<const st
   return {outcome_text(first, metrics, place_text(first)), distinct(parts), contenders(first)};
 }
 
+ScaleAnswer scale_answer(std::span<const ScalingRow> points)
+{
+  if (const auto* copies = copies_among(points))
+    return {"no", "no: " + counted(copies->ranks, "rank") + " of it do not train together"};
+  const ScalingRow *best = nullptr, *largest = nullptr;
+  for (const auto& point : points) {
+    if (!std::isfinite(point.efficiency) || point.size == point.baseline_size) continue;
+    if (best == nullptr || point.speedup > best->speedup) best = &point;
+    if (largest == nullptr || point.size >= largest->size) largest = &point;
+  }
+  if (best == nullptr) return {"not known", "not known: no two sizes were measured"};
+  const auto side = side_of_one({best->efficiency_low * ideal_ratio(*best), best->efficiency_high * ideal_ratio(*best)},
+                                half_of_a_factor_digit);
+  const bool has_interval = std::isfinite(best->efficiency_low);
+  const bool is_more = best->speedup >= 1 + half_of_a_factor_digit;
+  const std::string word = side > 0 || (best->is_exact && is_more) ? "yes" : side < 0 || best->is_exact ? "no" : "cannot tell";
+  auto text = word + ": " + speedup_words(*best);
+  if (!has_interval && !best->is_exact) text += ", and without 3 runs of both sizes there is no interval";
+  if (has_interval && side == 0) text += ", not measurably faster than the smallest size";
+  if (largest != best && largest->label == best->label) text += "; " + speedup_words(*largest);
+  return {word, std::move(text), best};
+}
+
 VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const std::string> facts)
 {
+  if (const auto* copies = copies_among(points))
+    return {"It does not scale: " + copies->why_copies, distinct({facts.begin(), facts.end()})};
   std::vector<const ScalingRow*> measured;
   for (const auto& point : points)
     if (!point.throughputs.empty()) measured.push_back(&point);

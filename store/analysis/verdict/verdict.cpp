@@ -77,6 +77,9 @@ std::string missing_text(const Judged& judged)
       reasons.push_back(sample->succeeded == 0 ? "no run of " + std::string(side) + " has succeeded"
                         : metric_row(judged.metric).is_of_training && sample->diverged == sample->succeeded
                             ? "all runs of " + std::string(side) + " diverged"
+                        : sample->copies == sample->succeeded
+                            ? "the ranks of " + std::string(side) + " do not train together, so they have no " +
+                                  std::string(metric_row(judged.metric).words)
                             : "no run of " + std::string(side) + " has a value of " +
                                   std::string(metric_row(judged.metric).words));
   return join(reasons, " and ");

@@ -105,9 +105,17 @@ VerdictText verdict_text(const Standing& standing);
 // the best is not known, a line for each candidate that may be it.
 VerdictText verdict_text(std::span<const Standing> standings, std::span<const std::string> facts);
 
+// Whether a program scales at all, by the points of a scaling study.
+struct ScaleAnswer {
+  std::string word;                 // "yes", "no", "cannot tell", or "not known": nothing was compared
+  std::string text;                 // the word and the reason, without a full stop: "yes: 1.76x on 2 ranks"
+  const ScalingRow* best = nullptr; // the point with the largest speed-up, above its baseline; null: not known
+};
+ScaleAnswer scale_answer(std::span<const ScalingRow> points);
+
 // Of the points of one label: speed-up and efficiency of the largest size, and whether the efficiency differs from 100 % and from
 // that of the next smaller size; a line for each smaller size. Says what is missing if there is one size, or fewer than
-// `least_runs` runs.
+// `least_runs` runs. If the ranks of a size do not train together, that is the headline.
 VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const std::string> facts);
 
 } // namespace dt::store

@@ -202,6 +202,58 @@ TEST_CASE("new --program asks for no change to a PyTorch script, which dtctl obs
   }
 }
 
+TEST_CASE("new --program proposes 1 rank for a Python program that exchanges nothing, and warns where more are asked for")
+{
+  const Dtctl dtctl;
+  fs::create_directories(dtctl.folder() / "parts/deep");
+  const auto run = [&](const std::string& source, const Words& more = {}) {
+    dtctl.write("train.py", source);
+    return dtctl.run(dt::test::with({"new", "mine.yaml", "--program", "train.py", "--force"}, more));
+  };
+  const auto ranks = [&] { return dtctl.json({"plan", "mine.yaml"}).at("runs").back().at("ranks").get<int>(); };
+  const std::string why =
+      "train.py exchanges nothing between ranks: neither it nor a module beside it uses torch.distributed, dtctl_sync "
+      "or another such library";
+  const auto alone = run("import torch\n# no DistributedDataParallel\n");
+  CHECK(holds(alone.err, why + ", so the recipe asks for 1 rank. For a scaling study add the two lines of dtctl_sync "
+                               "(docs/guide/pytorch.md) or DistributedDataParallel to it, and give --ranks 1,2\n"));
+  CHECK(ranks() == 1);
+  const auto asked = run("import torch\n", {"--ranks", "1,2"});
+  CHECK(asked.exit_code == 0);
+  CHECK(holds(asked.err, why + ". So 2 ranks are 2 copies of one training, and dtctl results will tell no speed-up."));
+  CHECK(ranks() == 2);
+  CHECK_FALSE(holds(run("import torch\n", {"--ranks", "1"}).err, "copies"));
+  for (const auto* line : {"import torch.distributed as dist", "import dtctl_sync", "from mpi4py import MPI",
+                           "import lightning as L", "with report.phase('communication'): pass"}) {
+    INFO(line);
+    CHECK_FALSE(holds(run(std::string("import torch\n") + line + "\n").err, "exchanges nothing"));
+  }
+  dtctl.write("parts/__init__.py", "");
+  dtctl.write("parts/loop.py", "from .deep import step\n");
+  dtctl.write("parts/deep/__init__.py", "");
+  dtctl.write("parts/deep/step.py", "from torch.nn.parallel import DistributedDataParallel as DDP\n");
+  CHECK_FALSE(holds(run("import torch\nfrom parts import loop\n").err, "exchanges nothing"));
+  CHECK(holds(run("import torch, parts\n").err, "exchanges nothing"));
+}
+
+TEST_CASE("new --program takes the words behind -- as arguments, and a program with blanks in its name")
+{
+  const Dtctl dtctl;
+  dtctl.write("my train.py", "import torch.distributed\n");
+  const auto result = dtctl.run({"new", "mine.yaml", "--program", "my train.py", "--ranks", "1", "--", "--lr", "0.1", "--name",
+                                 "two words", "--on", "yes"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto text = dt::read_file(dtctl.folder() / "mine.yaml");
+  CHECK(holds(text, "command: [python3, \"my train.py\", \"--lr\", \"0.1\", \"--name\", \"two words\", \"--on\", \"yes\"]\n"));
+  CHECK(holds(text, "files: [\"my train.py\"]\n"));
+  CHECK(holds(result.err, "command python3 'my train.py' --lr 0.1 --name 'two words' --on yes"));
+  CHECK(dtctl.run({"validate", "mine.yaml"}).exit_code == 0);
+  const auto refused = dtctl.run({"new", "other.yaml", "--", "--lr", "0.1"});
+  CHECK(refused.exit_code == 2);
+  CHECK(holds(refused.err, "words behind -- are arguments of the program that --program names, and there is none"));
+}
+
 TEST_CASE("new --program refuses what is no program that a recipe can start, and options of dtengine")
 {
   const Dtctl dtctl;

@@ -92,9 +92,9 @@ TEST_CASE("an environment is known by interpreter and packages: an upgrade chang
   site.install("beta_b", "2.0+cu118");
   const auto after = site.ask();
   CHECK(after.id != before.id);
-  CHECK(environment_changes(site.environments(), before.id, after.id) ==
-        Words{"alpha 1.0, now 1.1", "beta-b missing, now 2.0+cu118"});
-  CHECK(environment_changes(site.environments(), before.id, after.id, 1) == Words{"alpha 1.0, now 1.1", "and 1 more"});
+  const auto changes = environment_changes(site.environments(), before.id, after.id);
+  CHECK(texts_of(changes) == Words{"alpha 1.0, now 1.1", "beta-b missing, now 2.0+cu118"});
+  CHECK(texts_of(changes, 1) == Words{"alpha 1.0, now 1.1", "and 1 more"});
   CHECK(environment_changes(site.environments(), before.id, "0123").empty());
 
   const auto elsewhere = site.folder.path() / "moved";
@@ -129,7 +129,7 @@ TEST_CASE("an answer is kept, and is asked for again when a package was installe
   CHECK_THAT(read_file(site.environments() / (kept.id + ".json")), Contains("7.7"));
 
   site.upgrade("alpha", "1.0", "1.2");
-  CHECK(environment_changes(site.environments(), first.id, site.ask().id) == Words{"alpha 1.0, now 1.2"});
+  CHECK(texts_of(environment_changes(site.environments(), first.id, site.ask().id)) == Words{"alpha 1.0, now 1.2"});
 }
 
 TEST_CASE("an answer about packages that have just changed is not kept")
@@ -164,7 +164,8 @@ TEST_CASE("a package that was installed from a repository is known by its commit
   write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00aa11"}})");
   const auto before = site.ask();
   write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00bb22"}})");
-  CHECK(environment_changes(site.environments(), before.id, site.ask().id) == Words{"alpha 1.0 @ 00aa11, now 1.0 @ 00bb22"});
+  CHECK(texts_of(environment_changes(site.environments(), before.id, site.ask().id)) ==
+        Words{"alpha 1.0 @ 00aa11, now 1.0 @ 00bb22"});
 }
 
 TEST_CASE("a virtual environment has packages of its own, and a script is asked through its first line")
@@ -183,6 +184,89 @@ TEST_CASE("a virtual environment has packages of its own, and a script is asked 
   CHECK(site.ask({site.put_program("env.py", "#!/usr/bin/env -S python3 -u\n")}).id == here.id);
   CHECK(site.ask({"env", "X=1", "python", "train.py"}).id == here.id);
   CHECK(site.ask({"python3", "-I", "train.py"}).id != here.id); // PYTHONPATH is not read
+}
+
+namespace {
+
+// A program in the current folder, and packages of which alpha requires gamma, and delta only for its extra `more`.
+struct Importing {
+  Site site;
+  TemporaryFolder work;
+  fs::path before = fs::current_path();
+  Importing()
+  {
+    fs::current_path(work.path());
+    for (const auto* name : {"beta", "gamma", "delta"}) site.install(name, "1.0");
+    write_file_atomic(site.info("alpha", "1.0") / "METADATA", "Name: alpha\nVersion: 1.0\nRequires-Dist: gamma (>=1.0)\n"
+                                                              "Requires-Dist: delta ; extra == 'more'\n");
+    write_file_atomic(site.info("beta", "1.0") / "top_level.txt", "other_name\n");
+  }
+  ~Importing() { fs::current_path(before); }
+  void put(const fs::path& file, const std::string& text) const
+  {
+    if (file.has_parent_path()) make_folders(file.parent_path());
+    write_file_atomic(work.path() / file, text);
+  }
+  // Which of the packages the command uses, or why that is unknown.
+  Words used(const Words& command = {"/usr/bin/python3", "-u", "train.py"}) const
+  {
+    std::vector<EnvironmentChange> changes;
+    for (const auto* name : {"alpha", "beta", "delta", "gamma", "gone"}) changes.push_back({name, name});
+    const auto found = changes_in_use(command, changes);
+    CHECK(found.used.size() + found.unused.size() == changes.size());
+    return found.unknown.empty() ? texts_of(found.used) : Words{found.unknown};
+  }
+  Words used_by(const std::string& train) const
+  {
+    put("train.py", train);
+    return used();
+  }
+};
+
+} // namespace
+
+TEST_CASE("a program uses the packages that its files import, wherever they do, and what these require")
+{
+  const Importing program;
+  CHECK(program.used_by("import os, json\nimport importlib.util\n").empty());
+  CHECK(program.used_by("import alpha.nn as nn\n") == Words{"alpha", "gamma"});
+  CHECK(program.used_by("def train():\n    try:\n        from other_name.x import y\n    except ImportError:\n        pass\n") ==
+        Words{"beta"});
+  CHECK(program.used_by("import importlib\nimportlib.import_module('delta')\n") == Words{"delta"});
+  write_file_atomic(program.site.info("beta", "1.0") / "METADATA", "Name: beta\nVersion: 1.0\nRequires-Dist: alpha[more]\n");
+  CHECK(program.used_by("import other_name\n") == Words{"alpha", "beta", "delta", "gamma"});
+}
+
+TEST_CASE("the files of a program are those that its command names and those that they import or name, and no others")
+{
+  const Importing program;
+  program.put("unused.py", "import beta\n");
+  program.put("parts/__init__.py", "from . import net\n");
+  program.put("parts/net.py", "import delta\n");
+  program.put("settings.py", "import gamma\n");
+  CHECK(program.used_by("import parts\n") == Words{"delta"});
+  CHECK(program.used_by("exec(open('settings.py').read())\n") == Words{"gamma"});
+  CHECK(program.used_by("import importlib\nimportlib.import_module(f'parts.{1}')\n") == Words{"delta"});
+  CHECK(program.used({"python3", "-m", "parts.net"}) == Words{"delta"});
+  CHECK(program.used({"python3", "-c", "import gamma"}) == Words{"gamma"});
+  program.put("tool", "#!/usr/bin/env python3\nimport gamma\n");
+  fs::permissions(program.work.path() / "tool", fs::perms::owner_all);
+  CHECK(program.used({"./tool", "train.py"}) == Words{"delta", "gamma"});
+  CHECK(program.used({"python3", "parts"}) == Words{"beta", "delta", "gamma"}); // no __main__.py: all files here
+}
+
+TEST_CASE(
+    "what a program imports is unknown where its files do not tell, and a module that is missing may be one that was removed")
+{
+  const Importing program;
+  CHECK(program.used_by("import importlib, sys\nimportlib.import_module(sys.argv[1])\n") ==
+        Words{"train.py: what line 2 imports is only known when it runs"});
+  CHECK_THAT(program.used_by("def :\n").at(0), Contains("train.py cannot be parsed: invalid syntax"));
+  CHECK(program.used_by("try:\n    import no_such_module\nexcept ImportError:\n    pass\n") == Words{"gone"});
+  write_file_atomic(program.site.packages / "bare.py", "import delta\n"); // of no package
+  CHECK(program.used_by("import bare\n") == Words{"delta"});
+  fs::remove(program.work.path() / "train.py");
+  CHECK(program.used() == Words{"the command names no Python file"});
 }
 
 TEST_CASE("what cannot be known is said to be unknown, and why")

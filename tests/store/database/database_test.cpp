@@ -37,6 +37,19 @@ TEST_CASE("reading a database that is not there says what to do")
   CHECK_FALSE(std::filesystem::exists(site.home.database()));
 }
 
+TEST_CASE("a database may have the longest path that a home is accepted with, and no longer one")
+{
+  const dt::test::TemporaryFolder folder;
+  const auto database = [&](std::size_t bytes) {
+    auto path = folder.path().string() + "/" + std::string(200, 'd') + "/";
+    path += std::string(bytes - path.size() - std::string("/results.db").size() - 1 - 100, 'd') + "/" + std::string(100, 'd');
+    make_folders(path);
+    return fs::path(path) / "results.db";
+  };
+  CHECK_NOTHROW(Database(database(longest_database_path), Access::read_write));
+  CHECK_THROWS(Database(database(longest_database_path + 1), Access::read_write));
+}
+
 TEST_CASE("a path with characters of a URI is that path")
 {
   const dt::test::TemporaryFolder folder;

@@ -95,14 +95,17 @@ TEST_CASE("a study whose runs depended on different things is in doubt, and one 
   site.add(one);
   site.add(one);
   const auto third = site.add(changed(changed(one, "torch", "2.2.0"), "not_as_submitted", "torch 2.1.0, now 2.2.0"));
+  site.add(changed(changed(one, "not_as_submitted", "babel missing, now 2.10.3"), "not_as_submitted_imports", "none"));
   const auto id = site.take_in();
   const auto doubts = doubts_of(site.database, id, site.keys());
   REQUIRE(doubts.mixed.size() == 1);
   CHECK(doubts.mixed[0].name == "Python environments");
   CHECK(doubts.mixed[0].runs ==
-        std::map<std::string, std::size_t>{{"CPython 3.11.2, torch 2.1.0, CUDA 12.1, 61 packages (0123456789)", 2},
+        std::map<std::string, std::size_t>{{"CPython 3.11.2, torch 2.1.0, CUDA 12.1, 61 packages (0123456789)", 3},
                                            {"CPython 3.11.2, torch 2.2.0, CUDA 12.1, 61 packages (0123456789)", 1}});
   CHECK(doubts.not_as_submitted == 1);
+  CHECK(doubts.unused_changes == 1);
+  CHECK(doubts.unused_text == "babel missing, now 2.10.3");
   const auto some = doubts_of(site.database, id, {site.runs[0].key, site.runs[1].key});
   CHECK(some.mixed.empty());
   CHECK(some.not_as_submitted == 0);

@@ -1,7 +1,9 @@
 // Which arrays of a file are images and labels, and in which order their dimensions are.
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/readers/array_source.hpp"
 #include "engine/data/packing/readers/source_files.hpp"
+#include "engine/data/packing/readers/split_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,42 +16,23 @@
 namespace dt::data {
 namespace {
 
-struct Names {
-  std::string images, labels;
-};
-
 // The usual names of one set.
 constexpr std::array<std::pair<const char*, const char*>, 6> usual{
     {{"images", "labels"}, {"image", "label"}, {"x", "y"}, {"data", "label"}, {"data", "labels"}, {"data", "target"}}};
-constexpr std::array test_words{"test", "val", "valid", "validation"};
 
-const ArrayInfo* find(const std::vector<ArrayInfo>& arrays, const std::string& name)
+// The usual pair of arrays of a split, by their names: a group ("train/images") or a word before or behind ("train_images",
+// "xTest").
+std::optional<ArrayPair> find_split(const std::vector<ArrayInfo>& arrays, Split split)
 {
-  const auto found = std::ranges::find_if(arrays, [&](const ArrayInfo& array) { return lower_case(array.name) == name; });
-  return found == arrays.end() ? nullptr : &*found;
-}
-
-std::optional<ArrayPair> find_pair(const std::vector<ArrayInfo>& arrays, const Names& names)
-{
-  const auto *images = find(arrays, names.images), *labels = find(arrays, names.labels);
-  if (images == nullptr || labels == nullptr) return std::nullopt;
-  return ArrayPair{*images, *labels};
-}
-
-// The names of a split's arrays: a group ("train/images") or a word before or behind ("train_images", "x_train").
-std::vector<Names> split_names(std::string_view split)
-{
-  std::vector<Names> names;
-  for (const auto& [images, labels] : usual)
-    for (const auto* pattern : {"{0}/{1}", "{0}_{1}", "{1}_{0}"})
-      names.push_back({fmt::format(fmt::runtime(pattern), split, images), fmt::format(fmt::runtime(pattern), split, labels)});
-  return names;
-}
-
-std::optional<ArrayPair> find_split(const std::vector<ArrayInfo>& arrays, std::string_view split)
-{
-  for (const auto& names : split_names(split))
-    if (auto pair = find_pair(arrays, names)) return pair;
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(arrays, [&](const ArrayInfo& array) {
+      const auto read = read_split_name(array.name);
+      return read.split == split && read.rest == name;
+    });
+  };
+  for (const auto& [images_name, labels_name] : usual)
+    if (const auto images = find(images_name), labels = find(labels_name); images != arrays.end() && labels != arrays.end())
+      return ArrayPair{*images, *labels};
   return std::nullopt;
 }
 
@@ -92,13 +75,25 @@ bool channels_come_first(const ArrayInfo& images, const SourceOptions& options)
   return first;
 }
 
+// What makes labels of these, in NumPy's words; empty if nothing is known.
+std::string remedy_of_labels(const ArrayInfo& labels)
+{
+  const auto name = printable(labels.name);
+  if (labels.shape.size() == 2 && labels.shape[1] > 1) return fmt::format(" Save {}.argmax(1), if they are one-hot.", name);
+  if (labels.type == "text")
+    return fmt::format(" Save numpy.unique({}, return_inverse=True)[1], which numbers the texts in their order.", name);
+  if (labels.type.starts_with("float")) return fmt::format(" Save {}.astype('int64').", name);
+  return "";
+}
+
 void require_labels(const ArrayPair& pair, const SourceOptions& options)
 {
   const auto& [images, labels] = pair;
   const bool is_list = labels.shape.size() == 1 || (labels.shape.size() == 2 && labels.shape[1] == 1);
+  const auto name = printable(labels.name);
   if (!is_list || !is_integer(labels))
-    throw source_error(options.path, fmt::format("{} {}: labels are integers, one for each image: ({},).", printable(labels.name),
-                                                 shape_text(labels), images.shape[0]));
+    throw source_error(options.path, fmt::format("{} {}: labels are integers, one for each image: ({},).{}", name,
+                                                 shape_text(labels), images.shape[0], remedy_of_labels(labels)));
   if (labels.shape[0] != images.shape[0])
     throw source_error(options.path, fmt::format("{} has {} labels, but {} has {} images.", printable(labels.name),
                                                  labels.shape[0], printable(images.name), images.shape[0]));
@@ -106,7 +101,10 @@ void require_labels(const ArrayPair& pair, const SourceOptions& options)
 
 } // namespace
 
-bool is_integer(const ArrayInfo& array) { return array.type.starts_with("int") || array.type.starts_with("uint"); }
+bool is_integer(const ArrayInfo& array)
+{
+  return array.type == "bool" || array.type.starts_with("int") || array.type.starts_with("uint");
+}
 
 std::uint64_t ArrayInfo::row_bytes() const
 {
@@ -115,20 +113,30 @@ std::uint64_t ArrayInfo::row_bytes() const
   return bytes;
 }
 
+std::string unused_arrays(const std::vector<ArrayInfo>& arrays, const std::vector<ArrayPair>& pairs)
+{
+  auto unused = arrays;
+  for (const auto& pair : pairs)
+    std::erase_if(unused,
+                  [&](const ArrayInfo& array) { return array.name == pair.images.name || array.name == pair.labels.name; });
+  if (unused.empty()) return "";
+  return fmt::format("{} left out: {}.", counted(unused.size(), "array was", "arrays were"), list_of(unused));
+}
+
 std::vector<ArrayPair> find_pairs(const std::vector<ArrayInfo>& arrays, const SourceOptions& options)
 {
   if (options.images.empty() != options.labels.empty())
     throw Error(ErrorKind::usage, "--images and --labels belong together: give both names.");
   if (!options.images.empty())
     return {{named(arrays, options.images, "--images", options), named(arrays, options.labels, "--labels", options)}};
-  if (auto train = find_split(arrays, "train")) {
+  auto train = find_split(arrays, Split::train);
+  if (!train) train = find_split(arrays, Split::none);
+  if (train) {
     std::vector<ArrayPair> pairs{*train};
-    for (const auto* word : test_words)
-      if (auto test = find_split(arrays, word); test && pairs.size() == 1) pairs.push_back(*test);
+    for (const auto split : {Split::test, Split::validation})
+      if (auto test = find_split(arrays, split); test && pairs.size() == 1) pairs.push_back(*test);
     return pairs;
   }
-  for (const auto& [images, labels] : usual)
-    if (auto pair = find_pair(arrays, {images, labels})) return {*pair};
   throw source_error(options.path,
                      fmt::format("no images and labels with the usual names (images and labels, x and y, data and label, "
                                  "train_images and train_labels, …). The file has {}. Name them with --images and --labels.",
@@ -142,6 +150,9 @@ ArrayLayout layout_of(const ArrayPair& pair, const SourceOptions& options)
     throw source_error(options.path, fmt::format("{} {}: {}", printable(images.name), shape_text(images), cause));
   };
   if (images.type != "uint8") refuse("images are unsigned bytes (uint8).");
+  if (images.is_fortran)
+    refuse(fmt::format("the array is in Fortran's order, in which no image lies in one place. Save numpy.ascontiguousarray({}).",
+                       printable(images.name)));
   if (images.shape.size() != 3 && images.shape.size() != 4)
     refuse("images are (N, height, width), (N, height, width, channels) or (N, channels, height, width).");
   constexpr std::int64_t most_images = 100'000'000;

@@ -29,6 +29,7 @@ class ArraySource final : public SourceReader {
         listing_.items.push_back({fmt::format("{}[{}]", pairs_[i].images.name, row), 0, i == 1, false, 0});
     }
     listing_.classes = label_items(listing_.items, labels);
+    if (auto remark = unused_arrays(file_->arrays(), pairs_); !remark.empty()) listing_.remarks.push_back(std::move(remark));
     SourceStamp stamp;
     stamp.add(options.path);
     stamp.store(listing_);

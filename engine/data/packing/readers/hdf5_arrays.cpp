@@ -52,6 +52,8 @@ std::string type_name(hid_t type)
     return fmt::format("float{}", bits);
   case H5T_STRING:
     return "text";
+  case H5T_ENUM: // h5py's truth values
+    return H5Tget_nmembers(type) == 2 && H5Tget_size(type) == 1 ? "bool" : "of an enumeration";
   default:
     return "of another type";
   }
@@ -138,7 +140,7 @@ class Hdf5Arrays final : public ArrayFile {
     if (rank < 1 || H5Pget_layout(storage.get()) == H5D_VIRTUAL || H5Pget_external_count(storage.get()) > 0) return;
     std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
     H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr);
-    ArrayInfo array{name, {}, type_name(type.get())};
+    ArrayInfo array{name, {}, type_name(type.get()), false};
     for (const auto size : sizes) array.shape.push_back(static_cast<std::int64_t>(size));
     arrays_.push_back(std::move(array));
   }

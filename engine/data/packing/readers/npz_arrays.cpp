@@ -19,10 +19,13 @@ namespace fs = std::filesystem;
 // "uint8" for "|u1".
 std::string type_name(std::string_view type)
 {
-  if (type.size() != 3) return std::string(type);
-  const char order = type[0], kind = type[1], bytes = type[2];
-  const auto name = kind == 'u' ? "uint" : kind == 'i' ? "int" : kind == 'f' ? "float" : "of type ";
-  return order == '>' && bytes != '1' ? "of big-endian values" : fmt::format("{}{}", name, 8 * (bytes - '0'));
+  const char kind = type.size() < 2 ? '?' : type[1];
+  if (type == "|b1") return "bool";
+  if (kind == 'U' || kind == 'S') return "text";
+  if (kind == 'O') return "of Python objects";
+  const auto name = kind == 'u' ? "uint" : kind == 'i' ? "int" : kind == 'f' ? "float" : "";
+  if (*name == '\0' || type.size() != 3) return "of type " + std::string(type);
+  return type[0] == '>' && type[2] != '1' ? "of big-endian values" : fmt::format("{}{}", name, 8 * (type[2] - '0'));
 }
 
 class NpzArrays final : public ArrayFile {
@@ -82,8 +85,8 @@ class NpzArrays final : public ArrayFile {
   void add(ArchiveFile& archive)
   {
     const auto header = read_npy_header(archive);
-    ArrayInfo array{archive.name().substr(0, archive.name().size() - 4), header.shape, type_name(header.type)};
-    if (array.shape.size() > 1 && header.is_fortran) throw archive.refusal("is in Fortran's order.");
+    ArrayInfo array{archive.name().substr(0, archive.name().size() - 4), header.shape, type_name(header.type),
+                    header.is_fortran && header.shape.size() > 1};
     if (is_integer(array)) require_size(array, archive);
     if (!array.shape.empty()) arrays_.push_back(std::move(array));
   }
@@ -91,7 +94,10 @@ class NpzArrays final : public ArrayFile {
   // Bytes of one number of an array of integers.
   static std::size_t value_bytes(const ArrayInfo& array)
   {
-    return array.type.back() == '8' ? 1 : array.type.ends_with("16") ? 2 : array.type.ends_with("32") ? 4 : 8;
+    return array.type == "bool" || array.type.back() == '8' ? 1
+           : array.type.ends_with("16")                     ? 2
+           : array.type.ends_with("32")                     ? 4
+                                                            : 8;
   }
 
   static void require_size(const ArrayInfo& array, const ArchiveFile& archive)

@@ -6,6 +6,7 @@
 #include "engine/data/packing/readers/labels.hpp"
 #include "engine/data/packing/readers/readers.hpp"
 #include "engine/data/packing/readers/source_files.hpp"
+#include "engine/data/packing/readers/split_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,24 +19,6 @@ namespace dt::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-enum class ShardSplit { none, train, test };
-
-// The split that a word in the file's name or the folder says: "imagenet-train-0001.tar", "val/0001.tar".
-ShardSplit split_of(const std::string& name)
-{
-  std::string word;
-  for (const char c : name + ".") {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
-      word += static_cast<char>(c | 0x20);
-      continue;
-    }
-    if (word == "train" || word == "training") return ShardSplit::train;
-    if (word == "test" || word == "val" || word == "valid" || word == "validation") return ShardSplit::test;
-    word.clear();
-  }
-  return ShardSplit::none;
-}
 
 // Adds the shards in a folder and below it, relative to `root`; counts other files.
 void add_shards(const fs::path& root, const fs::path& folder, int depth, std::vector<std::string>& shards, IgnoredFiles& ignored)
@@ -239,12 +222,11 @@ class TarShards final : public SourceReader {
   // The source has a test set if every shard's name says its split and both occur.
   void find_splits()
   {
-    std::vector<ShardSplit> splits;
-    for (const auto& shard : shards_) splits.push_back(split_of(shard));
-    const auto has = [&](ShardSplit split) { return std::ranges::find(splits, split) != splits.end(); };
-    if (has(ShardSplit::none) || !has(ShardSplit::train)) return;
-    for (std::size_t i = 0; i < listing_.items.size(); ++i)
-      listing_.items[i].is_test = splits[shard_of_item_[i]] == ShardSplit::test;
+    std::vector<Split> splits;
+    for (const auto& shard : shards_) splits.push_back(read_split_name(shard).split);
+    const auto has = [&](Split split) { return std::ranges::find(splits, split) != splits.end(); };
+    if (has(Split::none) || !has(Split::train)) return;
+    for (std::size_t i = 0; i < listing_.items.size(); ++i) listing_.items[i].is_test = splits[shard_of_item_[i]] != Split::train;
   }
 
   // Goes on to the member of this item, which comes after the last one.

@@ -1,6 +1,8 @@
 """Python imports this at its start in a run whose program is observed (program.observe). It lets dtctl_observe watch torch, if the
-program imports torch, and then imports the sitecustomize that this one hides. Without torch nothing more happens."""
+program imports torch, and then imports the sitecustomize that this one hides. Without torch nothing more happens. Where packages
+have changed since the submission, it tells at the end which of them were imported."""
 
+import atexit
 import importlib.machinery
 import importlib.util
 import os
@@ -60,6 +62,26 @@ def _is_rank():
     return os.environ.get("RANK") if report.endswith("{RANK}") else report and os.environ.get("DTCTL_LAUNCHER") != str(os.getpid())
 
 
+def _tell_imported(names):
+    """Packages have changed since the submission, of which the program's files do not say that it imports them. Tells if it did."""
+    from importlib import metadata
+
+    imported = {module.split(".")[0] for module in sys.modules}
+    for name in names:
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # it cannot have been imported
+        modules = set((package.read_text("top_level.txt") or "").split())
+        modules |= {file.parts[0].split(".")[0] for file in package.files or () if len(file.parts) > 1 or file.suffix == ".py"}
+        if imported & (modules | {name.replace("-", "_")}):
+            text = f"it imported {name} {package.version}, which has changed since the run was submitted"
+            with open(os.environ["DTCTL_REPORT"].replace("{RANK}", os.environ.get("RANK", "")), "a") as report:
+                report.write(f"caveat packages\t{text}\n")
+
+
 if os.environ.get("DTCTL_OBSERVE") and _is_rank():
     sys.meta_path.insert(0, _TorchFinder)
+if os.environ.get("DTCTL_UNUSED_CHANGES") and _is_rank():
+    atexit.register(_tell_imported, os.environ["DTCTL_UNUSED_CHANGES"].split())
 _import_hidden()

@@ -34,6 +34,7 @@ class FigureStudy {
   {
     return dtctl_.run(with({"plot", "study"}, words), with({home()}, environment));
   }
+  CommandResult dtctl(const Words& words) const { return dtctl_.run(words, {home()}); }
   Json json(const Words& words) const { return dtctl_.json(with({"plot", "study"}, words), {home()}); }
   Json query(const std::string& sql) const { return dtctl_.json({"query", sql}, {home()}).at("rows"); }
   std::string in_terminal(const Words& words, unsigned short columns, const Words& environment = {}) const

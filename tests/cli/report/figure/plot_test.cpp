@@ -121,6 +121,24 @@ std::string without_colours(const std::string& text) { return std::regex_replace
 
 } // namespace
 
+TEST_CASE("-o - writes nothing but the file to standard output")
+{
+  const FigureStudy study;
+  const auto figure = [&](const Words& more) { return study.run(with({"--kind", "efficiency", "-o", "-"}, more)); };
+  CHECK(figure({}).out.starts_with("%PDF-"));
+  CHECK(figure({"--format", "svg"}).out.ends_with("</svg>\n\n"));
+  CHECK(figure({"--format", "png"}).out.starts_with("\x89PNG"));
+  CHECK(figure({"--format", "csv"}).out == study.run({"--kind", "efficiency", "--format", "csv"}).out);
+  CHECK(figure({"--format", "gnuplot"}).out == study.run({"--kind", "efficiency", "--format", "gnuplot"}).out);
+  CHECK_THAT(figure({"--json"}).out, Contains("-o - and --json both write to standard output"));
+  CHECK(study.dtctl({"report", "-o", "-"}).out.starts_with("<!"));
+  CHECK(study.dtctl({"report", "--format", "markdown", "-o", "-"}).out == study.dtctl({"report", "--format", "markdown"}).out);
+  CHECK(study.dtctl({"export", "last", "-o", "-"}).out == study.dtctl({"export", "last"}).out);
+  CHECK_THAT(study.dtctl({"export", "last", "--format", "prometheus", "-o", "-"}).out, Contains("# HELP"));
+  CHECK(study.dtctl({"export", "last", "--format", "tensorboard", "-o", "-"}).exit_code == 2);
+  CHECK_FALSE(std::filesystem::exists(study.file("-")));
+}
+
 TEST_CASE("every kind of figure is written in every format, without a word of gnuplot")
 {
   const FigureStudy study;

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <spng.h>
+#include <zlib.h>
 
 using namespace dt::data;
 
@@ -146,5 +147,23 @@ TEST_CASE("the decoder recognises formats by content and names what it does not 
   decoder.read_header(encode_png(gradient(4, 5, 3)), image);
   CHECK((image.height == 4 && image.width == 5 && image.channels == 3));
   CHECK_THROWS_WITH(decoder.decode("", 0, image), "the file is empty");
-  CHECK_THROWS_WITH(decoder.decode("GIF89a", 0, image), "the file is not a JPEG, PNG or WebP image");
+  CHECK_THROWS_WITH(decoder.decode("GIF89a", 0, image), "it is a GIF, not a JPEG, PNG or WebP image");
+  CHECK_THROWS_WITH(decoder.decode("no image", 0, image), "the file is not a JPEG, PNG or WebP image");
+}
+
+TEST_CASE("a PNG with several pictures is refused like an animated WebP, and one with a single picture is an image")
+{
+  const auto with_pictures = [](char count) {
+    auto bytes = encode_png(gradient(4, 5, 1));
+    const auto chunk = std::string("acTL\0\0\0", 7) + count + std::string(4, '\0');
+    const auto sum = crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), static_cast<uInt>(chunk.size()));
+    std::string checksum;
+    for (int shift = 24; shift >= 0; shift -= 8) checksum += static_cast<char>(sum >> shift);
+    return bytes.insert(33, std::string("\0\0\0\x8", 4) + chunk + checksum); // behind the header
+  };
+  ImageDecoder decoder;
+  Image image;
+  decoder.decode(with_pictures(1), 0, image);
+  CHECK(image.width == 5);
+  CHECK_THROWS_WITH(decoder.decode(with_pictures(2), 0, image), "the PNG cannot be decoded: it is an animation");
 }

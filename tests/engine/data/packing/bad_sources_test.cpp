@@ -97,6 +97,56 @@ TEST_CASE("train/ with class folders beside folders that are no test set is refu
   CHECK(more.text().find("are no test sets with class folders: extra/, unlabeled/. Remove or move them") != std::string::npos);
 }
 
+TEST_CASE("folders that say splits are never classes")
+{
+  Bad two, flat, no_train;
+  for (const auto* name : {"train", "Training", "test"}) write_class_folders(two.source() / name, {"cat", "dog"}, 1);
+  CHECK(two.text() ==
+        "FOLDER/s: there are 2 folders that may be the training set: Training, train. Leave one of them in the source.");
+  for (const auto* name : {"TRAIN", "TEST"}) write(flat.source() / name / "1.png", png(1));
+  CHECK(flat.text() ==
+        "FOLDER/s: the folders TEST, TRAIN say a split, but there are no class folders in them. Each class needs a "
+        "folder of its own with its images.");
+  for (const auto* name : {"val", "test"}) write_class_folders(no_train.source() / name, {"cat", "dog"}, 1);
+  CHECK(no_train.text() ==
+        "FOLDER/s: the folders test, val hold class folders of the same names, but there is no folder train/ for "
+        "the training set.");
+}
+
+TEST_CASE("a source of which no image can be decoded is refused with the causes")
+{
+  const auto message = [](const std::string& content) {
+    Bad bad;
+    write(bad.source() / "a" / "0.png", content);
+    return bad.text();
+  };
+  const std::string none = "None of the 1 images of the source (folder s) can be decoded:\n  a/0.png: ";
+  CHECK(message("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n") ==
+        none + "it is a pointer of Git LFS. `git lfs pull` fetches its content");
+  CHECK(message("\n<!DOCTYPE html><html>") == none + "it is a page in HTML. Fetch the image again");
+  CHECK(message("") == none + "the file is empty");
+  CHECK(message(zeros(99)) == none + "the file holds zeros only. Fetch it again");
+  CHECK(message("GIF89a") == none + "it is a GIF, not a JPEG, PNG or WebP image");
+  CHECK(message(std::string("\0\5\x16\7", 4)) == none + "it holds what macOS keeps beside a file, and no image. Remove it");
+  CHECK(message("/annex/objects/SHA256E-s1--0.png\n") ==
+        none + "it is a pointer of git-annex. `git annex get` fetches its content");
+  CHECK(message("no image") == none + "the file is not a JPEG, PNG or WebP image");
+  CHECK_THAT(message(png(1).substr(0, 70)), Catch::StartsWith(none + "the PNG cannot be decoded: "));
+  Bad many;
+  for (int i = 0; i < 12; ++i) write(many.source() / "a" / (std::to_string(i) + ".png"), "");
+  CHECK_THAT(many.text(), Catch::StartsWith("None of the 12 images") && Catch::EndsWith("\n  and 2 more"));
+}
+
+TEST_CASE("what follows the end of a compressed tar file is refused with its size")
+{
+  Bad bad;
+  bad.options.source.format = "tar";
+  write(bad.source(), compressed(tar({{"a.png", png(1)}, {"a.cls", "0"}}), 31) + "more of it");
+  CHECK(bad.text() == "FOLDER/s: 10 bytes follow the end of the tar file. Fetch or make it again.");
+  write(bad.source(), tar({{"a.png", png(1)}, {"a.cls", "0"}}) + std::string(512, 'x'));
+  CHECK_THAT(bad.text(), Catch::StartsWith("FOLDER/s: the tar file cannot be read"));
+}
+
 TEST_CASE("a source of the wrong kind for its format, and class names that are not UTF-8, are refused")
 {
   Bad device, folder, file, name;
@@ -230,7 +280,15 @@ TEST_CASE("arrays of other names, types, shapes and sizes are refused with what 
   CHECK(message({{"x.npy", npy("|u1", "(3, 2, 2)", zeros(12))}, {"y.npy", labels}}) ==
         "FOLDER/s: y has 2 labels, but x has 3 images.");
   CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))}, {"y.npy", npy("<f8", "(2,)", zeros(16))}}) ==
-        "FOLDER/s: y (2,) float64: labels are integers, one for each image: (2,).");
+        "FOLDER/s: y (2,) float64: labels are integers, one for each image: (2,). Save y.astype('int64').");
+  CHECK(
+      message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))}, {"y.npy", npy("<U1", "(2,)", zeros(8))}}) ==
+      "FOLDER/s: y (2,) text: labels are integers, one for each image: (2,). Save numpy.unique(y, return_inverse=True)[1], which "
+      "numbers the texts in their order.");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))}, {"y.npy", npy("|O", "(2,)", zeros(8))}}) ==
+        "FOLDER/s: y (2,) of Python objects: labels are integers, one for each image: (2,).");
+  CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))}, {"y.npy", npy("<i8", "(2, 3)", zeros(48))}}) ==
+        "FOLDER/s: y (2, 3) int64: labels are integers, one for each image: (2,). Save y.argmax(1), if they are one-hot.");
   CHECK(message({{"x.npy", npy("|u1", "(2, 3, 5, 3)", zeros(90))}, {"y.npy", labels}}) ==
         "FOLDER/s: x (2, 3, 5, 3) uint8: the channels may be the second or the last dimension. Say which with --layout nchw or "
         "--layout "
@@ -241,7 +299,8 @@ TEST_CASE("arrays of other names, types, shapes and sizes are refused with what 
   CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(7))}, {"y.npy", labels}}) ==
         "FOLDER/s: member x.npy holds fewer bytes than its shape says.");
   CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8), "True")}, {"y.npy", labels}}) ==
-        "FOLDER/s: member x.npy is in Fortran's order.");
+        "FOLDER/s: x (2, 2, 2) uint8: the array is in Fortran's order, in which no image lies in one place. Save "
+        "numpy.ascontiguousarray(x).");
   CHECK(message({{"x.npy", npy("|u1", "(2, 2, 2)", zeros(8))},
                  {"y.npy", npy("<i8", "(2,)", little_endian(1, 8) + zeros(8).replace(7, 1, "\x80"))}}) ==
         "x[1] has the label -9223372036854775808; labels are numbers from 0 to the number of classes - 1, below 1000000.");

@@ -44,18 +44,76 @@ TEST_CASE("class folders become classes in alphabetical order, and their images 
   CHECK(record(file, 5) == text_of(numbered_image(2)));
 }
 
-TEST_CASE("folders train and val are the given split")
+TEST_CASE("folders of a training set and of a test set are the given split, however they spell it")
 {
   const TemporaryFolder folder;
-  for (const auto* test : {"test", "val", "valid", "validation"}) {
-    const auto source = folder.path() / test;
-    write_class_folders(source / "train", {"a", "b"}, 3);
+  for (const auto& [train, test] : std::vector<std::pair<std::string, std::string>>{{"train", "test"},
+                                                                                    {"train", "val"},
+                                                                                    {"train", "valid"},
+                                                                                    {"train", "validation"},
+                                                                                    {"Training", "Testing"},
+                                                                                    {"TRAIN", "TEST"},
+                                                                                    {"train_set", "test_set"},
+                                                                                    {"seg_train", "seg_test"},
+                                                                                    {"Train_images", "Test_images"},
+                                                                                    {"train2017", "val2017"},
+                                                                                    {"trainset", "testset"},
+                                                                                    {"TrainData", "TestData"},
+                                                                                    {"train", "dev"},
+                                                                                    {"train", "hold-out"},
+                                                                                    {"train", "holdout"},
+                                                                                    {"training-set", "evaluation-set"},
+                                                                                    {"flowers.train", "flowers.valid"}}) {
+    const auto source = folder.path() / (train + test);
+    write_class_folders(source / train, {"a", "b"}, 3);
     write_class_folders(source / test, {"a", "b"}, 2);
     const auto listing = list(source);
+    INFO(train << " " << test);
+    CHECK(listing.classes == std::vector<std::string>{"a", "b"});
     CHECK(listing.items.size() == 10);
     CHECK(std::ranges::count_if(listing.items, &data::SourceItem::is_test) == 4);
-    CHECK(listing.items.back().name == std::string(test) + "/b/1.png");
+    CHECK(listing.items.back().name == test + "/b/1.png");
+    CHECK(listing.remarks.empty());
   }
+}
+
+TEST_CASE("a split that was unpacked into a folder of its own name is found, and folders beside the split are named")
+{
+  const TemporaryFolder folder;
+  write_class_folders(folder.path() / "s/seg_train/seg_train", {"a", "b"}, 3);
+  write_class_folders(folder.path() / "s/seg_test/seg_test", {"a", "b"}, 2);
+  write(folder.path() / "s/seg_pred/seg_pred/1.png", png(1));
+  const auto listing = list(folder.path() / "s");
+  CHECK(listing.classes == std::vector<std::string>{"a", "b"});
+  CHECK(listing.items.front().name == "seg_train/seg_train/a/0.png");
+  CHECK(listing.remarks == std::vector<std::string>{"1 folder was left out, because the training set is seg_train/seg_train/ and "
+                                                    "the test set seg_test/seg_test/: seg_pred/."});
+}
+
+TEST_CASE("a class that is called train, test or dev stays a class")
+{
+  const TemporaryFolder folder;
+  write_class_folders(folder.path() / "vehicles", {"bus", "car", "train"}, 2);
+  CHECK(list(folder.path() / "vehicles").classes == std::vector<std::string>{"bus", "car", "train"});
+  write_class_folders(folder.path() / "kinds/train", {"steam", "diesel"}, 2);
+  write(folder.path() / "kinds/train/1.png", png(1));
+  write_class_folders(folder.path() / "kinds", {"bus"}, 2);
+  CHECK(list(folder.path() / "kinds").classes == std::vector<std::string>{"bus", "train"});
+  write_class_folders(folder.path() / "stages/dev", {"x"}, 2);
+  write_class_folders(folder.path() / "stages/prod", {"y"}, 2);
+  CHECK(list(folder.path() / "stages").classes == std::vector<std::string>{"dev", "prod"});
+}
+
+TEST_CASE("folders train and test in every class folder are named, because their images are taken together")
+{
+  const TemporaryFolder folder;
+  for (const auto* name : {"a", "b"}) write_class_folders(folder.path() / "s" / name, {"train", "test"}, 2);
+  const auto listing = list(folder.path() / "s");
+  CHECK(listing.classes == std::vector<std::string>{"a", "b"});
+  REQUIRE(listing.remarks.size() == 1);
+  CHECK(
+      listing.remarks[0].starts_with("Each class folder holds folders of a training set and of a test set, and their images were "
+                                     "taken together."));
 }
 
 TEST_CASE("images in sub-folders of a class belong to the class, hidden and other files are left out, and the others are counted")
@@ -202,6 +260,67 @@ TEST_CASE("train and test arrays of an archive are the given split, and grey ima
   CHECK(listing.items[2].is_test);
   CHECK(listing.items[2].name == "x_test[0]");
   CHECK(listing.items[2].label == 1);
+}
+
+TEST_CASE("the arrays of a split are found however they spell it, and arrays that are not used are named")
+{
+  const TemporaryFolder folder;
+  const auto images = npy("|u1", "(2, 6, 5)", text_of(numbered_image(0, 6, 5, 1)) + text_of(numbered_image(1, 6, 5, 1)));
+  const auto labels = npy("|u1", "(2,)", std::string("\0\1", 2));
+  const auto listing_of = [&](const std::vector<std::string>& names) {
+    std::vector<Member> members;
+    for (std::size_t i = 0; i < names.size(); ++i) members.emplace_back(names[i] + ".npy", i % 2 == 0 ? images : labels);
+    write(folder.path() / "a.npz", zip(members));
+    return list(folder.path() / "a.npz");
+  };
+  for (const auto& names :
+       std::vector<std::vector<std::string>>{{"X_train", "Y_train", "X_val", "Y_val"},
+                                             {"trainX", "trainY", "testX", "testY"},
+                                             {"Xtrain", "ytrain", "Xtest", "ytest"},
+                                             {"train_set_x", "train_set_y", "dev_set_x", "dev_set_y"},
+                                             {"training/images", "training/labels", "valid/images", "valid/labels"},
+                                             {"images", "labels", "test_images", "test_labels"},
+                                             {"images_train", "labels_train", "images_holdout", "labels_holdout"}}) {
+    const auto listing = listing_of(names);
+    INFO(names[0]);
+    REQUIRE(listing.items.size() == 4);
+    CHECK_FALSE(listing.items[1].is_test);
+    CHECK(listing.items[2].is_test);
+    CHECK(listing.items[2].name == names[2] + "[0]");
+    CHECK(listing.remarks.empty());
+  }
+  const auto three = listing_of({"train_images", "train_labels", "val_images", "val_labels", "test_images", "test_labels"});
+  CHECK(three.items.back().name == "test_images[1]");
+  CHECK(three.remarks == std::vector<std::string>{"2 arrays were left out: val_images (2, 6, 5) uint8, val_labels (2,) uint8."});
+}
+
+TEST_CASE("truth values are labels 0 and 1")
+{
+  const TemporaryFolder folder;
+  write(folder.path() / "a.npz", zip({{"x.npy", npy("|u1", "(3, 2, 2)", std::string(12, '\1'))},
+                                      {"y.npy", npy("|b1", "(3,)", std::string("\1\0\1", 3))}}));
+  const auto listing = list(folder.path() / "a.npz");
+  CHECK(listing.classes == std::vector<std::string>{"0", "1"});
+  CHECK(listing.items[0].label == 1);
+  CHECK(listing.items[1].label == 0);
+}
+
+TEST_CASE("tar files that lie one behind the other in one file are read to its end, compressed ones too")
+{
+  const TemporaryFolder folder;
+  const auto first = tar({{"a.png", png(1)}, {"a.cls", "0"}}), second = tar({{"b.png", png(2)}, {"b.cls", "1"}});
+  for (const auto& bytes :
+       {first + second, first + std::string(10240, '\0') + second, compressed(first, 31) + compressed(second, 31),
+        compressed(first + second, 31) + std::string(100, '\0')}) {
+    write(folder.path() / "s.tar", bytes);
+    const auto options = plain_options(folder.path() / "s.tar", folder.path() / "s.pack");
+    fs::remove(options.output);
+    data::pack_data(options);
+    const PackedFile file(options.output);
+    REQUIRE(file.size() == 2);
+    CHECK(record(file, 0) == text_of(numbered_image(1)));
+    CHECK(record(file, 1) == text_of(numbered_image(2)));
+  }
 }
 
 TEST_CASE("the files of MNIST and CIFAR-10 become records with channels last and their given split")

@@ -334,6 +334,39 @@ TEST_CASE("a scaling study says first for its largest size, and then in a line f
   CHECK_THAT(scaling_text_of({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
 }
 
+TEST_CASE("whether a program scales at all is one answer: the best size, and the largest if that is another one")
+{
+  const auto answer_of = [](const std::vector<std::pair<std::int64_t, Values>>& sizes) {
+    std::vector<MeasuredRun> runs;
+    for (const auto& [ranks, values] : sizes)
+      for (const double value : values) runs.push_back(measured(ranks, value));
+    const auto points = scaling_of(runs, StudySizes::grow);
+    return scale_answer(points).text;
+  };
+  CHECK(answer_of({{1, {100, 101, 99}}, {2, {190, 191, 189}}}) == "yes: 1.90x on 2 ranks");
+  CHECK(answer_of({{1, {100, 101, 99}}, {2, {190, 191, 189}}, {4, {150, 151, 149}}}) ==
+        "yes: 1.90x on 2 ranks; 1.50x on 4 ranks");
+  CHECK(answer_of({{1, {100, 101, 99}}, {2, {80, 81, 79}}}) == "no: 0.80x on 2 ranks");
+  CHECK(answer_of({{1, {100, 120, 80}}, {2, {104, 124, 84}}}) ==
+        "cannot tell: 1.05x on 2 ranks, not measurably faster than the smallest size");
+  CHECK(answer_of({{1, {100}}, {2, {190}}}) ==
+        "cannot tell: 1.90x on 2 ranks, and without 3 runs of both sizes there is no interval");
+  CHECK(answer_of({{1, {100}}}) == "not known: no two sizes were measured");
+}
+
+TEST_CASE("ranks that do not train together are the headline, whatever the other sizes say, and have no figures")
+{
+  std::vector<MeasuredRun> runs;
+  for (const double value : {99.0, 100.0, 101.0}) runs.push_back(measured(1, value));
+  runs.push_back(measured(2, std::nan("")));
+  runs.back().copies = "the 2 ranks are 2 copies";
+  const auto points = scaling_of(runs, StudySizes::grow);
+  CHECK(points.back().copies == 1);
+  CHECK(std::isnan(points.back().speedup));
+  CHECK(scaling_verdict(points, {}).headline == "It does not scale: the 2 ranks are 2 copies");
+  CHECK(scale_answer(points).text == "no: 2 ranks of it do not train together");
+}
+
 TEST_CASE("a partition study says how fast more parts are together")
 {
   std::vector<MeasuredRun> runs;

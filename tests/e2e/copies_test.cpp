@@ -1,0 +1,184 @@
+// Ranks that exchange nothing, or train with the same batches, are no scaling; ranks that train together are never called copies.
+#include "tests/e2e/own_program.hpp"
+#include "tests/e2e/python.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+using dt::test::has_torch;
+using dt::test::Json;
+using dt::test::Own;
+using dt::test::python;
+using dt::test::result_of;
+
+namespace {
+
+// An ordinary PyTorch script, with what it does before its first step, to its gradients, and in place of its sampler.
+std::string script(const std::string& before, const std::string& with_gradients = "pass", const std::string& sampler = "None")
+{
+  return R"(
+import os, torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+torch.set_num_threads(1)
+torch.manual_seed(1)
+train = TensorDataset(torch.randn(320, 20), torch.randn(320, 1))
+model = nn.Linear(20, 1)
+)" + before +
+         R"(
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32, sampler=)" +
+         sampler + R"():
+        optimizer.zero_grad()
+        loss = (model(a) - b).pow(2).mean()
+        loss.backward()
+        )" +
+         with_gradients +
+         R"(
+        optimizer.step()
+)";
+}
+
+const std::string group = "dist.init_process_group('gloo')\n";
+
+std::string recipe(const std::string& study, const std::string& program = "")
+{
+  return "version: 1\nname: own\nprogram:\n  command: [" + python() + ", train.py]\n  files: [train.py]\n" + program + study +
+         "\n";
+}
+const std::string two_ranks = "resources: {ranks_per_node: 2}";
+
+// The caveat `copies` of the only run, which then has no throughput; empty: it has one.
+std::string copies(const std::string& source, const std::string& program = "")
+{
+  const Own own(source, recipe(two_ranks, program));
+  const auto result = result_of(own);
+  const auto found = result.caveats.find("copies");
+  CHECK(std::isnan(result.throughput) == (found != result.caveats.end()));
+  CHECK(result.caveats.count("exchange") == 0);
+  return found == result.caveats.end() ? "" : found->second;
+}
+
+// A program without PyTorch that prints or reports losses.
+std::string plain(const std::string& begin, const std::string& loss, int steps = 8)
+{
+  return "import os, time\nimport dtctl_report as report\nrank = int(os.environ['RANK'])\n" + begin +
+         "\nreport.begin()\nfor i in range(" + std::to_string(steps) + "):\n    time.sleep(0.002)\n    report.step(loss=" + loss +
+         ", samples=10)\nreport.result()\n";
+}
+
+const std::string connects = R"(
+import socket
+place = ("127.0.0.1", int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(place) as server:
+        other, _ = server.accept()
+else:
+    while True:
+        try:
+            other = socket.create_connection(place)
+            break
+        except OSError:
+            time.sleep(0.01)
+)";
+
+} // namespace
+
+TEST_CASE("two copies of a script have neither throughput nor speed-up anywhere, and results say so first")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(script(""), recipe("study: {mode: strong, ranks: [1, 2]}"));
+  REQUIRE(own.submit("sweep").at("states") == Json{{"succeeded", 2}});
+  const auto results = own.dtctl.json({"results", "own"});
+  INFO(results.dump(1));
+  CHECK(results.at("scales").at("answer") == "no");
+  const std::string why =
+      "the 2 ranks are 2 copies of one training: they exchange nothing, and their losses are equal in all 20 steps, so the "
+      "samples of the ranks do not add up, and there is no throughput, speed-up or efficiency. Train with the two "
+      "lines of dtctl_sync or with DistributedDataParallel, or set ranks: 1";
+  CHECK(results.at("verdict").at("sentences")[0] == "It does not scale: " + why);
+  CHECK(results.at("caveats")[0].at("kind") == "copies");
+  const auto point =
+      own.dtctl.json({"query", "SELECT throughput, speedup, efficiency, copies FROM scaling WHERE ranks = 2"}).at("rows")[0];
+  CHECK(point.at("copies") == 1);
+  for (const auto* figure : {"throughput", "speedup", "efficiency"}) CHECK(point.at(figure).is_null());
+  const auto text = own.dtctl.run({"results", "own"}).out;
+  CHECK(text.find("scales") < text.find("samples/s"));
+  for (const dt::test::Words& words : {dt::test::Words{"results", "own", "--why"},
+                                       {"report", "own", "--format", "markdown"},
+                                       {"plot", "own", "--kind", "speedup", "--format", "csv"}})
+    CHECK(own.dtctl.run(words).out.find("1.9") == std::string::npos);
+  REQUIRE(own.dtctl.run({"export", "own", "--format", "json", "-o", "old.json"}).exit_code == 0);
+  const auto compared = own.dtctl.run({"compare", "own", "--reference", "old.json"});
+  CHECK(compared.exit_code == 1);
+  CHECK(compared.out.find("whose ranks do not train together") != std::string::npos);
+}
+
+TEST_CASE("trainings with seeds of their own are no scaling either, and one rank is never doubted")
+{
+  if (!has_torch("torch.distributed")) return;
+  CHECK_THAT(copies(script("torch.manual_seed(int(os.environ['RANK']))\nmodel = nn.Linear(20, 1)")),
+             Catch::StartsWith("the 2 ranks exchange nothing: they are 2 trainings of their own"));
+  const Own one(script(""), recipe("resources: {ranks_per_node: 1}"));
+  CHECK(result_of(one).caveats.count("copies") == 0);
+}
+
+TEST_CASE("a process group that sums nothing, and ranks without a sampler, are told apart")
+{
+  if (!has_torch("torch.distributed")) return;
+  CHECK_THAT(copies(script(group)), Catch::StartsWith("the 2 ranks are 2 copies of one training: they exchange no gradients"));
+  CHECK_THAT(copies(script(group + "model = nn.parallel.DistributedDataParallel(model)")),
+             Catch::StartsWith("the 2 ranks train with the same batches"));
+}
+
+TEST_CASE("programs whose ranks train together are not called copies, however they do it")
+{
+  if (!has_torch("torch.distributed")) return;
+  const std::string sampler = "DistributedSampler(train)",
+                    parallel = group + "model = nn.parallel.DistributedDataParallel(model)";
+  CHECK(copies(script(parallel, "pass", sampler) + "dist.destroy_process_group()\n").empty());
+  CHECK(copies(script(group, "for p in model.parameters(): dist.all_reduce(p.grad)", sampler)).empty());
+  // A loss over the batches of all ranks is equal on them.
+  CHECK(copies(
+            script(parallel, "pass", sampler)
+                .replace(script(parallel, "pass", sampler).find("        loss.backward()"), 0, "        dist.all_reduce(loss)\n"))
+            .empty());
+  CHECK(copies(plain(connects, "1 / (i + 1) + rank")).empty());
+}
+
+TEST_CASE(
+    "a program that reports by itself is called copies if it has nothing to exchange with, and is believed if it communicates")
+{
+  CHECK_THAT(copies(plain("", "1 / (i + 1)")),
+             Catch::StartsWith("the 2 ranks are 2 copies of one training: they exchange nothing"));
+  const auto believed = plain("", "1 / (i + 1), phases={'communication': 0.001}");
+  CHECK(copies(believed).empty());
+  const Own unseen(plain(connects, "1 / (i + 1)"), recipe(two_ranks));
+  const auto caveats = result_of(unseen).caveats;
+  CHECK(caveats.count("copies") == 0);
+}
+
+TEST_CASE("of a program whose output is searched, the processes of the ranks tell whether it exchanges anything")
+{
+  const std::string metrics = "  metrics: {step: 'step (\\d+)', loss: 'loss (\\S+)', samples: '(\\d+) samples'}\n";
+  const std::string loop =
+      "for i in range(60):\n    time.sleep(0.05)\n    print('step', i + 1, 'loss', 1 / (i + 1), '10 samples', flush=True)\n";
+  const std::string begin = "import os, time\nrank = int(os.environ['RANK'])\n";
+  CHECK_THAT(copies(begin + loop, metrics), Catch::StartsWith("the 2 ranks exchange nothing"));
+  CHECK(copies(begin + connects + loop, metrics).empty());
+}
+
+TEST_CASE("copies that torchrun has started are copies")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(script(""),
+                "version: 1\nname: own\nprogram:\n  command: [" + python() +
+                    ", -m, torch.distributed.run, --redirects, '9:1', --tee, '9:1', train.py]\n  files: [train.py]\n  launch: "
+                    "per-node\n" +
+                    two_ranks + "\n");
+  CHECK_THAT(result_of(own).caveats["copies"], Catch::StartsWith("the 2 ranks are 2 copies of one training"));
+}
