@@ -10,8 +10,10 @@ foreach(source IN ITEMS jobs/slurm/access/api.hpp jobs/slurm/access/array_tasks.
 endforeach()
 # Where the distribution's Python looks for modules, so that programs that report also run outside of dtctl. Not in the tarball.
 if(NOT DTCTL_PORTABLE)
-  install(FILES "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_report.py" "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_sync.py" DESTINATION lib/python3/dist-packages)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/dtctl" DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  foreach(module IN ITEMS flops gradients report samples)
+    install(FILES "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_${module}.py" DESTINATION lib/python3/dist-packages)
+  endforeach()
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_sync" "${PROJECT_SOURCE_DIR}/python/dtctl" DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 
 # Documents: the guide's links lead to README.md and the others above it.

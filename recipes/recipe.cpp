@@ -60,6 +60,7 @@ PlanKind kind_of(const Resolved& resolved)
   if (study.mode == StudyMode::strong) return PlanKind::strong;
   if (study.mode == StudyMode::weak) return PlanKind::weak;
   if (study.mode == StudyMode::partition) return PlanKind::partition;
+  if (study.mode == StudyMode::scaling) return PlanKind::scaling;
   return resolved.sweep.is_given || study.repeats > 1 ? PlanKind::sweep : PlanKind::single;
 }
 
@@ -78,6 +79,8 @@ std::string_view name_of(PlanKind kind)
     return "weak";
   case PlanKind::partition:
     return "partition";
+  case PlanKind::scaling:
+    return "scaling";
   }
   return "single";
 }

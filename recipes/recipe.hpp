@@ -15,7 +15,7 @@
 
 namespace dt::recipes {
 
-enum class PlanKind { single, sweep, strong, weak, partition };
+enum class PlanKind { single, sweep, strong, weak, partition, scaling };
 std::string_view name_of(PlanKind kind);
 
 struct Resolved;

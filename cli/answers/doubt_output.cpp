@@ -136,6 +136,49 @@ Json json_of(const std::pair<const std::string, store::CaveatedRuns>& caveated)
   return {{"kind", caveated.first}, {"runs", caveated.second.runs}, {"sentences", caveated.second.sentences}};
 }
 
+// "40 samples on 1 worker and 80 on 2"
+std::string samples_text(const std::vector<store::StepSamples>& sizes)
+{
+  const auto one = [](const store::StepSamples& size) { return fmt::format("{:.4g} on {:.0f}", size.samples, size.workers); };
+  return fmt::format("{:.4g} samples on {}{}", sizes.front().samples,
+                     counted(static_cast<std::size_t>(sizes.front().workers), "worker"),
+                     sizes.size() > 1 ? " and " + one(sizes.back()) : "");
+}
+
+std::string describe(const store::BatchDoubt& doubt)
+{
+  const auto of_label = doubt.label.empty() ? "" : printable(doubt.label) + ": ";
+  const auto& [growth, is_recorded, sizes] = doubt.recorded;
+  if (doubt.kind == store::BatchDoubt::Kind::batch)
+    return fmt::format(
+        "{}the recipe's {} makes {:.4g} samples a step on {:.0f} workers, but the program reported {:.4g}; figures are "
+        "made of what it reported. Let the program take DTCTL_{}, or correct the key",
+        of_label, doubt.told, doubt.of_recipe, sizes.front().workers, sizes.front().samples,
+        doubt.told == "train.global_batch" ? "TRAIN_GLOBAL_BATCH" : "TRAIN_BATCH_PER_RANK");
+  const std::string_view real = doubt.recorded.is_weak()     ? "the samples a worker stay, so this is weak scaling"
+                                : doubt.recorded.is_strong() ? "the samples of a step stay, so this is strong scaling"
+                                                             : "so neither the samples of a step nor those of a worker stay";
+  return fmt::format(
+      "{}the recipe says {}, but a step has {}: {}. Predictions, charts and simulations follow what was recorded. {}", of_label,
+      doubt.told, samples_text(sizes), real,
+      doubt.recorded.is_weak() || doubt.recorded.is_strong()
+          ? fmt::format("Write study.mode: {}, or change the batch in the program", doubt.recorded.is_weak() ? "weak" : "strong")
+          : "Let the program keep the samples of a step, or those of a rank");
+}
+
+Json json_of(const store::BatchDoubt& doubt)
+{
+  Json sizes = Json::array();
+  for (const auto& size : doubt.recorded.sizes) sizes.push_back({{"workers", size.workers}, {"samples", size.samples}});
+  const bool is_mode = doubt.kind == store::BatchDoubt::Kind::mode;
+  return {{"kind", is_mode ? "mode" : "batch"},
+          {"label", doubt.label},
+          {"recipe", is_mode ? Json(doubt.told) : Json(doubt.of_recipe)},
+          {"key", is_mode ? "study.mode" : doubt.told},
+          {"growth", is_mode ? Json(doubt.recorded.growth) : Json(nullptr)},
+          {"recorded", std::move(sizes)}};
+}
+
 template<class Items> Json list_of(const Items& items)
 {
   Json list = Json::array();
@@ -182,6 +225,7 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
                               "a large part of so short a time; train for more steps",
                               doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
                               seconds_cell(doubts.too_short.shortest_s).text)});
+  for (const auto& batch : doubts.batches) lines.push_back({"batch", describe(batch), true});
   for (const auto& [kind, caveated] : doubts.caveats) lines.push_back({kind, describe(caveated, doubts.measured_runs)});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
@@ -225,6 +269,7 @@ void print_doubts(Context& context, const store::Doubts& doubts)
     context.out.data("short_runs", {{"runs", doubts.too_short.runs}, {"shortest_s", doubts.too_short.shortest_s}});
   if (!doubts.caveats.empty()) context.out.data("caveats", list_of(doubts.caveats));
   if (!doubts.simulated_runs.empty()) context.out.data("simulated_runs", simulated_count(doubts));
+  if (!doubts.batches.empty()) context.out.data("batches", list_of(doubts.batches));
   if (!doubts.mixed.empty()) context.out.data("mixed", list_of(doubts.mixed));
   if (doubts.not_as_submitted > 0) context.out.data("not_as_submitted", doubts.not_as_submitted);
   if (doubts.unused_changes > 0)

@@ -28,6 +28,7 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
                                                         {"balance", "load imbalance"},
                                                         {"jitter", "jitter"},
                                                         {"input", "waiting for input"},
+                                                        {"between epochs", "time between epochs"},
                                                         {"exposed comm.", "exposed communication"},
                                                         {"queueing", "queueing at the servers"},
                                                         {"together", "the sum of all causes"}}};
@@ -158,6 +159,14 @@ std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
   return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
 }
 
+double share_of(const store::BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
+
+bool has_time_between_epochs(const Attribution& point)
+{
+  constexpr double visible_share = 0.0005;
+  return share_of(point.between) >= visible_share;
+}
+
 bool has_servers(const std::vector<Attribution>& points)
 {
   return std::any_of(points.begin(), points.end(), [](const auto& point) { return point.workers != point.ranks; });
@@ -186,9 +195,11 @@ std::vector<PointColumn> columns_of(const store::PointLabels& labels)
 std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& points)
 {
   const bool servers = has_servers(points);
+  const bool has_pauses = std::any_of(points.begin(), points.end(), has_time_between_epochs);
   const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
   const auto is_hidden = [&](std::size_t factor) {
-    return (is(factor, Factor::queueing) && !servers) || (is(factor, Factor::together) && !has_missing);
+    return (is(factor, Factor::queueing) && !servers) || (is(factor, Factor::between) && !has_pauses) ||
+           (is(factor, Factor::together) && !has_missing);
   };
   std::vector<PointColumn> columns{
       count_column<&Attribution::nodes>("nodes", "nodes", 4),
@@ -407,6 +418,18 @@ std::vector<std::string> sentences_of(const Attribution& point, const store::Poi
   for (auto& sentence : losses_of(point)) sentences.push_back(std::move(sentence));
   if (auto words = target_words(point); !words.empty()) sentences.push_back(std::move(words));
   return sentences;
+}
+
+std::vector<std::string> between_epochs_notes(const std::vector<Attribution>& points, const store::PointLabels& labels)
+{
+  std::vector<std::string> notes;
+  for (const auto& point : points)
+    if (has_time_between_epochs(point))
+      notes.push_back(fmt::format("{}: {:.1f} % of the measured time: DataLoaders that open and end {:.1f} %, checkpoints "
+                                  "(torch.save) {:.1f} %, other {:.1f} %. It counts in the throughput; evaluations do not",
+                                  name_of(point, labels), share_of(point.between) * 100, point.between.loader_s * 100,
+                                  point.between.checkpoint_s * 100, point.between.other_s * 100));
+  return notes;
 }
 
 std::string sentence_of(const Attribution& point, const store::PointLabels& labels)

@@ -32,6 +32,9 @@ std::vector<std::string> sentences_of(const store::Attribution& point, const sto
 // dtengine's runs.
 std::vector<std::string> missing_phases_notes(const std::vector<store::Attribution>& points);
 
+// What the time between epochs went to, a sentence for each point that has such time.
+std::vector<std::string> between_epochs_notes(const std::vector<store::Attribution>& points, const store::PointLabels& labels);
+
 // Why the costs may be less certain than their intervals from the runs say: the error of the time of one rank alone, and runs
 // without a fast worker. One sentence for each reason.
 std::vector<std::string> uncertainty_notes(const std::vector<store::Attribution>& points);

@@ -7,6 +7,7 @@
 #include "core/memory.hpp"
 #include "core/number.hpp"
 #include "core/paths.hpp"
+#include "core/program/interpreter.hpp"
 #include "core/program/program_files.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/run_key.hpp"
@@ -83,9 +84,25 @@ std::string objection_in_copy(const std::string& program, const std::vector<Prog
   const bool is_path = program.find('/') != std::string::npos && !fs::path(program).is_absolute();
   if (!is_path && found != files.end()) return program + " is in program.files, but not in PATH; write ./" + program;
   if (!is_path) return {};
+  const auto is_inside = [&](const auto& file) { return file.name.starts_with(normal(program) + "/"); };
+  if (found == files.end() && std::ranges::any_of(files, is_inside)) return program + " is a folder";
   if (found == files.end()) return program + " is not in program.files, and the program runs in a copy of these files";
   if (found->is_executable) return {};
   return program + " is not executable; make it so (chmod +x), or write its interpreter before it";
+}
+
+// Why the kernel cannot start the program although it is there; empty if it can. Elsewhere than here, or in a container, only
+// what the file says of itself counts.
+std::string objection_to_file(const RunSpec& run, const std::vector<ProgramFile>& files)
+{
+  const auto& program = run.program.command.front();
+  const bool starts_here = !run.is_wrapped() && runs_here(run);
+  const auto path = starts_here ? std::optional(path_variable(run)) : std::nullopt;
+  const auto found = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.name == normal(program); });
+  auto file = found != files.end() ? found->path : fs::path();
+  if (found == files.end() && starts_here) file = find_program(program, *path);
+  const auto why = file.empty() ? std::string() : objection_to_start(file, path);
+  return why.empty() ? "" : program + " cannot be started: " + why;
 }
 
 bool is_interpreter(const std::string& word)
@@ -111,6 +128,7 @@ void check_command(const RunSpec& run, const std::vector<ProgramFile>& files, co
   for (const auto& file : files) names.insert(file.name);
   auto objection = objection_in_copy(command.front(), files);
   if (objection.empty() && !run.is_wrapped() && runs_here(run)) objection = objection_to(command.front(), run);
+  if (objection.empty()) objection = objection_to_file(run, files);
   if (!objection.empty()) findings.push_back({{"program.command"}, "`program.command`: " + printable(objection), 0});
   for (std::size_t i = 1; i < command.size(); ++i)
     if (names_missing_file(command, i, names, folder))

@@ -25,6 +25,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -82,15 +83,33 @@ void require_one_target(const std::vector<store::ComparedRun>& a, const std::vec
                                     "; choose another --metric, or runs with one target");
 }
 
-// Throws a usage error if A and B are the same runs, and warns if some runs are on both sides.
+// A run and what it measured: another attempt, or a run on another machine, has the same key and other figures.
+using Measurement = std::pair<std::string, std::string>;
+
+std::set<Measurement> measurements_of(const std::vector<store::ComparedRun>& runs)
+{
+  std::set<Measurement> all;
+  for (const auto& run : runs) all.emplace(run.key, fmt::format("{} {} {}", run.throughput, run.step_s, run.wall_s));
+  return all;
+}
+
+// Runs that are on both sides. A run belongs to every study whose recipe asks for the same work.
+std::size_t shared_runs(const ComparedSide& a, const ComparedSide& b)
+{
+  const auto ours = measurements_of(a.runs), theirs = measurements_of(b.runs);
+  return static_cast<std::size_t>(std::ranges::count_if(ours, [&](const auto& run) { return theirs.contains(run); }));
+}
+
+bool are_same_runs(const std::vector<store::ComparedRun>& a, const std::vector<store::ComparedRun>& b)
+{
+  return measurements_of(a) == measurements_of(b);
+}
+
+// Warns if some runs, but not all, are on both sides.
 void check_overlap(Context& context, const ComparedSide& a, const ComparedSide& b)
 {
-  std::set<std::string> keys;
-  for (const auto& run : a.runs) keys.insert(run.key);
-  const auto shared = std::count_if(b.runs.begin(), b.runs.end(), [&](const auto& run) { return keys.contains(run.key); });
-  if (static_cast<std::size_t>(shared) == b.runs.size() && keys.size() == b.runs.size())
-    throw Error(ErrorKind::usage, "A and B are the same runs: a run belongs to every study whose recipe asks for the same work");
-  if (shared > 0)
+  if (are_same_runs(a.runs, b.runs)) return context.messages.info("A and B are the same runs: nothing of what a run is has changed");
+  if (const auto shared = shared_runs(a, b); shared > 0)
     context.messages.warn("{} on both sides, so that A and B seem more alike than they are",
                           counted(shared, "run is", "runs are"));
 }
@@ -336,6 +355,9 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
   context.out.field("b", "B", text_cell(b.title));
   auto comparisons = judged_pairs(matching, metric, rule);
   const auto separation = allow_for_separation(results, a, b, matching, comparisons);
+  for (std::size_t i = 0; i < comparisons.size(); ++i)
+    if (are_same_runs(matching.pairs[i].a.runs, matching.pairs[i].b.runs))
+      comparisons[i] = store::of_same_runs(std::move(comparisons[i]));
   print_separation(context, separation);
   print_comparisons(context, comparisons);
   print_unmatched(context, matching);
@@ -358,6 +380,9 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
 ExitCode compare_now(Context& context, ResultsStore& results, const CompareOptions& options, const ComparedSide& a,
                      const ComparedSide& b, const store::Rule& rule)
 {
+  if (are_same_runs(a.runs, b.runs))
+    throw Error(ErrorKind::usage, "A and B are the same runs, so there are no two of them to run again: a run belongs to every study "
+                                  "whose recipe asks for the same work");
   check_overlap(context, a, b);
   const auto now = run_against_now(context, results, a, b, matched_points(options, a, b), options.by);
   context.out.data("study", now.study);

@@ -19,8 +19,8 @@ struct CurvePoint {
   std::vector<std::pair<std::string_view, double>> values; // NaN and infinity as they were measured
 };
 
-// The points in the order of their steps; an evaluation follows its step. `global_batch`: samples that all ranks train on in a
+// The points in the order of their steps; an evaluation follows its step. `step_samples`: samples that all ranks train on in a
 // step, for the throughput; NaN if it is not known.
-std::vector<CurvePoint> curve_of(const store::Course& course, double global_batch);
+std::vector<CurvePoint> curve_of(const store::Course& course, double step_samples);
 
 } // namespace dt::cli

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -41,6 +42,12 @@ double FlatRows::number(std::size_t row, const std::string& column) const
   if (const auto* real = std::get_if<double>(&value)) return *real;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+double samples_of_step(const FlatRows& rows, std::size_t row)
+{
+  const double reported = rows.number(row, "step_samples");
+  return std::isnan(reported) ? rows.number(row, "global_batch") : reported;
 }
 
 FlatRows flat_rows(ResultsStore& results, const Selection& selection)

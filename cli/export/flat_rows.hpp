@@ -27,6 +27,9 @@ class FlatRows {
   std::map<std::string, std::size_t> columns_;
 };
 
+// RunRow::samples_of_step.
+double samples_of_step(const FlatRows& rows, std::size_t row);
+
 // One row for each selected run: as part of the selected study, else of the run's newest study.
 FlatRows flat_rows(ResultsStore& results, const Selection& selection);
 

@@ -222,7 +222,7 @@ void MlflowExport::add(const FlatRows& rows, std::size_t row)
   const auto course = store::course_of_run(results_.database(), rows.text(row, "key"));
   auto run = find_or_create(rows, row, course);
   send_texts(run, params_of(rows, row), tags_of(rows, row, run));
-  send_curve(run, curve_of(course, rows.number(row, "global_batch")), std::to_string(course.first_attempt));
+  send_curve(run, curve_of(course, samples_of_step(rows, row)), std::to_string(course.first_attempt));
   send_result(run, result_of(rows, row));
   const auto state = rows.text(row, "state");
   const bool has_ended = is_final(run_state_of(state).value_or(RunState::unknown));

@@ -142,7 +142,7 @@ void export_tensorboard(Context& context, ResultsStore& results, const Selection
   std::int64_t written = 0, without_curve = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto course = store::course_of_run(results.database(), rows.text(i, "key"));
-    const auto points = curve_of(course, rows.number(i, "global_batch"));
+    const auto points = curve_of(course, samples_of_step(rows, i));
     if (points.empty()) {
       ++without_curve;
       continue;

@@ -64,7 +64,7 @@ const StudyClock::Facts& StudyClock::facts_of(const std::string& key)
                      .nodes = spec.resources.nodes,
                      .ranks = spec.ranks(),
                      .cores = spec.cores(),
-                     .samples_per_step = spec.is_simulated() ? 0 : spec.effective_global_batch(),
+                     .samples_per_step = spec.is_simulated() || spec.is_own_program() ? 0 : spec.effective_global_batch(),
                      .takes_machine = !spec.is_simulated() && !spec.resources.hosts.empty()};
   } catch (const Error&) { // the run then counts as one of one rank
   }

@@ -36,7 +36,7 @@ class StudyClock {
   struct Facts {
     std::string label; // without the size
     std::int64_t nodes = 1, ranks = 1, cores = 1;
-    std::int64_t samples_per_step = 0; // 0: simulated
+    std::int64_t samples_per_step = 0; // 0: simulated, or a program of the user, which alone knows it
     bool takes_machine = false;        // its job takes all cores of this machine
   };
   const Facts& facts_of(const std::string& key);

@@ -111,6 +111,8 @@ std::string describe(const recipes::Plan& plan)
       return "a weak-scaling study";
     case recipes::PlanKind::partition:
       return "a partition study";
+    case recipes::PlanKind::scaling:
+      return "a scaling study";
     }
     return "";
   }();

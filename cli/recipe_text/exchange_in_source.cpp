@@ -107,7 +107,7 @@ std::vector<fs::path> files_of(std::string module, fs::path folder)
 
 } // namespace
 
-bool names_exchange(std::string_view text)
+bool text_names_exchange(std::string_view text)
 {
   return std::ranges::any_of(split(text, '\n'), [](const std::string& line) {
     return std::ranges::any_of(words_of(line),
@@ -126,7 +126,7 @@ bool names_exchange(const fs::path& program)
     next.pop_front();
     if (!seen.insert(file).second || !fs::is_regular_file(file)) continue;
     const auto text = text_if_readable(file);
-    if (names_exchange(text)) return true;
+    if (text_names_exchange(text)) return true;
     for (const auto& line : split(text, '\n'))
       for (const auto& module : imported(line))
         for (const auto& folder : {root, file.parent_path()})

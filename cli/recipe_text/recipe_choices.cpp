@@ -241,10 +241,12 @@ void choose_batch(RecipeChoices& choices)
 
 void check_batch(const RecipeChoices& choices)
 {
+  if (choices.study == StudyMode::scaling && !choices.is_program())
+    refuse("--study scaling is for a program of your own (--program); dtengine keeps the batch that the recipe gives");
   if (choices.global_batch > 0 && choices.batch_per_rank > 0) refuse("give --global-batch or --batch-per-rank, not both");
   if (choices.study == StudyMode::weak && choices.global_batch > 0)
     refuse("in a weak-scaling study the batch of each rank stays the same; give --batch-per-rank instead of --global-batch");
-  if (choices.study && choices.study != StudyMode::weak && choices.batch_per_rank > 0)
+  if ((choices.study == StudyMode::strong || choices.study == StudyMode::partition) && choices.batch_per_rank > 0)
     refuse(fmt::format("in a {} study the global batch stays the same; give --global-batch instead of --batch-per-rank",
                        choices.study == StudyMode::strong ? "strong-scaling" : "partition"));
 }

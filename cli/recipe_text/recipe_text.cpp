@@ -39,6 +39,8 @@ std::string kind_words(const RecipeChoices& choices)
     return "A weak-scaling study";
   case StudyMode::partition:
     return "A partition study";
+  case StudyMode::scaling:
+    return "A scaling study";
   }
   return "";
 }
@@ -398,6 +400,8 @@ std::string meaning_of(StudyMode mode)
     return "the batch of each rank stays the same, so the global batch grows with the ranks.";
   case StudyMode::partition:
     return "the cores stay the same, and are divided into more or fewer ranks.";
+  case StudyMode::scaling:
+    return "strong or weak scaling, as the samples of a step tell that the program reports.";
   }
   return "";
 }

@@ -15,7 +15,10 @@ namespace dt::cli {
 
 std::string subtitle_of(const store::StudyRow& study)
 {
-  const auto kind = study.kind == "single" ? "single runs" : study.kind == "sweep" ? "sweep" : study.kind + " scaling study";
+  const auto kind = study.kind == "single"    ? "single runs"
+                    : study.kind == "sweep"   ? "sweep"
+                    : study.kind == "scaling" ? "scaling study"
+                                              : study.kind + " scaling study";
   return fmt::format("{}{}Study {} ({}), submitted {}.", study.description, study.description.empty() ? "" : ". ",
                      short_key(study.id), study.kind == "partition" ? "partition study" : kind,
                      format_time_local(study.submitted_unix_s));

@@ -1,12 +1,16 @@
 #include "cli/runs/compared_side.hpp"
 
+#include "cli/output/output.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/json_schema.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "store/query/compared_runs.hpp"
 #include "store/query/separation_query.hpp"
+
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -64,6 +68,7 @@ class ExportedRow {
 
 store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
 {
+  const double step_samples = row.real_if_there("step_samples");
   const double target = row.real("train_target_accuracy"), rate = row.real("train_modelled_rate");
   return {.key = row.text("key"),
           .series = row.text("series"),
@@ -81,7 +86,7 @@ store::ComparedRun run_of(const ExportedRow& row, const std::string& column)
           .model = row.text("model"),
           .data_id = row.text("data_id"),
           .engine_build = row.text("engine_build"),
-          .global_batch = row.count("global_batch"),
+          .global_batch = step_samples > 0 ? std::llround(step_samples) : row.count("global_batch"),
           .target_accuracy = target > 0 ? target : 0,
           .modelled_rate = rate > 0 ? rate : 0,
           .platform = row.text("resources_platform"),
@@ -149,6 +154,7 @@ ComparedSide read_reference(const std::filesystem::path& file, const std::string
   const auto runs = document.is_object() ? document.find("runs") : document.end();
   if (document.is_discarded() || runs == document.end() || !runs->is_array())
     refuse(shown + " is not a file of dtctl export in JSON");
+  if (const auto later = words_of_later_schema(document, json_schema_version); !later.empty()) refuse(shown + " " + later);
   if (runs->empty()) refuse(shown + " holds no run");
   ComparedSide side{.title = fmt::format("{}, {}", file.string(), counted(runs->size(), "run")), .runs = {}, .measured = {}};
   for (std::size_t i = 0; i < runs->size(); ++i) {

@@ -6,6 +6,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/serve/pages.hpp"
 #include "core/file.hpp"
+#include "core/program/printed_text.hpp"
 #include "core/record/event_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/spec/run_key.hpp"
@@ -140,7 +141,8 @@ void add_states(Page& page, const RunView& run, const AttemptFolder& attempt)
 void add_logs(Page& page, const AttemptFolder& attempt)
 {
   page.section("log", "End of the output");
-  const auto out = end_of_file(attempt.out(), most_log_bytes), err = end_of_file(attempt.err(), most_log_bytes);
+  const auto out = shown_text(end_of_file(attempt.out(), most_log_bytes));
+  const auto err = shown_text(end_of_file(attempt.err(), most_log_bytes));
   if (out.empty() && err.empty()) return page.paragraph("The run has printed nothing.", "missing");
   if (!out.empty()) page.preformatted(out);
   if (err.empty()) return;

@@ -13,6 +13,7 @@
 #include "core/counted.hpp"
 #include "core/file.hpp"
 #include "core/paths.hpp"
+#include "core/record/baselines.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -341,6 +342,45 @@ void require_data(const LockedHome& home, const Resolved& resolved)
                                                 place.string()));
 }
 
+// Whether an attempt of the run has a result, which a further attempt would replace.
+bool has_result(const Home& home, const std::string& key)
+{
+  const auto folder = home.run(key);
+  return std::ranges::any_of(attempt_numbers(folder), [&](int number) { return is_there(AttemptFolder(folder, number).result()); });
+}
+
+// "mine (1a2b3c4d5e), other (…)": the studies whose figures a forced submission of these runs replaces, with their ids.
+std::map<std::string, std::string> replaced_studies(const Home& home, const Resolved& resolved)
+{
+  std::set<std::string> replaced;
+  for (const auto& run : resolved.runs)
+    if (has_result(home, run.key)) replaced.insert(run.key);
+  std::map<std::string, std::string> studies;
+  for (const auto& id : names_in(home.studies())) {
+    const auto study = replaced.empty() ? std::nullopt : read_study(home.study(id));
+    if (study && std::ranges::any_of(study->run_keys, [&](const auto& key) { return replaced.contains(key); }))
+      studies.emplace(id, fmt::format("{} ({})", printable(study->name), short_key(id)));
+  }
+  return studies;
+}
+
+// Says whose figures --force replaces. Throws a usage error if a baseline is among them.
+void check_force(Context& context, const Home& home, const Resolved& resolved)
+{
+  const auto studies = replaced_studies(home, resolved);
+  for (const auto& [name, baseline] : read_baselines(home))
+    if (const auto found = studies.find(baseline.study); found != studies.end())
+      throw Error(ErrorKind::usage,
+                  fmt::format("--force would replace the figures of {}, which is the baseline {}. Nothing was submitted. For more "
+                              "runs beside them: --set study.repeats=N. To give the baseline up: dtctl baseline remove {}",
+                              found->second, name, name));
+  std::vector<std::string> names;
+  for (const auto& [id, name] : studies) names.push_back(name);
+  if (names.empty()) return;
+  context.messages.warn("--force replaces the figures of runs in {}: {}", counted(names.size(), "study", "studies"),
+                        join(names, ", "));
+}
+
 // The programs of the user that have different files.
 std::vector<ProgramSpec> programs_of(const std::vector<PlannedRun>& runs)
 {
@@ -356,6 +396,7 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHom
                                                const SubmissionOptions& options)
 {
   require_data(home, resolved);
+  if (options.force) check_force(context, home, resolved);
   const auto folder = std::filesystem::path(resolved.study.recipe_path).parent_path();
   const jobs::SubmitOptions how{.engine = resolved.engine,
                                 .study = resolved.study.id,

@@ -1,5 +1,6 @@
 // dtctl explain: why a run was executed, was skipped, waits or failed.
 #include "cli/answers/common_causes.hpp"
+#include "cli/answers/failures.hpp"
 #include "cli/runs/attempt_history.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/run_tables.hpp"
@@ -7,10 +8,10 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/program/environment.hpp"
+#include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/follow/hold_back.hpp"
-#include "jobs/launch/last_words.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 
 #include <algorithm>
@@ -24,7 +25,6 @@ namespace dt::cli {
 namespace {
 
 constexpr std::size_t compared_runs = 200; // number of earlier runs of the same recipe that are compared
-constexpr std::size_t quoted_lines = 10;   // of a failed run's standard error
 
 struct Explanation {
   std::string key, name, job_id, why;
@@ -91,7 +91,7 @@ std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
 {
   try {
     const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
+    auto lines = jobs::program_lines(trim(shown_text(read_file_if_exists(attempt.err()).value_or(""))), submission ? submission->token : "");
     std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
     if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
     return join(lines, "\n");
@@ -146,8 +146,8 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::failed:
   case RunState::lost:
     if (has_diverged(run))
-      return "lower optimizer.learning_rate or limit the gradient with optimizer.clip_norm, and submit the recipe again; a retry "
-             "would diverge in the same way";
+      return "lower the learning rate or limit the gradient, in the recipe or in the program, and submit it again; a retry would "
+             "diverge in the same way";
     if (run.row.cause.find("(NODE_FAIL)") != std::string::npos)
       return "dtctl retry " + key + going_on(home, run) +
              "; with resources.requeue: 1 in the recipe, Slurm itself starts such a run again";

@@ -4,6 +4,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -59,6 +60,64 @@ class Tail {
   off_t offset_ = 0;
 };
 
+// Prints streams as they grow, in whole lines. The last line of a stream, which may be a progress bar, is drawn again on a
+// terminal when it changes; elsewhere it is printed when it ends.
+class Followed {
+ public:
+  Followed(const Terminal& terminal, const AttemptFolder& attempt)
+      : terminal_(terminal), streams_{{{Tail(attempt.out()), {}}, {Tail(attempt.err()), {}}}}
+  {
+  }
+
+  void look(bool is_last)
+  {
+    for (auto& stream : streams_) {
+      const auto gained = stream.tail.gained();
+      if (gained.empty() && !(is_last && !stream.rest.empty())) continue;
+      stream.rest += gained;
+      const auto end = is_last ? stream.rest.size() : stream.rest.rfind('\n') + 1;
+      if (end > 0) print(stream.rest.substr(0, end));
+      stream.rest.erase(0, end);
+      draw(stream.rest);
+    }
+    flush_out();
+  }
+
+ private:
+  struct Stream {
+    Tail tail;
+    std::string rest; // of the last line
+  };
+
+  void print(const std::string& text)
+  {
+    clear();
+    write_out(printable_lines(shown_text(text)));
+  }
+
+  void draw(const std::string& line)
+  {
+    if (!terminal_.is_terminal || line.empty()) return;
+    clear();
+    auto shown = printable(shown_text(line));
+    if (terminal_.columns > 1 && shown.size() >= terminal_.columns) {
+      shown.resize(terminal_.columns - 1);
+      while (!is_valid_utf8(shown)) shown.pop_back();
+    }
+    write_out(shown);
+    is_drawn_ = true;
+  }
+
+  void clear()
+  {
+    if (std::exchange(is_drawn_, false)) write_out("\r\x1b[K");
+  }
+
+  const Terminal& terminal_;
+  std::array<Stream, 2> streams_;
+  bool is_drawn_ = false;
+};
+
 AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
 {
   const auto numbers = attempt_numbers(home.run(run.row.key));
@@ -74,13 +133,12 @@ AttemptFolder attempt_of(const Home& home, const RunView& run, int wanted)
 void follow(Context& context, const Home& home, const std::string& key, const AttemptFolder& attempt)
 {
   const Interrupt interrupt;
-  Tail out(attempt.out()), err(attempt.err());
+  Followed streams(context.terminal, attempt);
   const std::vector<std::string> keys{key};
   constexpr int looks_a_question = 10; // the scheduler is asked less often than the files
   int looks_until_asked = 0;
   for (bool last_look = false; !reader_left();) {
-    for (auto* tail : {&out, &err}) write_out(printable_lines(tail->gained()));
-    flush_out();
+    streams.look(last_look);
     if (last_look) return;
     if (std::exchange(looks_until_asked, looks_until_asked - 1) == 0 || read_end(attempt)) {
       std::vector<std::string> troubles; // ignored: if the scheduler cannot be reached, the files will show the end
@@ -109,10 +167,13 @@ ExitCode logs(Context& context, const LogsOptions& options)
     follow(context, results.home(), run.row.key, attempt);
     return ExitCode::ok;
   }
-  const auto out = last_lines(read_file_if_exists(attempt.out()).value_or(""), options.lines);
-  const auto err = last_lines(read_file_if_exists(attempt.err()).value_or(""), options.lines);
-  // Also into a pipe: `less` or `watch` may show it on a terminal.
+  // What is shown goes through a pipe, too: `less` or `watch` may show it on a terminal.
+  const auto read = [&](const std::filesystem::path& file) {
+    auto text = read_file_if_exists(file).value_or("");
+    return last_lines(context.json ? text : shown_text(text), options.lines);
+  };
   const auto shown = [&](const std::string& text) { return context.json ? text : printable_lines(text); };
+  const auto out = read(attempt.out()), err = read(attempt.err());
   context.out.block("stdout", shown(out));
   context.out.block("stderr", shown(err));
   if (out.empty() && err.empty())
@@ -126,12 +187,12 @@ ExitCode logs(Context& context, const LogsOptions& options)
 void add_logs(Commands& commands)
 {
   auto options = std::make_shared<LogsOptions>();
-  auto& verb = commands.add({"logs", follow_verbs, "Print the output of a run: standard output, then standard error.",
-                             "Of a study, prints the run that began last. Control characters are printed as \\x1b, so that the "
-                             "program's output cannot\n"
-                             "change the terminal; the files themselves are stdout and stderr in the attempt's "
-                             "folder.\n\nExample:\n  dtctl logs -f 3f2a"},
-                            [options](Context& context) { return logs(context, *options); });
+  auto& verb = commands.add(
+      {"logs", follow_verbs, "Print the output of a run: standard output, then standard error.",
+       "Of a study, prints the run that began last. Progress bars are shown in their last state, without colours;\n"
+       "other control characters are printed as \\x1b, so that the program's output cannot change the\n"
+       "terminal. The files themselves are stdout and stderr in the attempt's folder.\n\nExample:\n  dtctl logs -f 3f2a"},
+      [options](Context& context) { return logs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_flag("-f,--follow", options->follow, "print new output until the run has ended");
   verb.add_option("--attempt", options->attempt, "number of the attempt; default: the latest")

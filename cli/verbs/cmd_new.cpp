@@ -368,17 +368,24 @@ class RecipeQuestions {
     take_option("--profile", options_.profile, [&](const auto& text) { reader_.profile(text); });
     take_option("--cluster", options_.partition, [&](const auto& text) { reader_.partition(text); });
     take_option("--study", options_.study, [&](const auto& text) { reader_.study(text); });
-    if (options_.study.empty()) choices_.study = options_.parts.empty() ? StudyMode::strong : StudyMode::partition;
+    if (options_.study.empty()) choices_.study = options_.parts.empty() ? usual_mode() : StudyMode::partition;
     choices_.repeats = options_.repeats > 0 ? options_.repeats : choices_.study ? 3 : 1;
     take_name();
     check_batch(choices_); // options that contradict each other; no answer to a question could mend that
     parse_given_sizes();
   }
 
+  // A program chooses its batch itself, unless its recipe does.
+  StudyMode usual_mode() const
+  {
+    if (!choices_.is_program() || options_.global_batch > 0) return StudyMode::strong;
+    return options_.batch_per_rank > 0 ? StudyMode::weak : StudyMode::scaling;
+  }
+
   // Remembers the defaults of the options that no question asks for.
   void remember_unasked()
   {
-    if (options_.study.empty() && options_.parts.empty()) defaults_.emplace_back("study strong");
+    if (options_.study.empty() && options_.parts.empty()) defaults_.push_back(fmt::format("study {}", name_of(*choices_.study)));
     if (options_.repeats == 0) defaults_.push_back(fmt::format("repeats {}", choices_.repeats));
     if (options_.global_batch > 0 || options_.batch_per_rank > 0 || choices_.is_program()) return;
     defaults_.push_back(choices_.global_batch > 0 ? fmt::format("global batch {}", choices_.global_batch)
@@ -577,7 +584,7 @@ void add_choice_options(Verb& verb, NewOptions& options)
       ->type_name("DATA");
   verb.add_option("--strategy", options.strategies, "strategies to compare (dtctl recipe strategies), with commas between them")
       ->type_name("STRATEGIES");
-  verb.add_option("--study", options.study, "kind of study (strong); none: no scaling study")
+  verb.add_option("--study", options.study, "kind of study (strong; of a program scaling); none: no scaling study")
       ->type_name(join(study_words(), "|"));
   verb.add_option("--repeats", options.repeats, "runs per size (3; without a study 1)")->type_name("N")->check(positive_number());
   auto* global = verb.add_option("--global-batch", options.global_batch, "samples of all ranks per step");

@@ -94,6 +94,10 @@ void print_why(Context& context, ResultsStore& results, const Selection& selecti
     context.out.field("", "not reported", text_cell(phases_note, Style::warning));
     sentences.push_back(phases_note);
   }
+  for (const auto& between : between_epochs_notes(points, labels)) {
+    context.out.field("", "between epochs", text_cell(between));
+    sentences.push_back(between);
+  }
   for (const auto& uncertainty : uncertainty_notes(points)) {
     context.out.field("", "uncertain", text_cell(uncertainty));
     sentences.push_back(uncertainty);

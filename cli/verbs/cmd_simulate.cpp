@@ -17,6 +17,7 @@
 #include "store/query/doubts.hpp"
 #include "store/query/scaling_query.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -76,19 +77,30 @@ std::string platform_of(const std::string& asked)
 // "ethernet-10g" of "platforms/ethernet-10g.yaml".
 std::string name_of_platform(const std::string& platform) { return fs::path(platform).stem().string(); }
 
+// Whether the samples of a step stay when the program gets more ranks: as its sizes have recorded them; of one size alone, as the
+// study's kind says.
+bool is_strong(ResultsStore& results, const Selection& selection, const MeasuredProgram& measured)
+{
+  if (!selection.study) return false;
+  const auto rules = store::batch_rules_of_study(results.database(), selection.study->id);
+  const auto rule = rules.find(measured.run->row.series);
+  if (rule == rules.end() || !rule->second.is_recorded) return selection.study->kind == "strong";
+  return rule->second.is_strong();
+}
+
 // Writes the recipe and the profile into the home, where a later call finds them again. Returns the recipe's path.
-fs::path write_recipe(const Home& home, const Selection& selection, const MeasuredProgram& measured,
+fs::path write_recipe(ResultsStore& results, const Selection& selection, const MeasuredProgram& measured,
                       const SimulateOptions& options)
 {
+  const auto& home = results.home();
   const auto spec = read_planned_run(home.run(measured.run->row.key)).spec;
   const auto profile = read_compute_profile(measured.file.string());
-  const bool is_strong = selection.study && selection.study->kind == "strong";
   const auto platform = platform_of(options.platform);
   SimulationChoices choices{.name = spec.name + "-on-" + name_of_platform(platform),
                             .program = profile.model,
                             .platform = platform,
                             .profile = {},
-                            .batch_per_rank = is_strong ? 0 : profile.batch,
+                            .batch_per_rank = is_strong(results, selection, measured) ? 0 : profile.batch,
                             .global_batch = profile.batch * spec.ranks(),
                             .ranks_per_node = options.ranks_per_node > 0 ? options.ranks_per_node : spec.resources.ranks_per_node,
                             .threads_per_rank = profile.threads,
@@ -104,7 +116,7 @@ fs::path write_recipe(const Home& home, const Selection& selection, const Measur
 }
 
 // Prints the points of the study and its verdict.
-void print_answer(Context& context, ResultsStore& results, const std::string& study_id)
+std::vector<store::ScalingRow> print_answer(Context& context, ResultsStore& results, const std::string& study_id)
 {
   Selector selector;
   selector.what = study_id;
@@ -115,19 +127,35 @@ void print_answer(Context& context, ResultsStore& results, const std::string& st
   context.out.table(without_empty_columns(scaling_table(points, labels_of(selection))));
   const auto doubts = store::doubts_of(results.database(), study_id, keys_of(selection.runs));
   print_verdict(context, verdict_of(selection.study->kind, compared_points(selection, figures), points, deciding_facts(doubts)));
+  return points;
+}
+
+// One rank without others computes as it was measured, on any platform. A short simulation of steps that vary much may deviate.
+void compare_one_rank(Context& context, const std::vector<store::ScalingRow>& points, double measured)
+{
+  constexpr double tolerance = 0.05;
+  for (const auto& point : points) {
+    if (point.ranks != 1 || !(std::abs(point.throughput / measured - 1) > tolerance)) continue;
+    context.messages.warn("{}on 1 rank {} samples/s were simulated, and {} were measured: the measured steps vary so much that "
+                          "the simulated ones do not tell their mean. Simulate more of them: --set train.steps=400",
+                          point.label.empty() ? "" : point.label + ": ", real_cell(point.throughput).text,
+                          real_cell(measured).text);
+  }
 }
 
 ExitCode simulate(Context& context, const SimulateOptions& options)
 {
   RecipeOptions recipe;
   recipe.set = options.set;
+  double throughput_of_one_rank = not_measured;
   {
     ResultsStore results(context);
     Selector selector;
     selector.what = options.study;
     const auto selection = select(results, selector);
     const auto measured = measured_program(results.home(), selection, options.study);
-    recipe.recipe = write_recipe(results.home(), selection, measured, options).string();
+    recipe.recipe = write_recipe(results, selection, measured, options).string();
+    if (measured.run->row.ranks == 1) throughput_of_one_rank = measured.run->row.figure("throughput");
     context.messages.info("Computes as run {} did on {}; the recipe is {}", short_key(measured.run->row.key),
                           counted(measured.run->row.ranks, "rank"), recipe.recipe);
   }
@@ -141,7 +169,8 @@ ExitCode simulate(Context& context, const SimulateOptions& options)
   submission.wait = true;
   ResultsStore results(context);
   const auto code = submit_and_wait(context, results, resolved, submission);
-  if (code == ExitCode::ok || code == ExitCode::runs_failed) print_answer(context, results, resolved.study.id);
+  if (code == ExitCode::ok || code == ExitCode::runs_failed)
+    compare_one_rank(context, print_answer(context, results, resolved.study.id), throughput_of_one_rank);
   return code;
 }
 

@@ -6,6 +6,8 @@
 #include "core/counted.hpp"
 #include "core/spec/run_spec.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
+#include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
 
 #include <algorithm>
@@ -72,13 +74,46 @@ std::vector<Cell> row_of(const std::string& name, const std::string& expression,
           text_cell(expression),       data_cell(why.empty() ? Json() : Json(why))};
 }
 
+// Prints what a run that prints the same would record, as dtjob computes it.
+void print_record(Context& context, const RunSpec& spec, const Preview& preview)
+{
+  jobs::ProgramMeasurement measurement(spec);
+  measurement.add(preview.report);
+  const auto result = measurement.result();
+  const auto& step_s = result.ranks.front().step.p50_s;
+  Json json = Json::object();
+  std::vector<std::string> words;
+  const auto tell = [&](const char* name, double value, const std::string& text) {
+    json[name] = std::isfinite(value) ? Json(value) : Json();
+    if (!std::isnan(value)) words.push_back(text);
+  };
+  const auto steps = result.steps == not_counted ? not_measured : static_cast<double>(result.steps);
+  tell("steps", steps, counted(result.steps, "step"));
+  const auto& rate = measurement.printed_rate();
+  const auto how = std::isnan(rate.value) ? std::string() : fmt::format(" ({})", rate.words);
+  tell("throughput", result.throughput, fmt::format("{} samples/s{}", format_shortest(result.throughput), how));
+  json["throughput_is"] = std::isnan(rate.value) ? Json() : Json(rate.words);
+  tell("step_p50_s", step_s, fmt::format("median step {}", format_duration(step_s)));
+  const auto loss = or_not_measured(result.final_loss), accuracy = or_not_measured(result.accuracy);
+  tell("final_loss", loss, fmt::format("loss {}", format_shortest(loss)));
+  tell("accuracy", accuracy, fmt::format("accuracy {}", format_shortest(accuracy)));
+  context.out.field("record", "a run records", {json, words.empty() ? "no figure" : join(words, ", "), Style::plain});
+  Json caveats = Json::array();
+  for (const auto& [kind, sentence] : result.caveats) {
+    context.messages.warn("{}", sentence);
+    caveats.push_back({{"kind", kind}, {"sentence", sentence}});
+  }
+  context.out.data("caveats", std::move(caveats));
+}
+
 // Prints a table with a row for each expression. Returns whether all of them find figures and leave none out. Throws a usage
 // error if there are no expressions or no such file.
-bool preview_metrics(Context& context, const ProgramSpec& program, const std::filesystem::path& output)
+bool preview_metrics(Context& context, const RunSpec& spec, const std::filesystem::path& output)
 {
+  const auto& program = spec.program;
   if (program.metrics.empty())
     throw Error(ErrorKind::usage, "--metrics: the recipe has no program.metrics, so there are no expressions to try");
-  const auto preview = read_sample(program, output);
+  auto preview = read_sample(program, output);
   Table table{"metrics",
               {{"name", "figure"},
                {"lines", "lines", Align::right},
@@ -107,6 +142,8 @@ bool preview_metrics(Context& context, const ProgramSpec& program, const std::fi
                      fmt::format("{}: {}, {}, {}", output.string(), counted(preview.lines, "line"), counted(steps, "step"),
                                  counted(evaluations, "evaluation")),
                      Style::plain});
+  for (const auto& note : preview.reader.new_notes()) context.messages.info("{}", note);
+  print_record(context, spec, preview);
   return all_good;
 }
 
@@ -151,7 +188,7 @@ ExitCode validate(Context& context, const ValidateOptions& options)
   context.out.field("kind", "", text_cell(std::string(name_of(plan.kind))));
   context.out.field("runs", "asks for", {plan.runs.size(), describe(plan), Style::plain});
   print(context, data);
-  const bool finds_all = options.metrics.empty() || preview_metrics(context, plan.runs.front().program, options.metrics);
+  const bool finds_all = options.metrics.empty() || preview_metrics(context, plan.runs.front(), options.metrics);
   if (!finds_all) {
     context.out.field(
         "valid", "verdict",

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <optional>
 
+#include <elf.h>
 #include <fmt/format.h>
 
 namespace dt {
@@ -104,6 +107,73 @@ Words interpreter_of_script(const fs::path& file)
   return words;
 }
 
+// Programs of 64 bits have these bytes of the header and the entries of the table of segments.
+struct NativeHeader {
+  bool is_native = false;
+  std::uint16_t machine = 0;
+  std::string loader; // the program that loads it; empty if it needs none
+};
+
+NativeHeader native_header(const fs::path& file)
+{
+  NativeHeader header;
+  std::ifstream stream(file, std::ios::binary);
+  Elf64_Ehdr elf{};
+  stream.read(reinterpret_cast<char*>(&elf), sizeof elf);
+  header.is_native = stream.gcount() >= SELFMAG + 2 && std::memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0;
+  if (!header.is_native || stream.gcount() != sizeof elf) return header;
+  header.machine = elf.e_machine; // at the same place in programs of 32 bits
+  if (elf.e_ident[EI_CLASS] != ELFCLASS64) return header;
+  for (int i = 0; i < elf.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    stream.seekg(static_cast<std::streamoff>(elf.e_phoff) + i * static_cast<std::streamoff>(sizeof segment));
+    if (!stream.read(reinterpret_cast<char*>(&segment), sizeof segment)) break;
+    if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
+    header.loader.resize(segment.p_filesz);
+    stream.seekg(static_cast<std::streamoff>(segment.p_offset));
+    stream.read(header.loader.data(), static_cast<std::streamsize>(segment.p_filesz));
+    header.loader.resize(std::strlen(header.loader.c_str()));
+    break;
+  }
+  return header;
+}
+
+std::string objection_to_native(const fs::path& file, const NativeHeader& header)
+{
+  static const auto own = native_header("/proc/self/exe").machine;
+  if (header.machine != own && header.machine != EM_386)
+    return "it is a program for another kind of processor than that of this machine";
+  if (!header.loader.empty() && !fs::exists(header.loader))
+    return fmt::format("{} needs the loader {}, which does not exist here", file.filename().string(), printable(header.loader));
+  return {};
+}
+
+// Why what a first line names cannot be started here.
+std::string objection_to_interpreter(const fs::path& interpreter, const std::string& argument, const std::string& path_variable)
+{
+  const auto names = fmt::format("its first line names the interpreter {}, which ", printable(interpreter.string()));
+  std::error_code unknown;
+  if (!fs::exists(interpreter, unknown)) return names + "does not exist";
+  if (interpreter.is_absolute() && find_program(interpreter.string(), {}).empty()) return names + "is not executable";
+  if (name_of(interpreter.string()) != "env" || argument.empty()) return {};
+  std::vector<std::string> words;
+  const bool is_split = argument.starts_with("-S") || argument.starts_with("--split-string");
+  for (auto& word : is_split ? split(argument, ' ') : std::vector<std::string>{argument})
+    if (!word.empty() && !word.starts_with('-') && word.find('=') == std::string::npos) words.push_back(word);
+  if (words.empty() || !find_program(words.front(), path_variable).empty()) return {};
+  if (words.front().find(' ') != std::string::npos)
+    return fmt::format("its first line lets env look for a program of the name `{0}`; write: #!{1} -S {0}",
+                       printable(words.front()), interpreter.string());
+  return fmt::format("its first line names the interpreter {}, which is not in PATH", printable(words.front()));
+}
+
+// A carriage return is none: the kernel takes it for a part of the name.
+std::string_view without_blanks(std::string_view text)
+{
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
 Interpreter unknown(const std::string& why) { return {.words = {}, .file = {}, .native = {}, .unknown = why}; }
 
 Interpreter at(const Words& command, std::size_t place)
@@ -141,6 +211,29 @@ Interpreter find_interpreter(const Words& command)
   if (!words.empty() && is_python(words.front())) return at(words, 0);
   return unknown(fmt::format("`{}` is a script for `{}`, and which programs it starts is not known", name,
                              words.empty() ? "?" : printable(name_of(words.front()))));
+}
+
+std::string objection_to_start(const fs::path& file, const std::optional<std::string>& path_variable)
+{
+  std::error_code none;
+  if (fs::is_directory(file, none)) return "it is a folder";
+  if (const auto header = native_header(file); header.is_native)
+    return path_variable ? objection_to_native(file, header) : std::string();
+  const auto line = first_lines(file)[0];
+  if (line.starts_with("\xef\xbb\xbf#!"))
+    return "it begins with a byte order mark, so its first line names no interpreter; save it as UTF-8 without the mark";
+  if (!line.starts_with("#!")) return {};
+  const auto named = without_blanks(std::string_view(line).substr(2));
+  const auto end = std::min(named.find_first_of(" \t"), named.size());
+  const std::string interpreter(named.substr(0, end)), argument(without_blanks(named.substr(end)));
+  if (line.ends_with('\r'))
+    return fmt::format(
+        "its first line ends with a carriage return, so it names the interpreter {}, which does not exist; save it "
+        "with line feeds alone: sed -i 's/\\r$//' {}",
+        printable(argument.empty() ? interpreter : interpreter + " " + argument), file.filename().string());
+  if (interpreter.empty()) return "its first line names no interpreter behind `#!`";
+  return path_variable && fs::path(interpreter).is_absolute() ? objection_to_interpreter(interpreter, argument, *path_variable)
+                                                              : "";
 }
 
 } // namespace dt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,11 @@ std::vector<std::string> leading_words(const std::vector<std::string>& command);
 // (uv, conda run) decides itself what it starts, so nothing is known. Names are looked up in PATH, relative paths in the current
 // folder.
 Interpreter find_interpreter(const std::vector<std::string>& command);
+
+// Why the kernel cannot start this file, as a clause: its first line names an interpreter that is not there, or ends with a
+// carriage return, or it is a program for another processor. Empty if it can, as far as the file says. `path_variable`: where
+// `env` looks for the interpreter; nothing: the file will start on another machine or in a container, and only its own bytes are
+// judged.
+std::string objection_to_start(const std::filesystem::path& file, const std::optional<std::string>& path_variable);
 
 } // namespace dt

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/program/printed_text.hpp"
+#include "core/program/printed_unit.hpp"
 #include "core/text.hpp"
 
 #include <array>
@@ -95,7 +96,10 @@ std::string_view without_blanks_at_end(std::string_view text)
   return text;
 }
 
-// The group without blanks, without a percent sign, and without what ends a sentence, a list or a quotation behind the number.
+std::string_view in(std::string_view line, TextPart part) { return line.substr(part.begin, part.end - part.begin); }
+
+// The group without blanks, without a percent sign or a unit, and without what ends a sentence, a list or a quotation behind the
+// number.
 TextPart number_part(std::string_view line, TextPart group)
 {
   const auto drop_last = [&](std::string_view unwanted) {
@@ -104,10 +108,13 @@ TextPart number_part(std::string_view line, TextPart group)
   drop_last(" \t.,;:)]}>|'\"");
   drop_last(" \t%");
   while (group.begin < group.end && blanks.find(line[group.begin]) != std::string_view::npos) ++group.begin;
+  const auto text = in(line, group);
+  const auto end = text.find_last_of("0123456789.");
+  const bool has_unit = end != std::string_view::npos && end + 1 < text.size() && parse_printed_number(text.substr(0, end + 1)) &&
+                        unit_behind(line.substr(group.begin + end + 1));
+  if (has_unit) group.end = group.begin + end + 1;
   return group;
 }
-
-std::string_view in(std::string_view line, TextPart part) { return line.substr(part.begin, part.end - part.begin); }
 
 std::optional<TextPart> group_in(const RE2& expression, std::string_view line)
 {
@@ -163,7 +170,7 @@ std::optional<Found> Pattern::find_not_finite(std::string_view line) const
     for (const auto& [part, value] : other.places)
       if (group->begin < part.end && part.begin < group->end) {
         const auto word = format_shortest(value);
-        return Found{Found::Kind::number, value, word, word, std::string(trim(std::string_view(other.text).substr(part.end)))};
+        return Found{Found::Kind::number, value, word, word, other.text.substr(0, part.begin), other.text.substr(part.end)};
       }
   }
   return std::nullopt;
@@ -196,7 +203,8 @@ std::optional<Found> Pattern::find(std::string_view line) const
   if (!number) return found;
   const TextPart whole{number->begin + around.begin, number->end + around.begin};
   found.whole = in(line, whole);
-  found.behind = trim(line.substr(whole.end));
+  found.before = line.substr(0, whole.begin);
+  found.behind = line.substr(whole.end);
   const auto value = parse_printed_number(found.text);
   const bool is_cut = whole.begin < part.begin || whole.end > part.end;
   found.kind = is_cut ? Found::Kind::cut : value ? Found::Kind::number : Found::Kind::unreadable;

@@ -21,14 +21,14 @@ struct Found {
   enum class Kind {
     number,     // a whole number
     cut,        // a part of a number, which goes on outside of the group
-    unreadable, // it looks like a number, but has no value: "1.2.3", "0,53", "12k", 1e400
+    unreadable, // it looks like a number, but has no value: "1.2.3", "0,53", 1e400
     text,       // it is no number
   };
   Kind kind = Kind::text;
-  double value = 0;   // of Kind::number
-  std::string text;   // what the group has found
-  std::string whole;  // the number in the line; for Kind::text, the same as `text`
-  std::string behind; // the line from the end of the number on, without blanks at its beginning
+  double value = 0;           // of Kind::number
+  std::string text;           // what the group has found, without a unit behind the number
+  std::string whole;          // the number in the line; for Kind::text, the same as `text`
+  std::string before, behind; // the line in front of the number, and from its end on: a unit may stand there (printed_unit.hpp)
 };
 
 class Pattern {

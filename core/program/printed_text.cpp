@@ -1,5 +1,6 @@
 #include "core/program/printed_text.hpp"
 
+#include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ const RE2& look_of_a_number()
 {
   static const RE2 expression(
       R"([-+\x{2212}\x{2013}]?(?:0[xX][0-9a-fA-F]+|(?:\d+|\.\d+)(?:[.,]\d+|[_'\x{2019}\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})*)" +
-          exponent + R"(?(?:[kKMGT](?:[a-z]*/|\b))?(?: ?[×x*·] ?10(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))?)|[-+\x{2212}]?)" + not_finite,
+          exponent + R"(?(?: ?[×x*·] ?10(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))?)|[-+\x{2212}]?)" + not_finite,
       longest());
   return expression;
 }
@@ -131,7 +132,167 @@ std::string as_utf8(std::string text)
   return valid;
 }
 
+// The lines of a terminal of any height and width, and its cursor.
+class Screen {
+ public:
+  void take(std::string_view printed)
+  {
+    for (std::size_t at = 0; at < printed.size();) at = take_at(printed, at);
+  }
+
+  std::string text() const
+  {
+    std::string text;
+    for (std::size_t i = 0; i < lines_.size(); ++i) text += (i > 0 ? "\n" : "") + lines_[i];
+    return text;
+  }
+
+ private:
+  std::size_t take_at(std::string_view printed, std::size_t at)
+  {
+    const char c = printed[at];
+    if (c == escape) return take_code(printed, at);
+    if (c == '\n') {
+      if (++line_ == lines_.size()) lines_.emplace_back();
+      byte_ = 0;
+    } else if (c == '\r') {
+      byte_ = 0;
+    } else if (c == '\b') {
+      step_back();
+    } else {
+      std::size_t length = 1;
+      while (at + length < printed.size() && length < 4 && is_inside_code_point(printed[at + length])) ++length;
+      put(printed.substr(at, length));
+      return at + length;
+    }
+    return at + 1;
+  }
+
+  std::size_t take_code(std::string_view printed, std::size_t at)
+  {
+    bool moves = false;
+    const auto end = end_of_code(printed, at, moves);
+    const auto code = printed.substr(at, end - at);
+    const auto number = code.size() < 3 ? std::string_view() : code.substr(2, code.size() - 3);
+    const bool is_known = code.size() >= 3 && code[1] == '[' && std::string_view("ABCDEFGKmhl").find(code.back()) != code.npos;
+    if (!is_known && code != "\x1b[J" && code != "\x1b[0J") { // it is text
+      put(printed.substr(at, 1));
+      return at + 1;
+    }
+    const auto times = times_in(number);
+    switch (code.back()) {
+    case 'A': // up, at the same column
+    case 'F': // up, at the beginning
+      go_up(times, code.back() == 'F');
+      break;
+    case 'B':
+    case 'E':
+      go_down(times);
+      if (code.back() == 'E') byte_ = 0;
+      break;
+    case 'D':
+      for (std::size_t i = 0; i < times; ++i) step_back();
+      break;
+    case 'C':
+      for (std::size_t i = 0; i < times; ++i) step_on();
+      break;
+    case 'G':
+      byte_ = 0;
+      for (std::size_t i = 1; i < times; ++i) step_on();
+      break;
+    case 'J': // erase below
+      lines_.resize(line_ + 1);
+      lines_[line_].resize(byte_);
+      break;
+    case 'K':
+      erase(number);
+      break;
+    default:
+      break;
+    }
+    return end;
+  }
+
+  static std::size_t times_in(std::string_view digits)
+  {
+    return std::clamp<std::size_t>(number_of<std::size_t>(digits).value_or(1), 1, 1000);
+  }
+
+  std::size_t column() const
+  {
+    const auto begin = lines_[line_].begin();
+    return static_cast<std::size_t>(
+        std::count_if(begin, begin + static_cast<std::ptrdiff_t>(byte_), [](char c) { return !is_inside_code_point(c); }));
+  }
+
+  void go_to(std::size_t line, std::size_t column)
+  {
+    line_ = line;
+    byte_ = 0;
+    for (std::size_t i = 0; i < column; ++i) step_on();
+  }
+
+  void go_up(std::size_t times, bool to_begin) { go_to(line_ - std::min(times, line_), to_begin ? 0 : column()); }
+
+  void go_down(std::size_t times)
+  {
+    const auto at = column();
+    if (line_ + times >= lines_.size()) lines_.resize(line_ + times + 1);
+    go_to(line_ + times, at);
+  }
+
+  void step_back()
+  {
+    while (byte_ > 0 && is_inside_code_point(lines_[line_][--byte_])) {
+    }
+  }
+
+  std::size_t length_here() const
+  {
+    const auto& line = lines_[line_];
+    std::size_t length = byte_ < line.size() ? 1 : 0;
+    while (length > 0 && byte_ + length < line.size() && is_inside_code_point(line[byte_ + length])) ++length;
+    return length;
+  }
+
+  void step_on()
+  {
+    if (byte_ == lines_[line_].size()) lines_[line_] += ' ';
+    byte_ += length_here();
+  }
+
+  void put(std::string_view character)
+  {
+    lines_[line_].replace(byte_, length_here(), character);
+    byte_ += character.size();
+  }
+
+  // Of the line: what is behind the cursor, or all.
+  void erase(std::string_view kind)
+  {
+    const auto at = column();
+    if (kind.empty() || kind == "0") lines_[line_].resize(byte_);
+    if (kind != "2") return;
+    lines_[line_].clear();
+    go_to(line_, at);
+  }
+
+  std::vector<std::string> lines_ = {""};
+  std::size_t line_ = 0, byte_ = 0; // of the cursor
+};
+
 } // namespace
+
+std::string shown_text(std::string_view printed)
+{
+  if (printed.find_first_of("\r\b\x1b") == std::string_view::npos) return std::string(printed);
+  Screen screen;
+  screen.take(printed);
+  auto text = screen.text();
+  static const RE2 blanks_at_end("(?m)[ ]+$", RE2::Quiet);
+  RE2::GlobalReplace(&text, blanks_at_end, "");
+  return text;
+}
 
 std::string plain_text(std::string_view printed)
 {

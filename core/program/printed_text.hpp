@@ -23,6 +23,11 @@ namespace dt {
 // are no UTF-8 become "?". A no-break space between digits stays, because it may divide groups of digits.
 std::string plain_text(std::string_view printed);
 
+// What a terminal shows after all of this was printed: of a progress bar its last state, where carriage returns, backspaces and
+// codes that move the cursor overwrite what was there. Colours and titles are left out. Lines that have scrolled away cannot be
+// overwritten on a terminal; here they can.
+std::string shown_text(std::string_view printed);
+
 // The value of a text that is one number; nothing for other texts and for numbers that no double holds, such as 1e400.
 std::optional<double> parse_printed_number(std::string_view text);
 
@@ -31,7 +36,7 @@ struct TextPart {
 };
 
 // The place of what a reader takes for one number around these bytes of a plain text: in "lr 1.5e-05 ", all of "1.5e-05" for the
-// bytes of "05". Besides numbers these are "0x1F", "1.2k", "3×10^", "0,53" and "1.234,5", which have no value here. Nothing if
+// bytes of "05". Besides numbers these are "0x1F", "3×10^", "0,53" and "1.234,5", which have no value here. Nothing if
 // the bytes are no part of a number. A `-` in front belongs to the number unless it joins words.
 std::optional<TextPart> number_around(std::string_view text, TextPart part);
 

@@ -4,6 +4,7 @@
 #include "core/spec/names.hpp"
 #include "core/spec/run_spec.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ bool is_engine_key(std::string_view path);
 // Whether the key has no effect on a run because its program does not read it. The keys of `sync`, and train.trace, have one if
 // the program trains with dtctl_sync (program.sync).
 bool has_no_effect(std::string_view path, const ProgramSpec& program);
+
+// What program.samples says to each of so many workers: "64" samples of its own in a step, or "dimension 1" of its batches.
+// Nothing if the text says neither.
+std::optional<std::string> samples_of_rank(std::string_view text, std::int64_t workers);
 
 } // namespace dt

@@ -15,7 +15,7 @@ template<class Record> std::string json(Fields<Record> fields, Presence presence
 {
   std::string names;
   for (const auto& field : fields)
-    if (field.presence == presence) names += (names.empty() ? "" : ", ") + std::string(field.name);
+    if (is_with(field.presence, presence)) names += (names.empty() ? "" : ", ") + std::string(field.name);
   return "json: " + names;
 }
 
@@ -94,6 +94,10 @@ Rows make_rows()
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
       {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
        "dtjob; the program"},
+      {anew, "anew", "",
+       "nothing; it is there if an own program can only begin its training from nothing: no earlier attempt made a step, or "
+       "DTCTL_KEEP_FOLDER is empty",
+       "dtjob, before the ranks start"},
       {reports, "reports", "rank-RANK",
        "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK and "
        "energy-RANK (of dtengine, too): load and energy of a host where dtjob does not run",

@@ -46,11 +46,12 @@ enum class AttemptFile {
   stop_reason,
   reserve,
   work,
+  anew,
   reports,
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 35;
+inline constexpr std::size_t attempt_file_count = 36;
 
 struct AttemptFileRow {
   AttemptFile file;

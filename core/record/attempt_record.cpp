@@ -1,6 +1,7 @@
 #include "core/record/attempt_record.hpp"
 
 #include "core/file.hpp"
+#include "core/record/json_fields.hpp"
 #include "core/record/parse.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 // Records are written atomically. A text that cannot be read is therefore damaged, not incomplete.
 void note_damage(AttemptRecord& record, const std::filesystem::path& path)
 {
-  record.problems.push_back(path.string() + " is damaged or of another format; it was left out");
+  record.problems.push_back(record::refusal_of(path, read_file_if_exists(path).value_or("")) + "; it was left out");
 }
 
 template<class Part>

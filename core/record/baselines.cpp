@@ -27,8 +27,8 @@ Baselines read_baselines(const Home& home)
   if (!text) return {};
   auto baselines = parse_baselines(*text);
   if (!baselines)
-    throw Error(ErrorKind::environment, home.baselines().string() +
-                                            " is damaged or of another format. Mend it, or move it away and set the baselines "
+    throw Error(ErrorKind::environment, record::refusal_of(home.baselines(), *text) +
+                                            ". Mend it, or move it away and set the baselines "
                                             "again: dtctl baseline set NAME STUDY");
   return std::move(*baselines);
 }

@@ -12,6 +12,7 @@ constexpr std::array kinds{
     CaveatKind{"copies", "ranks that exchange nothing, or that train with the same batches: more of them train no faster"},
     CaveatKind{"exchange", "ranks with equal losses, of which it is not seen whether they exchange anything"},
     CaveatKind{"replicas", "weights or learning rates that should be equal on all ranks and are not"},
+    CaveatKind{"data", "batches that were taken for a worker's own part, or that no worker has trained with"},
     CaveatKind{"samples", "samples of a step that are not known, and why"},
     CaveatKind{"communication", "waiting for other ranks that could not be measured, and why"},
     CaveatKind{"processes", "processes or threads that trained beside the one that was observed"},

@@ -49,9 +49,16 @@ using FieldCell = std::variant<bool, int, std::int64_t, double, Reported, std::s
 
 enum class Presence {
   required, // a record without it is damaged
+  later,    // records of an earlier version lack it: then it has its default
   computed, // from the record's other fields when it is stored in the database; not in the JSON
   energy,   // measured by dtjob beside the program: in energy.json, not in the record's own file
 };
+
+// Whether fields of this presence are asked for with those of another: records hold the later ones, too.
+inline bool is_with(Presence presence, Presence asked)
+{
+  return presence == asked || (presence == Presence::later && asked == Presence::required);
+}
 
 template<class Record> struct Field {
   // A function that returns a reference to the member. For Presence::computed: a function that computes the value.

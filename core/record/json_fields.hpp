@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/file.hpp"
+#include "core/json_schema.hpp"
 #include "core/record/field.hpp"
 
 #include <cmath>
@@ -24,6 +25,14 @@ inline std::string dump(const Json& json) { return json.dump(1, ' ', false, Json
 inline bool is_ours(const Json& json)
 {
   return json.is_object() && json.contains("schema") && json["schema"].is_number_integer() && json["schema"] == schema;
+}
+
+// What is wrong with a file of the home that parse_with has refused: "… was written by a later dtctl …", or "… is damaged …".
+inline std::string refusal_of(const std::filesystem::path& file, std::string_view text)
+{
+  if (const auto later = words_of_later_schema(Json::parse(text, nullptr, false), schema); !later.empty())
+    return file.string() + " " + later;
+  return file.string() + " is damaged or of another format";
 }
 
 // NaN and infinities are null.
@@ -59,7 +68,7 @@ Json json_of(const Record& record, std::span<const Field<Record>> fields, Presen
 {
   Json json = Json::object();
   for (const auto& field : fields) {
-    if (field.presence != presence) continue;
+    if (!is_with(field.presence, presence)) continue;
     json[pointer_to(field.name)] = std::visit(
         [](const auto& value) -> Json {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
@@ -82,8 +91,9 @@ Record record_of(const Json& json, std::span<const Field<Record>> fields, Presen
 {
   Record record;
   for (const auto& field : fields) {
-    if (field.presence != presence) continue;
     const auto pointer = pointer_to(field.name);
+    const bool is_lacking = field.presence == Presence::later && !json.contains(pointer);
+    if (!is_with(field.presence, presence) || is_lacking) continue;
     std::visit(
         [&](auto place) {
           if constexpr (std::is_invocable_v<decltype(place), const Record&>) {

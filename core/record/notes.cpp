@@ -36,8 +36,8 @@ Notes read_notes(const Home& home)
   if (!text) return {};
   auto notes = parse_notes(*text);
   if (!notes)
-    throw DamagedNotes(home.notes().string() +
-                       " is damaged or of another format. Mend it or move it away; without it studies and runs have no notes and "
+    throw DamagedNotes(record::refusal_of(home.notes(), *text) +
+                       ". Mend it or move it away; without it studies and runs have no notes and "
                        "tags");
   return std::move(*notes);
 }

@@ -72,6 +72,8 @@ PlannedRun read_planned_run(const fs::path& run_folder)
 PlannedRun parse_planned_run(std::string_view text, const std::string& origin)
 {
   const auto json = Json::parse(text, nullptr, false);
+  if (const auto later = words_of_later_schema(json, record::schema); !later.empty())
+    throw Error(ErrorKind::environment, origin + " " + later);
   if (!is_ours(json))
     throw Error(ErrorKind::environment, origin + " is not a run's spec of format " + std::to_string(record::schema));
   try {

@@ -188,9 +188,20 @@ struct WorkSums {
   // The same of a fast worker instead of all workers (core/record/fast_worker.hpp). NaN: not measured.
   double useful_fast_s = not_measured;      // the lower quartile of the workers' sums of u
   double useful_step_fast_s = not_measured; // the lower quartile of u in each window of intervals, summed
+  // Sum over the intervals of the largest u + i + time between epochs of any worker. NaN: not measured.
+  double paused_step_max_s = not_measured;
 };
 // Sums of a run whose ranks did not report them.
 inline constexpr WorkSums no_work_sums{not_measured, not_measured, not_measured, not_measured};
+
+// Time in the measured steps of an observed program between two epochs: from the last update or backward pass to the next batch,
+// if a pass through a DataLoader, an evaluation or a checkpoint lies in between. Evaluations are no part of it. Means over the
+// ranks; NaN: not measured.
+struct BetweenEpochs {
+  double loader_s = not_measured;     // DataLoaders open and end
+  double checkpoint_s = not_measured; // torch.save()
+  double other_s = not_measured;
+};
 
 // Staleness of asynchronous updates, over all updates of all servers. The staleness of an update is the number of updates that
 // other workers made to the centre between a worker's read and its own update.
@@ -246,10 +257,12 @@ struct RunResult {
   std::int64_t measured_samples = 0;              // of all ranks, over the measured steps
   double measured_s = 0;                          // time of the slowest rank in the measured steps, without evaluations
   double throughput = 0;                          // measured_samples / measured_s, in samples/s
+  double step_samples = not_measured;             // of all workers in one measured step, as a program of the user reports them
   double wall_s = 0;                              // from the first step to the last, with evaluations
   double communication_share = 0;                 // exposed communication / step time, mean over workers, measured steps
   double isolated_communication_s = not_measured; // communication time of one step without concurrent computation
   WorkSums work = no_work_sums;
+  BetweenEpochs between;
   double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
   double choice_s = not_measured;       // time that the choice of the convolutions' algorithms took; 0: not timed
   Reported final_loss;                  // training loss of the last step

@@ -20,7 +20,7 @@ struct StudyRecord {
   std::string id;   // hash of the name and the run keys: submitting the same recipe again gives the same study
   std::string name; // the recipe's name
   std::string description;
-  std::string kind; // "single", "sweep", "strong", "weak" or "partition"
+  std::string kind; // "single", "sweep", "strong", "weak", "partition" or "scaling"
   std::string recipe_path;
   std::string recipe_text; // unchanged text of the recipe, for `dtctl show`
   double created_unix_s = 0;

@@ -3,6 +3,7 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/json_schema.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -135,6 +136,7 @@ Algorithms parse_algorithms(const std::string& json, std::string_view origin)
   std::vector<std::string> lines;
   try {
     const auto file = nlohmann::json::parse(json);
+    if (const auto later = words_of_later_schema(file, schema); !later.empty()) refuse(origin, fmt::format("It {}.", later));
     if (file.at("schema").get<int>() != schema)
       refuse(origin, fmt::format("schema is not {}, so another version of dtctl wrote this file. {}", schema, advice));
     lines = file.at("algorithms").get<std::vector<std::string>>();

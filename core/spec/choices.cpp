@@ -34,6 +34,13 @@ constexpr std::array program_observations{
                 "by itself is not observed"}},
     Choice{ProgramObservation::none, Name{"none", "nothing; the program reports by itself"}},
 };
+constexpr std::array printed_throughputs{
+    Choice{PrintedThroughput::mean,
+           Name{"mean", "of all lines behind the warm-up: all samples by all of the time, so each line counts by the steps for "
+                        "which it stands, and lines without a new step are left out. A program that prints it once keeps that"}},
+    Choice{PrintedThroughput::last, Name{"last", "the last line, as of a program that prints its own mean at the end"}},
+    Choice{PrintedThroughput::max, Name{"max", "the largest of all lines behind the warm-up"}},
+};
 constexpr std::array program_launches{
     Choice{ProgramLaunch::per_rank, Name{"per-rank", "every rank: dtctl starts the command once for each"}},
     Choice{ProgramLaunch::per_node,
@@ -131,6 +138,8 @@ constexpr std::array modes{
     Choice{StudyMode::weak, Name{"weak", "the batch a rank stays, so the global batch grows with the ranks"}},
     Choice{StudyMode::partition,
            Name{"partition", "the cores and the global batch stay; the cores are divided into more or fewer parts"}},
+    Choice{StudyMode::scaling,
+           Name{"scaling", "of a program of your own: strong or weak, as the samples tell that it reports of its steps"}},
 };
 constexpr std::array orders{
     Choice{StudyOrder::random,
@@ -158,6 +167,7 @@ template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>() { return crop
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>() { return corrupt_samples; }
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>() { return program_identities; }
 template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>() { return program_observations; }
+template<> std::span<const Choice<PrintedThroughput>> choices<PrintedThroughput>() { return printed_throughputs; }
 template<> std::span<const Choice<ProgramLaunch>> choices<ProgramLaunch>() { return program_launches; }
 template<> std::span<const Choice<ContainerRuntime>> choices<ContainerRuntime>() { return container_runtimes; }
 template<> std::span<const Choice<Precision>> choices<Precision>() { return precisions; }

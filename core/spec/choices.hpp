@@ -38,6 +38,7 @@ enum class ProgramIdentity { environment, files };
 enum class ProgramObservation { automatic, pytorch, none };
 
 // Which processes of a program dtctl starts: all ranks, or on each node one launcher that starts the ranks.
+enum class PrintedThroughput { mean, last, max };
 enum class ProgramLaunch { per_rank, per_node };
 
 // The program that starts the container in which an own program runs.
@@ -70,8 +71,9 @@ enum class TopologySource { hosts, probe };
 // Which model is evaluated.
 enum class EvaluatedModel { automatic, centre, worker, average };
 
-// Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank.
-enum class StudyMode { strong, weak, partition };
+// Scaling studies: `strong` keeps the global batch constant when the number of nodes grows, `weak` the batch of each rank;
+// `scaling` is one of them, as the recorded samples of a step tell.
+enum class StudyMode { strong, weak, partition, scaling };
 
 // Order of submission.
 enum class StudyOrder { random, listed };
@@ -94,6 +96,7 @@ template<> std::span<const Choice<ImageCrop>> choices<ImageCrop>();
 template<> std::span<const Choice<CorruptSamples>> choices<CorruptSamples>();
 template<> std::span<const Choice<ProgramIdentity>> choices<ProgramIdentity>();
 template<> std::span<const Choice<ProgramObservation>> choices<ProgramObservation>();
+template<> std::span<const Choice<PrintedThroughput>> choices<PrintedThroughput>();
 template<> std::span<const Choice<ProgramLaunch>> choices<ProgramLaunch>();
 template<> std::span<const Choice<ContainerRuntime>> choices<ContainerRuntime>();
 template<> std::span<const Choice<Precision>> choices<Precision>();

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/json_schema.hpp"
 #include "core/paths.hpp"
 #include "core/random.hpp"
 #include "core/spec/choices.hpp"
@@ -94,6 +95,8 @@ class ProfileReader {
   void check_schema(const Json& json) const
   {
     const Json& found = member(json, "", "schema");
+    if (const auto later = words_of_later_schema(json, schema); !later.empty())
+      throw Error(ErrorKind::recipe, fmt::format("{} {}", origin_, later));
     if (found != schema)
       refuse(fmt::format("The compute profile has schema {}, but this version reads schema {}.", in_words(found), schema));
   }
@@ -235,6 +238,13 @@ std::vector<double> step_quantiles(std::vector<double> step_times)
   for (std::size_t i = 0; i < count; ++i)
     quantiles.push_back(quantile_of_sorted(ascending, static_cast<double>(i) / static_cast<double>(count - 1)) / middle);
   return quantiles;
+}
+
+double mean_factor(std::span<const double> step_quantiles)
+{
+  double sum = -(step_quantiles.front() + step_quantiles.back()) / 2;
+  for (const double quantile : step_quantiles) sum += quantile;
+  return sum / static_cast<double>(step_quantiles.size() - 1);
 }
 
 double node_spread_of(std::span<const double> medians)

@@ -53,6 +53,9 @@ std::size_t step_quantile_count(std::size_t steps);
 // The step_quantiles of a profile, from the times of steps in any unit. Needs at least one time.
 std::vector<double> step_quantiles(std::vector<double> step_times);
 
+// The mean of the factors that StepFactors draws from these step_quantiles.
+double mean_factor(std::span<const double> step_quantiles);
+
 // The node_spread of a profile, from the median step times of the processes in any unit, each above 0.
 double node_spread_of(std::span<const double> medians);
 

@@ -47,13 +47,15 @@ struct DataSpec {
 
 // The user's own program, which runs in place of dtengine.
 struct ProgramSpec {
-  std::vector<std::string> command;              // program and arguments of every rank; empty: dtengine runs
-  std::vector<std::string> files;                // files and folders whose content is part of the run's identity
-  std::map<std::string, std::string> parameters; // the program's own parameters: name -> value
-  std::map<std::string, std::string> metrics;    // figure -> regular expression over the program's output
-  std::vector<std::string> environment;          // names of variables whose values are part of the run's identity
+  std::vector<std::string> command;                       // program and arguments of every rank; empty: dtengine runs
+  std::vector<std::string> files;                         // files and folders whose content is part of the run's identity
+  std::map<std::string, std::string> parameters;          // the program's own parameters: name -> value
+  std::map<std::string, std::string> metrics;             // figure -> regular expression over the program's output
+  PrintedThroughput throughput = PrintedThroughput::mean; // which of the throughputs that metrics finds is the run's
+  std::vector<std::string> environment;                   // names of variables whose values are part of the run's identity
   ProgramIdentity identity = ProgramIdentity::environment;
   ProgramObservation observe = ProgramObservation::automatic; // whether its steps are seen from outside
+  std::string samples; // of a step, where its batches do not tell: "64", "128 of all ranks", "dimension 1"; empty: they tell
   ProgramLaunch launch = ProgramLaunch::per_rank;
   bool sync = false; // it trains with dtctl_sync (engine/bindings): the block `sync` holds for it
 };

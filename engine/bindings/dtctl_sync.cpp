@@ -4,6 +4,8 @@
 #include "core/spec/spec_schema.hpp"
 #include "engine/bindings/training.hpp"
 
+#include <algorithm>
+
 struct dtctl_sync {
   std::unique_ptr<dt::bindings::Training> training;
   MPI_Comm world = MPI_COMM_NULL; // a duplicate, so that the program's own messages do not meet the strategy's
@@ -118,6 +120,30 @@ int dtctl_sync_step(dtctl_sync* sync, double learning_rate, double epoch, double
 int dtctl_sync_gradient(dtctl_sync* sync, size_t tensor)
 {
   return guarded([&] { training_of(sync).announce(tensor); });
+}
+
+int dtctl_sync_absent(dtctl_sync* sync, size_t tensor)
+{
+  return guarded([&] { training_of(sync).note_absent(tensor); });
+}
+
+int dtctl_sync_all_absent(dtctl_sync* sync, size_t* tensors, size_t* count)
+{
+  return guarded([&] {
+    const auto absent = training_of(sync).absent();
+    std::ranges::copy(absent, tensors);
+    *count = absent.size();
+  });
+}
+
+int dtctl_sync_gather(dtctl_sync* sync, const double* values, size_t count, double* all)
+{
+  return guarded([&] { std::ranges::copy(training_of(sync).gather({values, count}), all); });
+}
+
+int dtctl_sync_keeps_equal(dtctl_sync* sync, int* keeps)
+{
+  return guarded([&] { *keeps = training_of(sync).keeps_equal() ? 1 : 0; });
 }
 
 int dtctl_sync_get_times(const dtctl_sync* sync, dtctl_sync_times* times)

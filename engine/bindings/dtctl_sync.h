@@ -85,6 +85,12 @@ int dtctl_sync_start(dtctl_sync *sync, const char *model, float *weights, float 
 int dtctl_sync_step(dtctl_sync *sync, double learning_rate, double epoch, double *loss);
 /* Within `compute`: the gradient of this tensor is final. Any order; each tensor at most once. */
 int dtctl_sync_gradient(dtctl_sync *sync, size_t tensor);
+/* Within `compute`, before dtctl_sync_gradient(): this rank has no gradient of the tensor in this step. Its floats in the gradients'
+ * buffer must be 0. */
+int dtctl_sync_absent(dtctl_sync *sync, size_t tensor);
+/* Within `update`, if `changed` is not 0: writes the numbers of the tensors of which no rank has a gradient, and how many these are.
+ * A rule should leave them as they are. `tensors` has room for all. */
+int dtctl_sync_all_absent(dtctl_sync *sync, size_t *tensors, size_t *count);
 
 typedef struct dtctl_sync_times {
   double communication_s; /* in which this rank only waited for others in its last step, or moved messages on */
@@ -100,6 +106,10 @@ int dtctl_sync_average(dtctl_sync *sync, float *values, size_t count);
 int dtctl_sync_broadcast(dtctl_sync *sync, float *values, size_t count);
 /* values <- mean over the workers; servers contribute nothing. Not counted as traffic. Collective. */
 int dtctl_sync_mean(dtctl_sync *sync, float *values, size_t count);
+/* Every rank's values in rank order, `count` of each. Not counted as traffic. Collective. */
+int dtctl_sync_gather(dtctl_sync *sync, const double *values, size_t count, double *all);
+/* Whether all ranks have the same weights between two steps, under this strategy. Call it after dtctl_sync_start(). */
+int dtctl_sync_keeps_equal(dtctl_sync *sync, int *keeps);
 /* Copies the weights that evaluations use to `weights`, as long as the packed buffer: the centre, where the strategy has one;
  * else the mean of the workers' weights, where they differ. Between two steps. Collective. */
 int dtctl_sync_evaluated(dtctl_sync *sync, float *weights);

@@ -2,6 +2,9 @@
 
 #include "core/error.hpp"
 
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace dt::bindings {
@@ -19,15 +22,15 @@ Layout lay_out(std::span<const std::size_t> lengths)
   constexpr std::size_t line = 16; // floats of a cache line
   Layout layout;
   for (const auto length : lengths) {
-    layout.tensors.push_back({layout.floats, layout.floats + length});
-    layout.floats = (layout.floats + length + line - 1) / line * line;
+    layout.tensors.push_back({layout.floats, layout.floats + length + 1});
+    layout.floats = (layout.floats + length + line) / line * line;
   }
   return layout;
 }
 
 ProgramReplica::ProgramReplica(Parts parts)
     : parts_(std::move(parts)), buffers_{{parts_.weights, {}, {}}, {parts_.gradients, {}, {}}},
-      is_final_(parts_.layout.tensors.size())
+      is_final_(parts_.layout.tensors.size()), is_absent_(parts_.layout.tensors.size())
 {
   forget_copies();
 }
@@ -44,6 +47,28 @@ std::span<float> ProgramReplica::brought(int number)
   auto& wanted = buffer(number);
   bring(number, wanted.whole(), true);
   return wanted.copy;
+}
+
+// The buffer gets the presence of all tensors behind what it is brought.
+std::span<float> ProgramReplica::gradients()
+{
+  const auto all = parts_.is_alone ? parts_.gradients : brought(DTCTL_SYNC_GRADIENTS);
+  if (std::exchange(is_presence_due_, false))
+    for (std::size_t t = 0; t < is_absent_.size(); ++t) write_presence(t);
+  return all;
+}
+
+void ProgramReplica::write_presence(std::size_t tensor)
+{
+  parts_.gradients[parts_.layout.tensors[tensor].end - 1] = parts_.tells_absent && !is_absent_[tensor] ? 1.0F : 0.0F;
+}
+
+std::vector<std::size_t> ProgramReplica::absent() const
+{
+  std::vector<std::size_t> tensors;
+  for (std::size_t t = 0; parts_.tells_absent && t < is_absent_.size(); ++t)
+    if (parts_.gradients[parts_.layout.tensors[t].end - 1] == 0) tensors.push_back(t);
+  return tensors;
 }
 
 void ProgramReplica::bring(int vector, Range range, bool write)
@@ -100,6 +125,7 @@ sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
   if (parts_.is_alone) listener = nullptr;
   listener_ = listener;
   is_final_.assign(is_final_.size(), false);
+  is_absent_.assign(is_absent_.size(), false);
   untold_ = is_final_.size();
   updated_ = 0;
   auto& gradients = buffer(DTCTL_SYNC_GRADIENTS);
@@ -108,7 +134,10 @@ sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
   if (listener == nullptr) gradients.old.add(gradients.whole()); // announced gradients lie in the copy
   sync::BatchLoss loss;
   require(parts_.callbacks.compute(parts_.callbacks.context, listener != nullptr ? 1 : 0, &loss.mean, &loss.samples), "compute");
+  is_presence_due_ = listener_ == nullptr;
   if (listener_ != nullptr) {
+    for (std::size_t t = 0; t < is_final_.size(); ++t)
+      if (!is_final_[t]) write_presence(t);
     is_final_.assign(is_final_.size(), true);
     tell_listener();
   }
@@ -116,14 +145,26 @@ sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
   return loss;
 }
 
-void ProgramReplica::announce(std::size_t tensor)
+void ProgramReplica::require_tensor(std::size_t tensor) const
 {
   if (tensor >= is_final_.size())
     throw Error(ErrorKind::run, fmt::format("there is no tensor {}: the model has {}", tensor, is_final_.size()));
+}
+
+void ProgramReplica::note_absent(std::size_t tensor)
+{
+  require_tensor(tensor);
+  is_absent_[tensor] = true;
+}
+
+void ProgramReplica::announce(std::size_t tensor)
+{
+  require_tensor(tensor);
   if (listener_ == nullptr) return;
   if (is_final_[tensor])
     throw Error(ErrorKind::run, fmt::format("the gradient of tensor {} was announced twice in step {}", tensor, step_.number));
   is_final_[tensor] = true;
+  write_presence(tensor);
   tell_listener();
 }
 
@@ -145,7 +186,21 @@ void ProgramReplica::update(Range range, float gradient_factor)
 
 void ProgramReplica::apply(Range range, std::span<float> weights, std::span<const float> gradients, double learning_rate)
 {
-  parts_.server_rule->step(weights, gradients, learning_rate, {.range = range});
+  const auto is_there = [&](Range tensor) { return !parts_.tells_absent || gradients[tensor.end - 1] != 0; };
+  // One call of the rule for each row of tensors that have a gradient.
+  std::optional<Range> row;
+  const auto end_row = [&] {
+    if (row) parts_.server_rule->step(weights, gradients, learning_rate, {.range = *row});
+    row.reset();
+  };
+  for (const auto& tensor : parts_.layout.tensors) {
+    if (!range.contains(tensor.begin)) continue;
+    if (!is_there(tensor))
+      end_row();
+    else
+      row = Range{row ? row->begin : tensor.begin, tensor.end};
+  }
+  end_row();
 }
 
 } // namespace dt::bindings

@@ -15,7 +15,9 @@
 
 namespace dt::bindings {
 
-// The packed layout of tensors with these numbers of floats: each begins at a multiple of 16, with padding behind it.
+// The packed layout of tensors with these numbers of floats: each begins at a multiple of 16, with padding behind it. The last
+// float of each range is no number of the tensor. In the gradients it says whether the tensor has one, 1 or 0: summed with the
+// gradient, it is 0 if no rank has one.
 struct Layout {
   std::vector<Range> tensors;
   std::size_t floats = 0; // of the whole buffer
@@ -30,7 +32,8 @@ class ProgramReplica : public sync::Replica, private sync::Device {
     std::span<float> weights, gradients;
     dtctl_sync_callbacks callbacks;
     std::unique_ptr<optim::Optimizer> server_rule;
-    bool is_alone = false; // no other rank needs its gradients, so they stay where they are
+    bool is_alone = false;    // no other rank needs its gradients, so they stay where they are
+    bool tells_absent = true; // a sum keeps the last float of a tensor exact enough to say whether it is 0
   };
   explicit ProgramReplica(Parts parts);
 
@@ -38,13 +41,17 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   // Called within compute() when the gradient of a tensor is final. The listener hears of the tensors from the last to the first,
   // each when all behind it are final. Throws a run error for a tensor that does not exist or was final before.
   void announce(std::size_t tensor);
+  // Called within compute(), before announce(): this rank has no gradient of the tensor in this step, and 0 stands for it.
+  void note_absent(std::size_t tensor);
+  // Within update(): the tensors of which no rank has a gradient, which an update must leave as they are.
+  std::vector<std::size_t> absent() const;
   // Copies to the device what the strategy has changed.
   void hand_back();
   // The program has changed its weights itself.
   void forget_copies();
 
   std::span<float> weights() override { return brought(DTCTL_SYNC_WEIGHTS); }
-  std::span<float> gradients() override { return parts_.is_alone ? parts_.gradients : brought(DTCTL_SYNC_GRADIENTS); }
+  std::span<float> gradients() override;
   std::span<const Range> tensors() override { return parts_.layout.tensors; }
   using sync::Replica::compute;
   sync::BatchLoss compute(sync::GradientListener* listener) override;
@@ -69,6 +76,8 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   void give(int number, Range range);
   void store(int number, Range range);
   void tell_listener();
+  void require_tensor(std::size_t tensor) const;
+  void write_presence(std::size_t tensor);
 
   int add(std::span<float> host) override;
   std::span<float> copy_of(int vector) override { return buffer(vector).copy; }
@@ -80,7 +89,8 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   std::vector<Copied> buffers_; // weights, gradients, vectors of the strategy
   sync::Step step_;
   sync::GradientListener* listener_ = nullptr; // during compute()
-  std::vector<bool> is_final_;                 // of each tensor
+  std::vector<bool> is_final_, is_absent_;     // of each tensor
+  bool is_presence_due_ = false;               // the gradients' buffer does not have it yet
   std::size_t updated_ = 0;                    // floats whose gradients update() has had in this step
   std::size_t untold_ = 0;                     // tensors of which the listener has not heard: the first ones
 };

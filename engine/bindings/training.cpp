@@ -81,7 +81,7 @@ ProgramReplica& Training::replica()
 void Training::require_equal_models(const std::string& model)
 {
   std::string text = model;
-  for (const auto& tensor : layout_.tensors) text += fmt::format("\n{} numbers", tensor.size());
+  for (const auto& tensor : layout_.tensors) text += fmt::format("\n{} numbers", tensor.size() - 1);
   if (comm_.all_equal(text)) return;
   const auto texts = comm_.gather_texts(text);
   const auto other = std::find_if(texts.begin(), texts.end(), [&](const auto& each) { return each != texts.front(); });
@@ -102,7 +102,7 @@ std::unique_ptr<optim::Optimizer> Training::server_rule() const
   auto spec = settings_.spec.optimizer;
   spec.name = row.rule == UpdateRule::plain ? "sgd" : "momentum";
   std::vector<optim::Segment> segments;
-  for (const auto& tensor : layout_.tensors) segments.push_back({tensor, true});
+  for (const auto& tensor : layout_.tensors) segments.push_back({{tensor.begin, tensor.end - 1}, true});
   return optim::make_optimizer(spec, layout_.floats, segments, optim::velocity_of(settings_.spec.sync.strategy));
 }
 
@@ -111,8 +111,14 @@ void Training::start(const std::string& model, float* weights, float* gradients,
   if (replica_) throw Error(ErrorKind::run, "the training was started twice");
   require_equal_models(model);
   const bool is_alone = comm_.size() == 1 && strategy_row(settings_.spec.sync.strategy).keeps_equal;
-  replica_.emplace(
-      ProgramReplica::Parts{layout_, {weights, layout_.floats}, {gradients, layout_.floats}, callbacks, server_rule(), is_alone});
+  const auto wire = settings_.spec.sync.wire;
+  replica_.emplace(ProgramReplica::Parts{.layout = layout_,
+                                         .weights = {weights, layout_.floats},
+                                         .gradients = {gradients, layout_.floats},
+                                         .callbacks = callbacks,
+                                         .server_rule = server_rule(),
+                                         .is_alone = is_alone,
+                                         .tells_absent = wire == Wire::float32 || wire == Wire::bfloat16});
   parts_.packed_bytes = layout_.floats * sizeof(float);
   strategy_ = sync::make_strategy(parts_);
   strategy_->start(*replica_);
@@ -155,6 +161,11 @@ void Training::average(std::span<float> values)
   average_->sum(values);
   average_->end_step();
   sync::scale(values, 1.0F / static_cast<float>(comm_.size()));
+}
+
+bool Training::keeps_equal() const
+{
+  return strategy_row(settings_.spec.sync.strategy).keeps_equal && strategy_ && strategy_->replicated();
 }
 
 void Training::take_mean_of_workers(std::span<float> values)

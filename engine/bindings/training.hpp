@@ -53,11 +53,17 @@ class Training {
   // Makes a step; returns its loss. Throws what a callback causes; then the training is over. Collective.
   double step(double learning_rate, double epoch);
   void announce(std::size_t tensor) { replica().announce(tensor); }
+  void note_absent(std::size_t tensor) { replica().note_absent(tensor); }
+  std::vector<std::size_t> absent() { return replica().absent(); }
   const dtctl_sync_times& times() const { return clock_.times(); }
 
   // See dtctl_sync_average. Throws a recipe error for another strategy.
   void average(std::span<float> values);
   void broadcast(std::span<float> values) { comm_.broadcast_record(values); }
+  // Every rank's values, in rank order. Collective.
+  std::vector<double> gather(std::span<const double> values) { return comm_.all_numbers(values); }
+  // Whether all ranks have the same weights between two steps.
+  bool keeps_equal() const;
   void take_mean_of_workers(std::span<float> values);
   void copy_evaluated(std::span<float> weights);
   std::vector<sync::StrategyState> state() { return strategy_->state(); }

@@ -133,6 +133,8 @@ class Communicator {
   std::string broadcast_text(const std::string& text, int root = 0);
   // On rank 0: every rank's numbers, concatenated in rank order; every rank must pass equally many. Empty on the other ranks.
   std::vector<double> gather_numbers(std::span<const double> values);
+  // Every rank's numbers in rank order, on every rank; every rank must pass equally many.
+  std::vector<double> all_numbers(std::span<const double> values);
   // Returns every rank's text in rank order: on every rank, or on rank 0 and nothing on the others.
   std::vector<std::string> gather_texts(const std::string& text, Receivers receivers = Receivers::all);
   // Whether all ranks passed the same text. The answer is equal on every rank.

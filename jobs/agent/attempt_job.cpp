@@ -299,10 +299,26 @@ class AttemptJob {
   {
     look();
     end_orphans();
-    const auto refusal = recorder_->refusal();
-    if (refusal.empty()) return;
-    say(refusal, {});
+    if (const auto refusal = recorder_->refusal(); !refusal.empty()) {
+      say(refusal, {});
+      return kill_all(script);
+    }
+    end_if_left_alone(script, false);
+  }
+
+  // Ranks that wait for one that has left would wait until the time limit. Returns whether it is so.
+  bool end_if_left_alone(const ScriptProcess& script, bool is_at_limit)
+  {
+    if (!recorder_ || !left_alone_.empty() || holds([&] { return is_there(attempt_.cancel()); })) return false;
+    left_alone_ = recorder_->left_alone(is_at_limit);
+    if (left_alone_.empty()) return false;
+    std::error_code none; // a warning ahead of the limit has not ended it
+    std::filesystem::remove(attempt_.stop_reason(), none);
+    asked_.reset();
+    asked_unix_s_ = std::numeric_limits<double>::infinity();
+    recorder_->close_stall();
     kill_all(script);
+    return true;
   }
 
   // A scheduler may send SIGTERM to every process of a job, and the script may die of it before this process has been told.
@@ -393,7 +409,7 @@ class AttemptJob {
       ask(SIGUSR1);
       tell(SIGUSR1, script);
     }
-    if (take_if_due(limit_at_)) {
+    if (take_if_due(limit_at_) && !end_if_left_alone(script, true)) {
       put(attempt_.stop_reason(), std::string(time_limit_reason) + "\n");
       ask(SIGTERM);
       tell(SIGTERM, script);
@@ -546,6 +562,10 @@ class AttemptJob {
   {
     const auto end = write_last_records(code);
     why_ = end.why;
+    if (!left_alone_.empty() && !is_there(attempt_.error())) {
+      why_ = left_alone_;
+      return 1;
+    }
     return was_cut_short(code) ? code : end.code;
   }
 
@@ -677,6 +697,7 @@ class AttemptJob {
   };
   std::optional<Unrecorded> unrecorded_;           // records of that program cannot be written now
   std::optional<Clock::time_point> ended_here_at_; // when all its ranks on this host were first seen to have ended
+  std::string left_alone_;                         // that a rank has left and others waited for it
   std::string why_;                                // why that program left no result; may be empty
 };
 

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
+#include "core/program/interpreter.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -25,6 +26,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -70,6 +72,18 @@ void say(const std::string& what, std::optional<int> code = std::nullopt)
   fmt::print(stderr, "{}", own_line(token == nullptr ? "" : token, what, code));
 }
 
+// A file that is there may name an interpreter that is not.
+std::string why_not_started(const std::string& program, int error)
+{
+  const char* path = std::getenv("PATH");
+  const auto file = program.find('/') == std::string::npos ? find_installed(program) : std::filesystem::path(program);
+  std::error_code none;
+  if (std::filesystem::exists(file, none))
+    if (const auto why = objection_to_start(file, path == nullptr ? "" : path); !why.empty()) return why;
+  const std::string words = std::strerror(error);
+  return error == ENOENT ? words + "; load what provides it: resources.modules, resources.setup" : words;
+}
+
 int become(std::vector<std::string>& words)
 {
   std::vector<char*> list;
@@ -77,8 +91,7 @@ int become(std::vector<std::string>& words)
   list.push_back(nullptr);
   ::execvp(list[0], list.data());
   const int error = errno, code = error == ENOENT ? no_such_program : cannot_start;
-  const auto advice = error == ENOENT ? "; load what provides it: resources.modules, resources.setup" : "";
-  say(std::string(system_error("cannot start " + words[0], error).what()) + advice, code);
+  say(fmt::format("cannot start {}: {}", words[0], why_not_started(words[0], error)), code);
   return code;
 }
 

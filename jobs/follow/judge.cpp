@@ -10,6 +10,7 @@
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/launch/rank_failure.hpp"
+#include "jobs/program/departures.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
@@ -130,21 +131,13 @@ bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
   return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
 }
 
-// Whether an error says only that another rank has gone: of Gloo, NCCL and PyTorch's store.
-bool tells_lost_peer(std::string_view cause)
-{
-  constexpr std::array<std::string_view, 5> words{"Connection reset by peer", "Connection closed by peer", "Broken pipe",
-                                                  "remote process exited", "Socket closed"};
-  return std::ranges::any_of(words, [&](std::string_view word) { return cause.find(word) != std::string_view::npos; });
-}
-
 // The rank that has ended without an exception, where the error of another rank is only that it has lost this one. Empty if it is
 // not so. What is printed before the first traceback may be the rank's last words.
 std::string lost_rank(const Evidence& e)
 {
   if (!e.error || !tells_lost_peer(e.error->cause)) return {};
-  const auto failure = failure_by_torchrun(e.standard_error);
-  if (!failure || failure->first_rank() == e.error->rank) return {};
+  const auto failure = failure_of_rank(e);
+  if (!failure || !failure->first_rank() || failure->first_rank() == e.error->rank) return {};
   const auto before = e.standard_error.substr(0, e.standard_error.find("Traceback (most recent call last)"));
   const auto words = last_words(before, e.submission ? e.submission->token : "");
   const auto& last = words.error.empty() ? words.rest : words.error;

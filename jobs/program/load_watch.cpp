@@ -5,11 +5,13 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "jobs/program/beside_rank.hpp"
+#include "jobs/program/departures.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -33,7 +35,9 @@ class HostWatch {
         begin_if_all_run();
       else
         go_on();
+      tell_who_left();
     }
+    tell_who_left();
   }
 
  private:
@@ -55,6 +59,17 @@ class HostWatch {
     std::vector<RankLine> ranks;
     for (const auto& [rank, line] : here_) ranks.push_back(line);
     watch_.emplace(std::move(ranks), watched_threads(spec_));
+  }
+
+  // A launcher of the program's own ends after its ranks, so its end tells nothing.
+  void tell_who_left()
+  {
+    if (spec_.has_own_launcher()) return;
+    for (const auto& [rank, line] : here_)
+      if (!told_.contains(rank) && !identify_process(line.pid)) {
+        told_.insert(rank);
+        replace_file(left_file(attempt_, rank), "");
+      }
   }
 
   void go_on()
@@ -79,6 +94,7 @@ class HostWatch {
   LineTail report_;
   std::map<std::size_t, RankLine> here_;
   std::optional<LoadWatch> watch_;
+  std::set<std::size_t> told_;
   std::int64_t steps_ = 0;
   bool is_reporting_ = false;
 };

@@ -56,33 +56,48 @@ Divergence divergence_of(const RankReport& report)
   return divergence;
 }
 
+double sum_of(const BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
+
+void add(BetweenEpochs& sum, const BetweenEpochs& between)
+{
+  sum.loader_s += between.loader_s;
+  sum.checkpoint_s += between.checkpoint_s;
+  sum.other_s += between.other_s;
+}
+
 std::int64_t count_of(double value) { return std::isnan(value) ? not_counted : std::llround(value); }
 
+// Steps that were done before this attempt, or before the ranks were started again. A program that does not say so may have gone
+// on from a checkpoint of an earlier attempt, unless it prints the number 1 for its first step.
+std::optional<std::int64_t> steps_before(int attempt, const RankReport& report)
+{
+  if (report.begin) return report.begin->step;
+  const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
+  const bool is_first = attempt == 1 && report.restarts() == 0;
+  return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
+bool is_behind_warm_up(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line)
+{
+  const auto before = steps_before(attempt, report);
+  if (line == 0) return before && spec.train.warmup_steps == 0;
+  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec.train.warmup_steps;
+}
+
 } // namespace
+
+// Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
+// line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
+bool is_measured(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line)
+{
+  const auto& step = report.steps[line];
+  if (std::isnan(step.step_s) || report.gap || (report.skips_unknown_samples && std::isnan(step.samples))) return false;
+  return is_behind_warm_up(spec, attempt, report, line);
+}
 
 std::string words_of_restarts(int restarts)
 {
   return "torchrun restarted the workers " + counted(restarts, "time") + "; the figures are of the training since then";
-}
-
-// Steps that were done before this attempt, or before the ranks were started again. A program that does not say so may have gone
-// on from a checkpoint of an earlier attempt, unless it prints the number 1 for its first step.
-std::optional<std::int64_t> ProgramMeasurement::steps_before(const RankReport& report) const
-{
-  if (report.begin) return report.begin->step;
-  const bool begins_at_1 = report.is_numbered && !report.steps.empty() && report.steps.front().step == 1;
-  const bool is_first = attempt_ == 1 && report.restarts() == 0;
-  return is_first || begins_at_1 ? std::optional<std::int64_t>(0) : std::nullopt;
-}
-
-// Every attempt leaves out its own warm-up steps, and a step of unknown length. A line may stand for many steps: those since the
-// line before it. If it is not known where the attempt began, its first line is left out, and the warm-up is counted from there.
-bool ProgramMeasurement::is_measured(const RankReport& report, std::size_t line) const
-{
-  if (std::isnan(report.steps[line].step_s) || report.gap) return false;
-  const auto before = steps_before(report);
-  if (line == 0) return before && spec_.train.warmup_steps == 0;
-  return report.steps[line - 1].step >= before.value_or(report.steps.front().step) + spec_.train.warmup_steps;
 }
 
 std::size_t ProgramMeasurement::ranks_with_steps() const
@@ -111,8 +126,10 @@ bool ProgramMeasurement::are_copies() const
 
 bool ProgramMeasurement::is_complete() const
 {
-  return std::none_of(reported_.begin(), reported_.end(),
-                      [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
+  const bool trains_elsewhere =
+      std::ranges::any_of(caveats_, [](const CaveatLine& caveat) { return caveat.kind == "processes"; });
+  return !trains_elsewhere && std::none_of(reported_.begin(), reported_.end(),
+                                           [&](const RankOutline& rank) { return is_silent(rank) || has_stopped(rank); });
 }
 
 std::vector<CaveatLine> ProgramMeasurement::gaps() const
@@ -129,6 +146,7 @@ std::vector<CaveatLine> ProgramMeasurement::gaps() const
   if (found.empty() && ranks_with_steps() == 1 && workers() > 1 && !root_.is_printed)
     found.push_back({"reports", fmt::format("only rank 0 of {} ranks reported steps; its samples count as those of all ranks",
                                             reported_.size())});
+  for (const auto& doubt : printed_rate_.doubts) found.push_back({"metrics", doubt});
   if (!clock_doubt_.empty() && spec_.train.target_accuracy > 0)
     found.push_back({"time", "the time to the target is not known: " + clock_doubt_ +
                                  ". A program that keeps its output in a buffer must flush each line"});
@@ -165,7 +183,9 @@ void ProgramMeasurement::add_root(const RankReport& report)
 {
   root_ = report;
   root_.steps.clear();
-  first_step_ = steps_before(report);
+  printed_rate_ = rate_of_run(report, spec_.program.throughput,
+                              [&](std::size_t line) { return is_behind_warm_up(spec_, attempt_, report, line); });
+  first_step_ = steps_before(attempt_, report);
   if (report.begin)
     first_clock_s_ = report.begin->clock_s;
   else if (report.is_printed)
@@ -199,6 +219,7 @@ void ProgramMeasurement::add_intervals(const std::map<std::int64_t, OwnInterval>
     sums.useful_max_s = largest({sums.useful_max_s, time.useful_s});
     if (sums.latest < 0 || time.busy_s > sums.busy_max_s) sums.latest = index;
     sums.busy_max_s = largest({sums.busy_max_s, time.busy_s});
+    sums.paused_max_s = largest({sums.paused_max_s, time.paused_s});
     sums.busy_sum_s += time.busy_s;
   }
   if (own.empty()) return;
@@ -215,19 +236,25 @@ void ProgramMeasurement::add(const RankReport& report)
   divergences_.push_back(divergence_of(report));
   caveats_.insert(caveats_.end(), report.caveats.begin(), report.caveats.end());
   std::vector<double> step_s, evaluation_s;
+  double samples = 0;
+  std::int64_t steps = 0;
   std::array<std::vector<double>, phase_count> phase_s;
   std::map<std::int64_t, OwnInterval> intervals;
   if (report.steps.size() > sums_.size()) sums_.resize(report.steps.size());
   for (std::size_t line = 0; line < report.steps.size(); ++line) {
     const auto& step = report.steps[line];
     sums_[line].samples += step.samples;
-    if (!is_measured(report, line)) continue;
+    if (!is_measured(spec_, attempt_, report, line)) continue;
     sums_[line].is_measured = true;
+    samples += step.samples;
+    steps += step.step - (line > 0 ? report.steps[line - 1].step : step.step - 1); // a printed line may stand for many
     step_s.push_back(step.step_s);
     for (std::size_t i = 0; i < phase_count; ++i) phase_s[i].push_back(step.phase_s[i]);
     auto& own = intervals[interval_of(report, step)];
     own.useful_s += useful_of(step);
     own.busy_s += useful_of(step) + at(step, Phase::input);
+    own.paused_s += useful_of(step) + at(step, Phase::input) + sum_of(step.between);
+    dt::jobs::add(between_, step.between);
   }
   for (const auto& evaluation : report.evaluations)
     if (!report.gap) evaluation_s.push_back(evaluation.eval_s);
@@ -246,6 +273,7 @@ void ProgramMeasurement::add(const RankReport& report)
   add_intervals(intervals);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
+  step_samples_ += samples / static_cast<double>(std::max<std::int64_t>(1, steps));
   measured_s_.push_back(ranks_.back().step.total_s);
   communication_s_.push_back(ranks_.back().phases[static_cast<std::size_t>(Phase::communication)].total_s);
 }
@@ -257,9 +285,10 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
     if (step.is_measured) ++steps, samples += step.samples;
   if (steps == 0 || !counts_samples()) samples = not_measured;
   result.measured_samples = count_of(samples);
+  if (result.measured_samples > 0) result.step_samples = step_samples_;
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
-  if (!std::isnan(root_.throughput) && !are_copies()) result.throughput = root_.throughput;
+  if (!std::isnan(printed_rate_.value) && !are_copies()) result.throughput = printed_rate_.value;
   for (std::size_t i = 0; i < measured_s_.size(); ++i) share += communication_s_[i] / measured_s_[i];
   result.communication_share = measured_s_.empty() ? not_measured : share / static_cast<double>(measured_s_.size());
 }
@@ -285,10 +314,12 @@ void ProgramMeasurement::add_work(RunResult& result) const
     return;
   }
   add_fast_worker(work);
+  work.paused_step_max_s = root_.is_observed() ? 0 : not_measured; // others do not report it
   std::vector<double> late_s(ranks_.size(), 0);
   for (const auto& [number, sums] : intervals_) {
     work.useful_step_max_s += sums.useful_max_s;
     work.busy_step_max_s += sums.busy_max_s;
+    work.paused_step_max_s += sums.paused_max_s;
     late_s[static_cast<std::size_t>(sums.latest)] += sums.busy_max_s - sums.busy_sum_s / static_cast<double>(workers());
   }
   if (std::isnan(work.busy_step_max_s)) return; // a rank did not report input, so nobody knows who was late
@@ -313,7 +344,9 @@ void ProgramMeasurement::add_to_target(RunResult& result) const
   result.time_to_accuracy_s = first->clock_s - first_clock_s_;
   double samples = 0;
   for (std::size_t i = 0; i < root_steps_.size() && root_steps_[i] <= first->step; ++i) samples += sums_[i].samples;
-  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() ? not_measured : samples);
+  const bool counts_lines =
+      root_.is_time_per_step && !root_steps_.empty() && std::cmp_less(root_steps_.size(), root_steps_.back());
+  result.samples_to_accuracy = count_of(sums_.empty() || !counts_samples() || counts_lines ? not_measured : samples);
 }
 
 // An evaluation that is printed may have only one of the two figures. The last ones before a gap in the output need not be the
@@ -348,6 +381,14 @@ void ProgramMeasurement::add_sync(RunResult& result) const
                       .max = ages.back()};
 }
 
+// The mean over the ranks that reported steps.
+void ProgramMeasurement::add_between(RunResult& result) const
+{
+  if (!root_.is_observed() || measured_s_.empty()) return;
+  const auto ranks = static_cast<double>(measured_s_.size());
+  result.between = {between_.loader_s / ranks, between_.checkpoint_s / ranks, between_.other_s / ranks};
+}
+
 void ProgramMeasurement::add_caveats(RunResult& result) const
 {
   for (const auto& caveat : caveats_) add_caveat(result.caveats, caveat.kind, caveat.sentence);
@@ -358,7 +399,8 @@ RunResult ProgramMeasurement::result() const
 {
   RunResult result;
   result.unix_s = now_unix_s();
-  const bool counts_all = (first_step_ && !root_.gap) || root_.is_numbered; // not only the lines that were read
+  // Not only the lines that were read.
+  const bool counts_all = root_.is_count_known && ((first_step_ && !root_.gap) || root_.is_numbered);
   result.steps = root_steps_.empty() || !counts_all ? not_counted : root_steps_.back();
   result.warmup_steps = result.resumed_step = not_counted;
   if (first_step_) result.resumed_step = *first_step_;
@@ -373,6 +415,7 @@ RunResult ProgramMeasurement::result() const
   result.flops = root_.flops;
   add_to_target(result);
   add_sync(result);
+  add_between(result);
   add_caveats(result);
   if (root_.restarts() > 0) result.facts["restarts"] = words_of_restarts(root_.restarts());
   if (const auto with_steps = ranks_with_steps(); with_steps > 0 && with_steps < workers() && !root_.is_printed)

@@ -4,6 +4,7 @@
 
 #include "core/record/divergence.hpp"
 #include "core/record/run_record.hpp"
+#include "jobs/program/printed_rates.hpp"
 #include "jobs/program/rank_report.hpp"
 
 #include <cstdint>
@@ -17,9 +18,12 @@ namespace dt::jobs {
 // Says that the launcher of the program has started the ranks again, and what that means for the figures of the run.
 std::string words_of_restarts(int restarts);
 
+// Whether the figures of a run count the step in this line of a rank's report. `attempt`: continued_attempt().
+bool is_measured(const RunSpec& spec, int attempt, const RankReport& report, std::size_t line);
+
 class ProgramMeasurement {
  public:
-  // `attempt`: its number. A later attempt that does not report begin() may have begun anywhere.
+  // `attempt`: continued_attempt(). A later one than the first that does not report begin() may have begun anywhere.
   explicit ProgramMeasurement(const RunSpec& spec, int attempt = 1) : spec_(spec), attempt_(attempt) {}
   // Adds the next rank; rank 0 first. The report is not needed afterwards.
   void add(const RankReport& report);
@@ -27,6 +31,8 @@ class ProgramMeasurement {
   RunResult result() const;
   // A caveat for each gap in the reports of the ranks. Figures that need the missing reports count as not measured.
   std::vector<CaveatLine> gaps() const;
+  // How the throughput comes from those that rank 0 has printed.
+  const RunRate& printed_rate() const { return printed_rate_; }
 
  private:
   // Figures of one reported step, over the ranks that reported it.
@@ -37,12 +43,13 @@ class ProgramMeasurement {
   // Figures of the measured steps from one meeting of all workers to the next, over the ranks that reported them.
   struct IntervalSums {
     double useful_max_s = 0, busy_max_s = 0; // NaN if a rank did not report a phase that they need
+    double paused_max_s = 0;
     double busy_sum_s = 0;
     int latest = -1; // index of the rank with the most time in work and input
   };
   // Time of one rank in an interval.
   struct OwnInterval {
-    double useful_s = 0, busy_s = 0;
+    double useful_s = 0, busy_s = 0, paused_s = 0; // paused_s: busy_s and the time between epochs
   };
 
   // A rank's report, in short.
@@ -53,8 +60,6 @@ class ProgramMeasurement {
     bool is_server = false; // a parameter server of dtctl_sync, which has no steps of its own
   };
 
-  std::optional<std::int64_t> steps_before(const RankReport& report) const;
-  bool is_measured(const RankReport& report, std::size_t line) const;
   std::size_t ranks_with_steps() const;
   bool is_silent(const RankOutline& rank) const;
   bool has_stopped(const RankOutline& rank) const;
@@ -72,11 +77,13 @@ class ProgramMeasurement {
   void add_throughput(RunResult& result) const;
   void add_scores(RunResult& result) const;
   void add_sync(RunResult& result) const;
+  void add_between(RunResult& result) const;
   void add_caveats(RunResult& result) const;
 
   RunSpec spec_;
   int attempt_;
-  RankReport root_;                        // rank 0, without its steps
+  RankReport root_; // rank 0, without its steps
+  RunRate printed_rate_;
   std::vector<std::int64_t> root_steps_;   // the numbers of its steps
   std::optional<std::int64_t> first_step_; // steps that were done before this attempt; nothing: not known
   std::int64_t latest_step_ = 0;           // of any rank
@@ -87,10 +94,12 @@ class ProgramMeasurement {
   Reported final_loss_;
   std::vector<Divergence> divergences_; // of each rank
   std::vector<CaveatLine> caveats_;     // that the ranks have reported
+  BetweenEpochs between_{0, 0, 0};      // sums over the ranks that reported steps
   std::vector<StepSums> sums_;          // one per reported step, in order
   std::map<std::int64_t, IntervalSums> intervals_;
   std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates
   std::vector<RankRecord> ranks_;
+  double step_samples_ = 0; // of the ranks that reported measured steps: the sum of their means
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
   std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each interval
 };

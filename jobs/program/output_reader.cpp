@@ -1,6 +1,9 @@
 #include "jobs/program/output_reader.hpp"
 
+#include "core/counted.hpp"
+#include "core/number.hpp"
 #include "core/program/printed_text.hpp"
+#include "core/program/printed_unit.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 namespace dt::jobs {
 namespace {
@@ -37,6 +41,7 @@ std::string demand_of(const std::string& name, double value)
   if (name == "accuracy" && !(is_quantity && value <= 1))
     return "an accuracy lies between 0 and 1; use accuracy_percent if the program prints percent";
   if (name == "accuracy_percent" && !(is_quantity && value <= 100)) return "a percentage lies between 0 and 100";
+  if (name == "throughput" && value == 0) return "no program trains at that rate";
   if (name == "step" && value > most_steps) return "no program makes so many steps";
   return is_quantity ? "" : "it must be a finite number of at least 0";
 }
@@ -44,24 +49,71 @@ std::string demand_of(const std::string& name, double value)
 // Whether every step has this figure. Others come now and then: learning rate, epoch, throughput, evaluations, the result.
 bool is_of_step(const std::string& name) { return name == "step" || name == "loss" || name == "samples" || name.ends_with("_s"); }
 
-bool is_percent(const Found& found) { return found.behind.starts_with('%'); }
+bool is_percent(const Found& found) { return trim(std::string_view(found.behind)).starts_with('%'); }
+bool is_time(const std::string& name) { return name.ends_with("_s"); }
+bool is_share_or_loss(const std::string& name) { return !is_time(name) && name != "throughput" && name != "samples"; }
 
-// The unit behind a figure in seconds if it is another one: "ms", or ":30" behind minutes; else empty.
-std::string_view other_unit(const std::string& name, const Found& found)
+// A printed figure in the unit of its record, or why it has none: behind "found NUMBER in `LINE`".
+struct Converted {
+  double value = 0;
+  std::string objection;
+  bool is_per_step = false;
+};
+
+Converted refused(std::string why) { return {0, std::move(why), false}; }
+
+Converted as_time(double value, const PrintedUnit& unit)
 {
-  constexpr std::array<std::string_view, 17> others{
-      "ms",           "us",  "µs",   "μs",     "ns",      "msec", "usec", "millisecond", "milliseconds",
-      "microseconds", "min", "mins", "minute", "minutes", "m",    "h",    "hours"};
-  if (!name.ends_with("_s")) return {};
-  const std::string_view behind = found.behind;
-  const bool is_clock = behind.size() > 2 && behind[0] == ':' && std::isdigit(behind[1]) != 0 && std::isdigit(behind[2]) != 0;
-  if (is_clock) return behind.substr(0, 3);
-  const auto ends_word = [](char c) {
-    return static_cast<unsigned char>(c) < 0x80 && std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_';
-  };
-  const auto word =
-      behind.substr(0, static_cast<std::size_t>(std::find_if(behind.begin(), behind.end(), ends_word) - behind.begin()));
-  return std::find(others.begin(), others.end(), word) == others.end() ? std::string_view() : word;
+  if (unit.kind == PrintedUnit::Kind::time) // 50 ms are 50 / 1000 s: the nearest double to 0.05
+    return {unit.factor < 1 ? value / std::round(1 / unit.factor) : value * unit.factor, {}, unit.is_per_step};
+  if (!unit.is_per_step) return refused(fmt::format(", where `{}` stands, but the figure is a time", unit.text));
+  return {1 / (value * unit.factor), {}, true};
+}
+
+Converted as_rate(double value, const PrintedUnit& unit)
+{
+  if (unit.is_per_device)
+    return refused(fmt::format(", where `{}` stands, but the figure is the throughput of all ranks", unit.text));
+  if (unit.kind == PrintedUnit::Kind::rate) return {value * unit.factor, {}, unit.is_per_step};
+  if (!unit.is_per_step) return refused(fmt::format(", where `{}` stands, but the figure is a rate", unit.text));
+  return {1 / (value * unit.factor), {}, true};
+}
+
+// "1:30" behind its minutes.
+bool is_clock(std::string_view behind)
+{
+  return behind.size() > 2 && behind[0] == ':' && std::isdigit(behind[1]) != 0 && std::isdigit(behind[2]) != 0;
+}
+
+// Units count for times, throughputs and samples. A loss or a learning rate may be followed by anything.
+Converted in_its_unit(const std::string& name, const Found& found)
+{
+  using Kind = PrintedUnit::Kind;
+  const auto behind = unit_behind(found.behind);
+  if (is_share_or_loss(name)) {
+    const bool is_thousands = behind && behind->kind == Kind::prefix && behind->text.size() == 1;
+    return is_thousands ? refused(", which cannot be read: " + found.text + behind->text) : Converted{found.value, {}, false};
+  }
+  if (is_time(name) && is_clock(found.behind))
+    return refused(fmt::format(", where `{}` follows, but the figure is in seconds", found.behind.substr(0, 3)));
+  double value = found.value;
+  const bool is_multiplied = behind && behind->kind == Kind::prefix;
+  if (is_multiplied) value *= behind->factor;
+  const auto front = unit_in_front(found.before);
+  if (name == "samples") {
+    const bool is_rate = behind && behind->kind == Kind::rate && !behind->is_per_step;
+    return is_rate ? refused(fmt::format(", where `{}` follows, but the figure is a number of samples", behind->text))
+                   : Converted{value, {}, false};
+  }
+  const auto& unit = behind && !is_multiplied ? behind : front;
+  if (!unit) return {value, {}, false};
+  const bool differ =
+      behind && front && !is_multiplied && !front->is_doubtful && behind->kind == front->kind && behind->factor != front->factor;
+  if (differ) return refused(fmt::format(", where `{}` stands in front and `{}` behind", front->text, behind->text));
+  if (unit->is_doubtful && is_time(name) && unit->factor != 1)
+    return refused(fmt::format(", where it is not clear whether `{}` in front is its unit", unit->text));
+  if (unit->is_doubtful) return {value, {}, false};
+  return is_time(name) ? as_time(value, *unit) : as_rate(value, *unit);
 }
 
 // The line, or 100 bytes of it around the number.
@@ -80,8 +132,48 @@ std::string excerpt(const std::string& line, const std::string& number)
   return (begin > 0 ? "… " : "") + printable(line.substr(begin, end - begin)) + (end < line.size() ? " …" : "");
 }
 
+// The number behind that of a step: 390 in "/390]" behind "[12".
+std::optional<std::int64_t> number_of_all(std::string_view behind)
+{
+  auto rest = trim(behind);
+  if (!rest.starts_with('/')) return std::nullopt;
+  rest = trim(rest.substr(1));
+  return number_of<std::int64_t>(rest.substr(0, rest.find_first_not_of("0123456789")));
+}
+
+// Whether the samples of these lines are counts since the start or since an epoch's start: they grow in each line, by amounts
+// that do not grow as those of a batch that is made larger and larger, and fall only to less than half.
+bool is_count_of_all(const std::vector<StepLine>& steps, const std::string& expression)
+{
+  static const RE2 word("(?i)consumed|total|cumul|processed|seen|so.far", RE2::Quiet);
+  std::vector<double> growth; // a step
+  const StepLine* before = nullptr;
+  for (const auto& step : steps) {
+    if (std::isnan(step.samples)) continue;
+    const auto more = before != nullptr ? step.samples - before->samples : not_measured;
+    if (more <= 0 && step.samples > before->samples / 2) return false;
+    if (more > 0) growth.push_back(more / static_cast<double>(std::max<std::int64_t>(step.step - before->step, 1)));
+    before = &step;
+  }
+  if (RE2::PartialMatch(expression, word)) return !growth.empty();
+  if (growth.size() < 2) return false;
+  std::sort(growth.begin(), growth.end());
+  return growth.back() <= 1.5 * growth[growth.size() / 2];
+}
+
+// "256, 512, 768, …"
+std::string words_of_samples(const std::vector<StepLine>& steps)
+{
+  std::vector<std::string> words;
+  for (const auto& step : steps) {
+    if (!std::isnan(step.samples)) words.push_back(format_shortest(step.samples));
+    if (words.size() == 3) break;
+  }
+  return join(words, ", ");
+}
+
 // Why the figure is left out, behind "program.metrics.NAME found"; empty if it is not.
-std::string objection(const std::string& name, const Found& found, const std::string& line)
+std::string objection(const std::string& name, const Found& found, const Converted& converted, const std::string& line)
 {
   const auto where = fmt::format("{} in `{}`", found.text, excerpt(line, found.whole));
   if (found.kind == Found::Kind::cut) {
@@ -93,10 +185,9 @@ std::string objection(const std::string& name, const Found& found, const std::st
   if (found.kind == Found::Kind::unreadable)
     return where + ", which cannot be read: a number has a decimal point, an exponent and groups of three digits at most";
   if (is_percent(found) && !name.starts_with("accuracy")) return where + " in percent, but only an accuracy may be in percent";
-  if (const auto unit = other_unit(name, found); !unit.empty())
-    return fmt::format("{}, where `{}` follows, but the figure is in seconds", where, unit);
+  if (!converted.objection.empty()) return where + converted.objection;
   const bool is_share = name == "accuracy" && is_percent(found);
-  const auto demand = demand_of(is_share ? "accuracy_percent" : name, found.value);
+  const auto demand = demand_of(is_share ? "accuracy_percent" : name, converted.value);
   return demand.empty() ? "" : fmt::format("{}, but {}", found.value, demand);
 }
 
@@ -111,18 +202,35 @@ OutputReader::OutputReader(const std::map<std::string, std::string>& metrics)
 Reported OutputReader::judged(const std::string& name, Metric& metric, const Found& found, const std::string& line)
 {
   auto& finding = metric.finding;
-  if (const auto why = objection(name, found, line); !why.empty()) {
+  const auto converted = in_its_unit(name, found);
+  if (const auto why = objection(name, found, converted, line); !why.empty()) {
     if (finding.refused++ > 0) return std::nullopt;
     finding.first_refused_line = line_;
     finding.refusal = fmt::format("program.metrics.{} found {}", name, why);
     new_refusals_.push_back(finding.refusal);
     return std::nullopt;
   }
-  const double value = name == "accuracy" && is_percent(found) ? found.value / 100 : found.value;
+  const bool is_share = name == "accuracy" && is_percent(found);
+  const double value = is_share ? found.value / 100 : converted.value;
+  metric.is_per_step = metric.is_per_step || converted.is_per_step || (is_time(name) && says_per_step(found.before));
   if (finding.found++ == 0) finding.first = value, finding.first_line = line_;
   finding.last = value;
   finding.last_line = line_;
   return value;
+}
+
+// What the expression finds in the line, or in the line with its rates turned over.
+std::optional<Found> OutputReader::find(const std::string& name, const Pattern& pattern, const std::string& line)
+{
+  auto found = pattern.find(line);
+  if (found || (name != "throughput" && !is_time(name))) return found;
+  const auto turned = with_rates_turned(line);
+  if (turned) found = pattern.find(*turned);
+  if (!found) return found;
+  const auto behind = with_rates_turned(found->behind);
+  if (!behind || !unit_behind(*behind)) return std::nullopt;
+  found->behind = *behind;
+  return found;
 }
 
 OutputReader::Figures OutputReader::figures_in(const std::string& line)
@@ -136,8 +244,9 @@ OutputReader::Figures OutputReader::figures_in(const std::string& line)
       finding.last_line = line_;
       continue;
     }
-    const auto found = metric.pattern.find(line);
+    const auto found = find(name, metric.pattern, line);
     if (!found) continue;
+    if (name == "step") of_ = number_of_all(found->behind);
     if (found->kind != Found::Kind::text)
       figures[name] = judged(name, metric, *found, line);
     else if (finding.no_number.empty())
@@ -153,16 +262,33 @@ void OutputReader::take(const std::string& line, RankReport& report, LinePlace p
   line_ = place.number > 0 ? place.number : lines_;
   clock_s_ = place.clock_s;
   last_line_ = plain_text(line);
+  of_.reset();
   const auto figures = figures_in(last_line_);
   const auto has = [&](const char* name) { return figures.contains(name); };
   const bool is_step = has("loss") || has("samples") || has("step_s");
   const bool is_evaluation = has("accuracy") || has("accuracy_percent") || has("eval_loss");
   report.is_printed = true;
-  report.is_numbered = reads("step");
-  if (has("throughput")) report.throughput = quantity_of(figures, "throughput");
   keep_for_later(figures, is_step || is_evaluation);
-  if (is_step) take_step(figures, report);
+  if (is_step && !is_told_again(figures) && !is_no_step(figures)) take_step(figures, report);
+  if (const auto rate = value_of(figures, "throughput")) report.rates.push_back({report.steps.size(), *rate});
   if (is_evaluation) take_evaluation(figures, report);
+}
+
+// Progress bars are drawn again with the same figures.
+bool OutputReader::is_told_again(const Figures& figures) const
+{
+  const bool is_same_epoch = std::isnan(epoch()) ? std::isnan(epoch_of_last_) : epoch() == epoch_of_last_;
+  return value_of(figures, "step") && figures == last_step_ && is_same_epoch;
+}
+
+// Where the lines of steps have numbers, another line with a loss is that of a test.
+bool OutputReader::is_no_step(const Figures& figures)
+{
+  if (!reads("step") || numbered_lines_ < 2 || figures.contains("step") || next_.contains("step")) return false;
+  const bool tells_more = std::ranges::any_of(
+      figures, [&](const auto& figure) { return is_of_step(figure.first) && !last_step_.contains(figure.first); });
+  ++(tells_more ? unnumbered_steps_ : lines_without_number_);
+  return !tells_more;
 }
 
 void OutputReader::keep_for_later(const Figures& figures, bool is_whole)
@@ -176,13 +302,16 @@ void OutputReader::keep_for_later(const Figures& figures, bool is_whole)
 
 void OutputReader::take_step(const Figures& found, RankReport& report)
 {
-  finish(report); // what is printed after a step belongs to another evaluation
+  end_evaluation(report); // what is printed after a step belongs to another evaluation
   auto figures = found;
   figures.merge(std::exchange(next_, {}));
   StepLine step;
-  const auto before = report.steps.empty() ? 0 : report.steps.back().step;
-  const auto number = value_of(figures, "step");
-  step.step = number ? std::max(before, static_cast<std::int64_t>(*number)) : before + 1;
+  PrintedStep printed{.number = {}, .of = of_, .epoch = epoch()};
+  if (const auto number = value_of(figures, "step")) printed.number = static_cast<std::int64_t>(*number);
+  step.step = numbers_.take(printed);
+  report.is_numbered = reads("step") && !numbers_.restarts();
+  if (printed.number) last_step_ = found, epoch_of_last_ = epoch();
+  if (found.contains("step")) ++numbered_lines_;
   step.clock_s = clock_s_;
   step.step_s = quantity_of(figures, "step_s");
   step.samples = quantity_of(figures, "samples");
@@ -200,7 +329,7 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
   const auto loss = value_of(figures, "eval_loss");
   if (!accuracy && !loss) return; // it was left out
   const bool is_another = open_ && ((accuracy && open_->accuracy) || (loss && open_->loss));
-  if (is_another) finish(report);
+  if (is_another) end_evaluation(report);
   if (!open_) {
     open_.emplace();
     open_->step = report.steps.empty() ? 0 : report.steps.back().step;
@@ -209,7 +338,7 @@ void OutputReader::take_evaluation(const Figures& figures, RankReport& report)
   open_->clock_s = clock_s_;
   if (accuracy) open_->accuracy = accuracy;
   if (loss) open_->loss = loss;
-  if (is_whole(*open_)) finish(report);
+  if (is_whole(*open_)) end_evaluation(report);
 }
 
 // Whether every figure of an evaluation that the recipe looks for was found.
@@ -221,16 +350,60 @@ bool OutputReader::is_whole(const EvaluationLine& evaluation) const
 
 void OutputReader::leave_out(RankReport& report)
 {
-  finish(report);
+  end_evaluation(report);
   next_.clear();
   held_.clear();
-  report.throughput = not_measured;
+}
+
+void OutputReader::end_evaluation(RankReport& report)
+{
+  if (open_) report.evaluations.push_back(*open_);
+  open_.reset();
 }
 
 void OutputReader::finish(RankReport& report)
 {
-  if (open_) report.evaluations.push_back(*open_);
-  open_.reset();
+  end_evaluation(report);
+  report.is_count_known = numbers_.is_exact();
+  if (reads("step_s")) report.is_time_per_step = metrics_.at("step_s").is_per_step;
+  const auto doubt = [&](std::string sentence) { report.caveats.push_back({"metrics", std::move(sentence)}); };
+  for (auto& sentence : numbers_.doubts()) doubt(std::move(sentence));
+  if (auto sentence = settle_samples(report); !sentence.empty()) doubt(std::move(sentence));
+  if (lines_without_number_ > 0)
+    doubt(fmt::format("{} no number of a step, so {} not taken for steps",
+                      counted(lines_without_number_, "line with a loss has", "lines with a loss have"),
+                      lines_without_number_ == 1 ? "it was" : "they were"));
+  if (unnumbered_steps_ > 0)
+    doubt(fmt::format("{} no number, and {} as a step of its own: all figures of a step must stand in one line",
+                      counted(unnumbered_steps_, "line with figures of a step has", "lines with figures of a step have"),
+                      unnumbered_steps_ == 1 ? "it counts" : "each counts"));
+  if (reads("throughput") && metrics_.at("throughput").is_per_step)
+    doubt("program.metrics.throughput is printed in steps a second, not in samples: runs with batches of other sizes cannot be "
+          "compared by it");
+}
+
+// A program may print how many samples it has had in all, in place of those since the line before: the number then grows from
+// line to line, and falls only where it begins again in an epoch. Replaces such numbers by their differences. Returns a sentence
+// about that; empty if the samples are those of the lines.
+std::string OutputReader::settle_samples(RankReport& report) const
+{
+  if (!reads("samples") || !is_count_of_all(report.steps, metrics_.at("samples").text)) return {};
+  const bool is_per_step = reads("step") && report.is_time_per_step;
+  const auto printed = report.steps;
+  std::optional<std::size_t> before;
+  for (std::size_t i = 0; i < printed.size(); ++i) {
+    auto& samples = report.steps[i].samples;
+    if (std::isnan(samples)) continue;
+    const bool is_known = before && printed[i].samples > printed[*before].samples;
+    const auto steps = is_known && is_per_step ? std::max<std::int64_t>(printed[i].step - printed[*before].step, 1) : 1;
+    samples = is_known ? (printed[i].samples - printed[*before].samples) / static_cast<double>(steps) : not_measured;
+    before = i;
+  }
+  report.skips_unknown_samples = true;
+  return fmt::format(
+      "program.metrics.samples grows from line to line ({}), so it is taken for all samples since the start or since "
+      "an epoch's start: {} have its difference to the line before{}",
+      words_of_samples(printed), is_per_step ? "steps" : "lines", is_per_step ? ", divided by the steps between them" : "");
 }
 
 std::vector<std::string> OutputReader::missing() const
@@ -239,6 +412,22 @@ std::vector<std::string> OutputReader::missing() const
   for (const auto& [name, metric] : metrics_)
     if (metric.finding.found == 0) names.push_back(name);
   return names;
+}
+
+std::vector<std::string> OutputReader::left_out() const
+{
+  std::vector<std::string> sentences;
+  for (const auto& [name, metric] : metrics_)
+    if (const auto& finding = metric.finding; finding.refused > 0)
+      sentences.push_back(fmt::format("{} of {} left out: {}", finding.refused,
+                                      counted(finding.refused + finding.found, "figure was", "figures were"), finding.refusal));
+  return sentences;
+}
+
+bool OutputReader::has_left_out_accuracy() const
+{
+  return std::ranges::any_of(
+      metrics_, [](const auto& metric) { return metric.first.starts_with("accuracy") && metric.second.finding.refused > 0; });
 }
 
 std::vector<std::string> OutputReader::new_silent(bool is_late, const RankReport& report)
@@ -272,5 +461,7 @@ std::string OutputReader::silence(const std::string& name) const
 }
 
 std::vector<std::string> OutputReader::new_refusals() { return std::exchange(new_refusals_, {}); }
+
+std::vector<std::string> OutputReader::new_notes() { return numbers_.new_notes(); }
 
 } // namespace dt::jobs

@@ -9,6 +9,7 @@
 
 #include "core/program/pattern.hpp"
 #include "jobs/program/rank_report.hpp"
+#include "jobs/program/step_numbers.hpp"
 
 #include <cstdint>
 #include <map>
@@ -42,13 +43,19 @@ class OutputReader {
   // Lines that nobody searches come next. What was found before holds no longer, and a figure that stood alone belongs to
   // nothing.
   void leave_out(RankReport& report);
-  // The program has printed its last line.
+  // The program has printed its last line. Adds what is doubtful about the figures to the report's caveats.
   void finish(RankReport& report);
   // The names of program.metrics that have found nothing of use.
   std::vector<std::string> missing() const;
   const MetricFinding& finding(const std::string& name) const { return metrics_.at(name).finding; }
   // The sentences about figures that were left out since the last call; one for each name in all.
   std::vector<std::string> new_refusals();
+  // The sentences about how the numbers of the steps were understood, since the last call.
+  std::vector<std::string> new_notes();
+  // A sentence for each expression of which figures were left out.
+  std::vector<std::string> left_out() const;
+  // An accuracy was left out, so the last one, the best one and the first one at a target are not known.
+  bool has_left_out_accuracy() const;
   std::int64_t lines() const { return lines_; }
   // The names that have found nothing since, although they should have by now: those of a step's own figures after the second
   // step; all of them if `is_late`. Each name comes once.
@@ -63,12 +70,19 @@ class OutputReader {
     Pattern pattern;
     std::string text; // of the expression
     MetricFinding finding;
-    bool was_silent = false; // new_silent() has named it, and it has found nothing since
-    bool is_known = false;   // new_silent() has named it
+    bool was_silent = false;  // new_silent() has named it, and it has found nothing since
+    bool is_known = false;    // new_silent() has named it
+    bool is_per_step = false; // its unit is that of one step: s/it, it/s
   };
   using Figures = std::map<std::string, Reported>; // empty: it was left out
   bool reads(const std::string& name) const { return metrics_.contains(name); }
+  double epoch() const { return held_.contains("epoch") ? or_not_measured(held_.at("epoch")) : not_measured; }
+  static std::optional<Found> find(const std::string& name, const Pattern& pattern, const std::string& line);
   Figures figures_in(const std::string& line);
+  bool is_told_again(const Figures& figures) const;
+  bool is_no_step(const Figures& figures);
+  void end_evaluation(RankReport& report);
+  std::string settle_samples(RankReport& report) const;
   Reported judged(const std::string& name, Metric& metric, const Found& found, const std::string& line);
   void keep_for_later(const Figures& figures, bool is_whole);
   void take_step(const Figures& figures, RankReport& report);
@@ -80,8 +94,13 @@ class OutputReader {
   double clock_s_ = not_measured;         // when it was read
   std::string last_line_;
   std::vector<std::string> new_refusals_;
-  Figures held_;                       // learning rate and epoch, as last printed
-  Figures next_;                       // figures that stood alone, of the next step
+  Figures held_; // learning rate and epoch, as last printed
+  Figures next_; // figures that stood alone, of the next step
+  StepNumbers numbers_;
+  std::optional<std::int64_t> of_; // behind the number of the step in this line
+  Figures last_step_;              // of the last line with a numbered step
+  double epoch_of_last_ = not_measured;
+  std::int64_t numbered_lines_ = 0, lines_without_number_ = 0, unnumbered_steps_ = 0;
   std::optional<EvaluationLine> open_; // an evaluation of which a figure may still come
 };
 

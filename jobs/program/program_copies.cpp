@@ -1,12 +1,25 @@
 #include "jobs/program/program_copies.hpp"
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/program/program_files.hpp"
+#include "jobs/machine/quick_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 namespace dt::jobs {
+namespace {
+
+bool has_steps(const AttemptFolder& attempt, int number)
+{
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(AttemptFolder(attempt.run_folder(), number).events(), none);
+  return !none && bytes > 0;
+}
+
+} // namespace
 
 void ProgramCopies::keep(const PlannedRun& run)
 {
@@ -23,6 +36,20 @@ void forget_kept(const AttemptFolder& attempt)
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   if (error) throw system_error("remove " + folder.string(), error.value());
+}
+
+void note_beginning(const AttemptFolder& attempt)
+{
+  const auto has_trained = [&](int number) { return has_steps(attempt, number); };
+  const auto folder = attempt.run_folder() / "keep";
+  const bool is_empty = !is_there(folder) || std::filesystem::is_empty(folder);
+  if (is_empty || std::ranges::none_of(attempt_numbers(attempt.run_folder()), has_trained))
+    write_file_quick(attempt.path_of(AttemptFile::anew), "");
+}
+
+int continued_attempt(const AttemptFolder& attempt)
+{
+  return is_there(attempt.path_of(AttemptFile::anew)) ? 1 : attempt.number();
 }
 
 } // namespace dt::jobs

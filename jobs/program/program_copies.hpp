@@ -28,4 +28,10 @@ class ProgramCopies {
 // attempt begins with nothing.
 void forget_kept(const AttemptFolder& attempt);
 
+// Before the program starts: notes whether it can only begin its training from nothing, because no earlier attempt trained or
+// nothing is in that folder.
+void note_beginning(const AttemptFolder& attempt);
+// The number of the attempt; 1 if it begins its training from nothing.
+int continued_attempt(const AttemptFolder& attempt);
+
 } // namespace dt::jobs

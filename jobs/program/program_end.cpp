@@ -6,8 +6,10 @@
 #include "core/record/trace_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/launch/rank_failure.hpp"
 #include "jobs/program/exchange.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
 
@@ -24,12 +26,6 @@ std::string words_of(const RankReport::Gap& gap)
 {
   return fmt::format("{} of the output of rank 0 were not searched, because they were not read yet when the program had ended",
                      format_bytes(static_cast<double>(gap.bytes)));
-}
-
-// Its result was reported by the observer, when the interpreter ended (share/dtctl/report/dtctl_observe.py).
-bool is_observed(const RankReport& report)
-{
-  return std::ranges::any_of(report.choices, [](const ChoiceLine& choice) { return choice.name == "observed"; });
 }
 
 } // namespace
@@ -78,8 +74,7 @@ std::string ProgramRecorder::write_error(std::span<const RankReport> reports, do
     say(why);
     return why;
   }
-  const auto& [step, unix_s, cause] = *report->error;
-  const RankError error{report->start.rank, report->start.host, printable(cause), step, unix_s};
+  const auto error = blamed(*report);
   const auto why = fmt::format("rank {} reported an error: {}", error.rank, error.cause);
   try {
     const auto refused = writer_->fail(error);
@@ -114,26 +109,27 @@ std::string ProgramRecorder::write_last_records(bool has_ended_well)
   return {};
 }
 
+// The error of a rank; where it says only that another rank has gone, that other rank's end. Of a rank that a signal has killed
+// the launcher tells.
+RankError ProgramRecorder::blamed(const RankReport& report) const
+{
+  constexpr std::size_t stderr_tail = 8192;
+  const auto& [step, unix_s, cause] = *report.error;
+  const RankError own{report.start.rank, report.start.host, printable(cause), step, unix_s};
+  const auto left = departures_->missing();
+  if (left.empty() || left.front().rank == own.rank || !tells_lost_peer(cause)) return own;
+  const auto told = rank_failure(read_tail(attempt_.err(), stderr_tail));
+  if (told && told->first_rank() == left.front().rank) return own;
+  const auto& first = left.front();
+  return {first.rank, first.host, fmt::format("{}, and rank {} lost it: {}", first.why, own.rank, own.cause), -1, unix_s};
+}
+
 ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)
 {
   const auto trouble = write_last_records(code == 0);
   const auto end = outcome(code, told_to_stop_unix_s, trouble);
   Parts().attempt([&] { log_.write(); });
   return end;
-}
-
-// Figures of program.metrics that were left out, as facts of the run: what stands in its record is not all that it printed.
-std::map<std::string, std::string> ProgramRecorder::left_out() const
-{
-  std::map<std::string, std::string> facts;
-  if (!reader_) return facts;
-  for (const auto& [name, expression] : run_.spec.program.metrics) {
-    const auto& finding = reader_->finding(name);
-    if (finding.refused == 0) continue;
-    facts["left out of program.metrics." + name] =
-        fmt::format("{} of {} figures: {}", finding.refused, finding.refused + finding.found, finding.refusal);
-  }
-  return facts;
 }
 
 void ProgramRecorder::tell_gap(const RankReport::Gap& gap)
@@ -191,7 +187,7 @@ void ProgramRecorder::write_profile(std::span<const RankReport> reports) const
   std::string processor;
   for (const auto* fact : {"cpu_model", "node_gpus"})
     if (begin && begin->environment.contains(fact)) processor = begin->environment.at(fact);
-  if (const auto profile = profile_of_program(run_.spec, reports, processor))
+  if (const auto profile = profile_of_program(run_.spec, reports, processor, continued_attempt(attempt_)))
     write_file_atomic(attempt_.path_of(AttemptFile::compute_profile), to_json(*profile));
 }
 
@@ -206,19 +202,18 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   const auto unrecorded = "the run's records could not be written, so it has no result: " + trouble;
   if (code != 0) {
     if (!error.empty()) return {code, error};
-    return {code,
-            has_result && !reader_ && !is_observed(root_) ? "the program reported its result, but then ended with an error" : ""};
+    return {code, has_result && !reader_ && !root_.is_observed() ? "the program reported its result, but then ended with an error"
+                                                                 : ""};
   }
   // An error counts although the exit code is 0: the training has failed on that rank.
   if (!error.empty()) return {1, error};
   if (!trouble.empty()) return {unwritten, unrecorded};
   if (!has_result) return {1, missing_evidence()};
   // The accuracy that was left out may have been the last one, the best or the first at the target.
-  const auto facts = left_out();
-  if (facts.contains("left out of program.metrics.accuracy") || facts.contains("left out of program.metrics.accuracy_percent"))
+  if (reader_ && reader_->has_left_out_accuracy())
     for (auto& evaluation : reports.front().evaluations) evaluation.accuracy.reset();
   add_doubt_of_exchange(reports);
-  ProgramMeasurement measurement(run_.spec, attempt_.number());
+  ProgramMeasurement measurement(run_.spec, continued_attempt(attempt_));
   for (const auto& report : reports) {
     if (report.damaged_lines > 0)
       say(fmt::format("{} of the report of rank {} {} damaged and left out", counted(report.damaged_lines, "line"),
@@ -226,14 +221,11 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     measurement.add(report);
   }
   for (const auto& gap : measurement.gaps()) say(gap.sentence);
-  for (const auto& [name, words] : facts)
-    say(fmt::format("{}: {}", name, words.substr(0, words.find(':')))); // the first is told already
   auto result = measurement.result();
   tell_divergence(result);
   if (run_.spec.train.trace && !is_there(trace_path(attempt_, 0)))
     say("train.trace: no timeline was recorded, because the program trains neither with dtctl_sync nor with a PyTorch that dtctl "
         "observes");
-  result.facts.insert(facts.begin(), facts.end());
   if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
   std::string unknown_load;
   try {

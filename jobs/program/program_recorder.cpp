@@ -12,6 +12,7 @@
 #include "jobs/launch/last_words.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/program/parts.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
@@ -80,6 +81,7 @@ void ProgramRecorder::prepare()
   require_unaltered(run_, spec_path(attempt_.run_folder()));
   require_same_content();
   const auto work = attempt_.path_of(AttemptFile::work);
+  note_beginning(attempt_);
   make_folder(attempt_.run_folder() / "keep");
   copy_program(home_of(attempt_).program(run_.engine_build), work);
 }
@@ -113,6 +115,7 @@ void ProgramRecorder::begin_launch()
   here_.clear();
   load_.reset();
   channels_.reset();
+  departures_.emplace(attempt_, run_.spec);
   last_epoch_ = not_measured;
   divergence_ = {};
   told_turns_ = 0;
@@ -151,6 +154,7 @@ void ProgramRecorder::look()
   tell_of_silence();
   if (!writer_->has_begun() && (has_started() || !root_.steps.empty())) parts.attempt([&] { write_begin(); });
   append_events();
+  if (has_started()) departures_->look(started_, has_result());
   watch_progress();
   parts.attempt([&] { watch_load(); });
   parts.attempt([&] { watch_channels(); });
@@ -246,7 +250,7 @@ void ProgramRecorder::read_output(Clock::time_point until)
 void ProgramRecorder::leave_out_middle()
 {
   constexpr std::int64_t searched_at_end = 1024 * 1024;
-  RankReport::Gap gap{.steps = root_.steps.size(), .evaluations = root_.evaluations.size()};
+  RankReport::Gap gap{.steps = root_.steps.size(), .evaluations = root_.evaluations.size(), .rates = root_.rates.size()};
   for (auto& stream : output_) {
     while (stream.tail.left() > searched_at_end) {
       const auto block = stream.tail.next_block();
@@ -272,8 +276,12 @@ void ProgramRecorder::end_output(bool is_whole)
     const LinePlace now{.clock_s = seconds_of(Clock::now())};
     for (const auto& line : stream.lines.take({}, true)) reader_->take(line, root_, now);
   }
+  const auto known = root_.caveats.size();
   if (reader_) reader_->finish(root_);
   tell_of_metrics();
+  if (reader_)
+    for (auto& sentence : reader_->left_out()) root_.caveats.push_back({"metrics", std::move(sentence)});
+  for (auto i = known; i < root_.caveats.size(); ++i) say(root_.caveats[i].sentence);
 }
 
 void ProgramRecorder::tell_of_metrics()
@@ -283,6 +291,7 @@ void ProgramRecorder::tell_of_metrics()
       say("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only");
   if (!reader_) return;
   for (const auto& refusal : reader_->new_refusals()) say(refusal + "; it was left out");
+  for (const auto& note : reader_->new_notes()) say(note);
 }
 
 // An expression that matches nothing fails the run, so it is told as soon as it is seen.
@@ -359,8 +368,7 @@ void ProgramRecorder::watch_progress()
     advanced_ = Clock::now();
     if (!stall_) return;
     if (!std::isnan(stall_->resolved_unix_s)) return;
-    stall_->resolved_unix_s = now_unix_s();
-    is_stall_written_ = false;
+    close_stall();
     say("the program reports steps again");
     return;
   }
@@ -373,6 +381,15 @@ void ProgramRecorder::watch_progress()
   say(fmt::format("rank 0 has reported no step for {}, at step {}{}", format_duration(still_s), stall_->step,
                   stall_->missing.empty() ? "" : ": " + words_of(stall_->missing)));
 }
+
+void ProgramRecorder::close_stall()
+{
+  if (!stall_ || !std::isnan(stall_->resolved_unix_s)) return;
+  stall_->resolved_unix_s = now_unix_s();
+  is_stall_written_ = false;
+}
+
+bool ProgramRecorder::has_result() const { return root_.result || (reader_ && reader_->missing().empty()); }
 
 // On this host, from the start of all ranks or, of a program that reports steps, from the end of its warm-up.
 void ProgramRecorder::watch_load()
@@ -404,9 +421,10 @@ void ProgramRecorder::watch_channels()
   channels_->look(root_.begin || !root_.steps.empty());
 }
 
-// The ranks that have reported fewer steps than another one; rank 0 if there is none.
+// The ranks that have left; else those that have reported fewer steps than another one; rank 0 if there is none.
 std::vector<MissingRank> ProgramRecorder::behind() const
 {
+  if (auto left = departures_->missing(); !left.empty()) return left;
   std::map<std::size_t, std::int64_t> steps;
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     const auto report = rank == 0 ? root_ : report_of_other(rank);

@@ -6,6 +6,7 @@
 
 #include "core/record/attempt_writer.hpp"
 #include "core/record/rank_state.hpp"
+#include "jobs/program/departures.hpp"
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
@@ -50,6 +51,10 @@ class ProgramRecorder {
   bool look_for_ranks();
   // Whether the program was started on all ranks of this host and has ended on all of them. False if no rank runs here.
   bool has_ended_here() const;
+  // That a rank has left without a result and others wait for it (Departures::cause); else empty.
+  std::string left_alone(bool is_at_limit) const { return departures_ ? departures_->cause(is_at_limit) : std::string(); }
+  // The run is ended for that reason: an open stall is none of its own.
+  void close_stall();
   // AttemptWriter::refusal(): why nothing more is recorded, because a later attempt has taken this one's place. Empty otherwise.
   const std::string& refusal() { return writer_->refusal(); }
 
@@ -104,8 +109,9 @@ class ProgramRecorder {
   void write_profile(std::span<const RankReport> reports) const;
   std::vector<MissingRank> behind() const;
   RankReport report_of_other(std::size_t rank) const;
+  bool has_result() const;
   std::string missing_evidence() const;
-  std::map<std::string, std::string> left_out() const;
+  RankError blamed(const RankReport& report) const;
   std::string write_error(std::span<const RankReport> reports, double told_to_stop_unix_s);
   // Adds a line to log_. A note is not the cause of a run's end (last_words.hpp).
   void say(const std::string& what);
@@ -139,6 +145,7 @@ class ProgramRecorder {
   std::vector<std::size_t> here_; // the ranks on this host, whose load is watched
   std::optional<LoadWatch> load_;
   std::optional<RankChannels> channels_; // of the same ranks
+  std::optional<Departures> departures_;
 };
 
 } // namespace dt::jobs

@@ -19,6 +19,7 @@
 #include "jobs/program/gpu_facts.hpp"
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/meeting_point.hpp"
+#include "jobs/program/program_copies.hpp"
 #include "jobs/program/report_lines.hpp"
 
 #include <array>
@@ -274,10 +275,12 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
   if (const auto modules = report_modules(); !modules.empty()) {
     put_first("PYTHONPATH", modules.string());
     set("DTCTL_INCLUDE", modules.string());
+    if (const auto samples = samples_of_rank(spec.program.samples, spec.workers())) set("DTCTL_SAMPLES", *samples);
     const bool observed = is_observed(spec);
     if (observed || !unused_changes.empty()) put_first("PYTHONPATH", (modules / "observe").string());
     if (!unused_changes.empty()) set("DTCTL_UNUSED_CHANGES", join(unused_changes, " "));
-    if (observed) set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), attempt.number(), spec.train.trace ? 1 : 0));
+    if (observed)
+      set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), continued_attempt(attempt), spec.train.trace ? 1 : 0));
   }
   if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
   if (position.rank == 0 && !spec.program.metrics.empty()) {

@@ -1,5 +1,8 @@
 #include "jobs/program/rank_report.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace dt::jobs {
 namespace {
 
@@ -31,7 +34,12 @@ void RankReport::take(const ReportLine& line)
     }
     void operator()(const FactLine&) const {} // of the node, not of the training: ProgramRecorder reads it
     void operator()(const BeginLine& begin) const { report.begin = begin; }
-    void operator()(const StepLine& step) const { report.steps.push_back(step); }
+    void operator()(const StepLine& step) const
+    {
+      report.steps.push_back(step);
+      report.steps.back().between = std::exchange(report.pause, PauseLine{{0, 0, 0}}).between;
+    }
+    void operator()(const PauseLine& pause) const { report.pause = pause; }
     void operator()(const EvaluationLine& evaluation) const { report.evaluations.push_back(evaluation); }
     void operator()(const ExchangeLine& exchange) const { report.exchange = exchange.seen; }
     void operator()(const MemoryLine& memory) const { report.memory_bytes = memory.bytes; }
@@ -52,6 +60,11 @@ void RankReport::take(const ReportLine& line)
     void operator()(const FlopsLine& line) const { report.flops = line.flops; }
   };
   std::visit(Taker{*this}, line);
+}
+
+bool RankReport::is_observed() const
+{
+  return std::ranges::any_of(choices, [](const ChoiceLine& choice) { return choice.name == "observed"; });
 }
 
 const RankReport* earliest_error(std::span<const RankReport> reports, double until_unix_s)

@@ -13,6 +13,12 @@
 
 namespace dt::jobs {
 
+// A throughput in samples of all ranks a second, and how many lines with steps were printed until then, its own included.
+struct PrintedRate {
+  std::size_t lines = 0;
+  double value = 0;
+};
+
 struct RankReport {
   RankLine start;
   std::optional<WorkerLine> worker; // the last one
@@ -21,7 +27,7 @@ struct RankReport {
   std::vector<EvaluationLine> evaluations;
   std::optional<Exchange> exchange;
   double memory_bytes = not_measured;
-  double throughput = not_measured;      // as the program prints it (program.metrics)
+  std::vector<PrintedRate> rates;        // throughputs that the program prints (program.metrics)
   double started_clock_s = not_measured; // with program.metrics: when dtjob saw that the program had started
   std::optional<ErrorLine> error;
   std::optional<ResultLine> result;
@@ -34,16 +40,20 @@ struct RankReport {
   double isolated_s = not_measured;
   std::vector<ChoiceLine> choices;
   std::vector<CaveatLine> caveats;
+  PauseLine pause{{0, 0, 0}}; // of the next step
   std::string weights_hash;
   RunFlops flops; // counted by the observer
   std::int64_t damaged_lines = 0;
-  bool is_printed = false;  // found in the output of rank 0, which stands for all ranks (program.metrics)
-  bool is_numbered = false; // the numbers of the steps are those of the program, which goes on counting in a later attempt
+  bool is_printed = false;       // found in the output of rank 0, which stands for all ranks (program.metrics)
+  bool is_numbered = false;      // the numbers of the steps are those of the program, which goes on counting in a later attempt
+  bool is_count_known = true;    // false: the steps are at least as many as their numbers say
+  bool is_time_per_step = false; // a line may stand for many steps, but its time is that of one
+  bool skips_unknown_samples = false; // lines without samples are not measured
 
   // A part of its output that nobody has searched for figures (program.metrics): its bytes, and what was found before it.
   struct Gap {
     std::int64_t bytes = 0;
-    std::size_t steps = 0, evaluations = 0;
+    std::size_t steps = 0, evaluations = 0, rates = 0;
   };
   std::optional<Gap> gap;
 
@@ -51,6 +61,8 @@ struct RankReport {
   void take(const ReportLine& line);
   // How often the program's launcher has started the rank again.
   int restarts() const { return worker ? worker->restarts : 0; }
+  // Whether the observer has reported its result, when the interpreter ended (share/dtctl/report/dtctl_observe.py).
+  bool is_observed() const;
 };
 
 // The earliest error before `until_unix_s` (the clocks of all ranks' hosts are taken to agree); a null pointer if there is none.

@@ -119,6 +119,15 @@ ReportLine step_line(Words& words)
   return if_whole(words, line);
 }
 
+PauseLine pause_line(Words& words)
+{
+  PauseLine line;
+  line.between.loader_s = words.quantity();
+  line.between.checkpoint_s = words.quantity();
+  line.between.other_s = words.quantity();
+  return line;
+}
+
 ReportLine evaluation_line(Words& words)
 {
   EvaluationLine line;
@@ -247,6 +256,10 @@ ReportLine parse_report_line(std::string_view text)
   Words words(text);
   const auto tag = words.word();
   if (tag == "step") return step_line(words);
+  if (tag == "pause") {
+    auto line = pause_line(words);
+    return if_whole(words, line);
+  }
   if (tag == "eval") return evaluation_line(words);
   if (tag == "rank") return rank_line(words);
   if (tag == "worker") return worker_line(words);

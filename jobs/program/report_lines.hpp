@@ -1,7 +1,7 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
 // (share/dtctl/report).
 //
-//   report     = { fact } rank { worker | begin | step | evaluation | exchange | memory | error | result }
+//   report     = { fact } rank { worker | begin | pause | step | evaluation | exchange | memory | error | result }
 //   fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what the
 //                                                                       program depends on there (core/program/environment.hpp)
 //   rank       = "rank" SP rank SP pid SP host SP cores SP gpus LF      "-": none
@@ -12,6 +12,7 @@
 //   begin      = "begin" SP clock SP step LF                            steps that were done before, by an earlier attempt
 //   step       = "step" SP step SP clock SP step_s SP samples SP loss SP learning_rate SP epoch
 //                SP input_s SP forward_s SP backward_s SP communication_s SP optimizer_s LF
+//   pause      = "pause" SP loader_s SP checkpoint_s SP other_s LF       of the next step: its time between two epochs
 //   evaluation = "eval" SP step SP clock SP eval_s SP accuracy SP loss SP samples LF
 //   exchange   = "exchange" SP word LF                                  how the process exchanges anything with other ranks; the
 //                                                                       words are those of Exchange, and the last one counts
@@ -84,6 +85,10 @@ struct StepLine {
   Reported loss, learning_rate;
   double epoch = 0;
   std::array<double, phase_count> phase_s{}; // evaluation: 0
+  BetweenEpochs between{0, 0, 0};
+};
+struct PauseLine {
+  BetweenEpochs between;
 };
 struct EvaluationLine {
   std::int64_t step = 0;
@@ -145,9 +150,9 @@ struct FlopsLine {
 
 // monostate: the line is damaged, or an impossible value stands in it: a time or a number of samples that is negative, NaN or
 // infinite, or an accuracy that is neither NaN nor between 0 and 1.
-using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, EvaluationLine, MemoryLine, ErrorLine,
-                                ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine, ChoiceLine,
-                                CaveatLine, GradientLine, WeightsLine, WorkerLine, FlopsLine, ExchangeLine>;
+using ReportLine = std::variant<std::monostate, RankLine, FactLine, BeginLine, StepLine, PauseLine, EvaluationLine, MemoryLine,
+                                ErrorLine, ResultLine, SyncLine, TrafficLine, StalenessLine, BucketRecord, IsolatedLine,
+                                ChoiceLine, CaveatLine, GradientLine, WeightsLine, WorkerLine, FlopsLine, ExchangeLine>;
 ReportLine parse_report_line(std::string_view line);
 
 std::string to_line(const RankLine& line);

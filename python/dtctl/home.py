@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
 from ._frames import frame, plain_frame
@@ -190,5 +191,28 @@ def _write(recipe: Mapping[str, Any], file: Union[str, Path, None]) -> Path:
         raise DtctlError(f"{path} exists, and was not written by submit, so it stays as it is; name another file with file=…",
                          "usage")
     # JSON is YAML. A key of its own in each line, so that dtctl's messages name lines of a text that people can read.
-    path.write_text(_MARK + "\n" + json.dumps(dict(recipe), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(_plain(recipe, ""), indent=2, ensure_ascii=False)
+    path.write_text(_MARK + "\n" + text + "\n", encoding="utf-8")
     return path
+
+
+def _plain(value: Any, key: str) -> Any:
+    """The value as JSON has it. `key`: its path in the recipe, for the message about what no recipe can hold."""
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise DtctlError(f"the recipe's key {name!r}{' in ' + key if key else ''} is a {type(name).__name__}, not a text",
+                                 "recipe")
+        return {name: _plain(member, f"{key}.{name}" if key else name) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(member, f"{key}[{place}]") for place, member in enumerate(value)]
+    if hasattr(value, "tolist") and not isinstance(value, type):  # a number or an array of NumPy, PyTorch, pandas
+        return _plain(value.tolist(), key)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DtctlError(f"{key} is {value}, and no key of a recipe takes that", "recipe")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise DtctlError(f"{key} is a {type(value).__name__} ({value!r}); a recipe holds texts, numbers, true and false, lists and dicts",
+                     "recipe")

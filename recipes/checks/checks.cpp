@@ -223,6 +223,10 @@ void check_mode(const RunSpec& spec, Problems& problems)
                         std::string(is_strong ? "in a strong-scaling" : "in a partition") +
                             " study the global batch stays constant; give `train.global_batch` instead of "
                             "`train.batch_per_rank`"});
+  if (spec.study.mode == StudyMode::scaling && !spec.is_own_program())
+    problems.push_back({{"study.mode"},
+                        "`study.mode` scaling is for a program of your own, which chooses its batch itself; of dtengine it is "
+                        "strong with `train.global_batch` and weak with `train.batch_per_rank`"});
   if (spec.study.mode == StudyMode::weak && spec.train.global_batch > 0)
     problems.push_back({{"train.global_batch", "study.mode"},
                         "in a weak-scaling study the batch per rank stays constant; give `train.batch_per_rank` instead of "
@@ -341,10 +345,11 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
   if (study.mode && !is_partition && !has_sizes)
     problems.push_back(
         {{"study.ranks", "study.nodes", "study.mode"},
-         "a " + std::string(name_of(*study.mode)) + "-scaling study needs sizes: give either `study.ranks` or `study.nodes`"});
+         (study.mode == StudyMode::scaling ? "a scaling" : "a " + std::string(name_of(*study.mode)) + "-scaling") +
+             " study needs sizes: give either `study.ranks` or `study.nodes`"});
   if (!study.mode && has_sizes)
     problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
-                        "sizes need a `study.mode`; allowed: strong, weak"});
+                        "sizes need a `study.mode`; allowed: strong, weak, and scaling for a program of your own"});
   check_layout(study, has_sizes, problems);
   check_sizes("study.ranks", study.ranks, problems);
   check_sizes("study.nodes", study.nodes, problems);

@@ -29,8 +29,34 @@ void check_command(const RunSpec& spec, Problems& problems)
   require_command("program.metrics", !program.metrics.empty());
   require_command("program.environment", !program.environment.empty());
   require_command("program.identity", program.identity != ProgramIdentity::environment);
+  require_command("program.samples", !program.samples.empty());
   require_command("program.launch", program.launch != ProgramLaunch::per_rank);
   require_command("program.observe", program.observe != ProgramObservation::automatic);
+}
+
+void check_samples(const RunSpec& spec, Problems& problems)
+{
+  const auto& program = spec.program;
+  if (program.samples.empty()) return;
+  if (!samples_of_rank(program.samples, spec.workers()))
+    problems.push_back(
+        {{"program.samples"},
+         "`program.samples` is \"" + program.samples +
+             "\"; write the samples of each rank in a step (`64`), those of all ranks (`128 of all ranks`), or the "
+             "dimension of the batches that holds them, counted from 0 (`dimension 1`)"});
+  if (!program.metrics.empty())
+    problems.push_back({{"program.samples", "program.metrics"},
+                        "`program.samples` is for programs that dtctl observes, and `program.metrics` finds the samples in what "
+                        "the program prints; remove one"});
+}
+
+void check_throughput(const RunSpec& spec, Problems& problems)
+{
+  const auto& program = spec.program;
+  if (program.throughput != PrintedThroughput::mean && !program.metrics.contains("throughput"))
+    problems.push_back({{"program.throughput"},
+                        "`program.throughput` chooses among the throughputs that the program prints; add "
+                        "`program.metrics.throughput`, or remove the key"});
 }
 
 // Steps have one source.
@@ -177,6 +203,8 @@ void check_gpus(const RunSpec& spec, Problems& problems)
 void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
 {
   check_command(spec, problems);
+  check_samples(spec, problems);
+  check_throughput(spec, problems);
   check_observation(spec, problems);
   check_launch(spec, problems);
   check_own_launcher(spec, problems);

@@ -111,6 +111,25 @@ std::vector<Node> numbers_of_range(const Key& key, const Node& item, Diagnostics
   return numbers;
 }
 
+// "; write [4..1]" for a range or several values without brackets, if the key takes them; else empty.
+std::string hint_of_brackets(const Key& key, const Node& values)
+{
+  constexpr std::string_view marks = "[]{}#:&*!|>'\"%@`";
+  if (values.kind != Node::Kind::scalar || values.quoted || values.text.find_first_of(marks) != values.text.npos) return {};
+  const bool is_number = key.type == KeyType::integer || key.type == KeyType::real;
+  std::vector<std::string> items;
+  bool has_range = false;
+  for (const auto& item : split(values.text, ',')) {
+    const auto text = std::string(trim(item));
+    const auto range = is_number ? parse(text) : std::nullopt;
+    const bool is_range = range && mistake_in(key, *range).empty();
+    if (text.empty() || (is_number && !is_range && !number_in(text))) return {};
+    has_range = has_range || is_range;
+    items.push_back(text);
+  }
+  return has_range || items.size() > 1 ? "; write [" + join(items, ", ") + "]" : "";
+}
+
 // Explains why a key cannot vary in a sweep. Empty if it can.
 std::string why_fixed(const Key& key)
 {
@@ -168,7 +187,8 @@ class SweepReader {
   bool has_values(const std::string& path, const Node& values)
   {
     if (values.kind != Node::Kind::list)
-      diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values));
+      diagnostics_.add(values.mark, ticked(path) + " needs a list of values here, not " + describe(values) +
+                                        hint_of_brackets(*find_key(path), values));
     else if (values.items.empty())
       diagnostics_.add(values.mark, ticked(path) + " needs at least one value");
     return !values.items.empty();

@@ -205,5 +205,5 @@ try:
 except Exception as error:
     row(f"rank {open_one.rank} of {open_one.ranks}", "failed", "", f"{type(error).__name__}: {error}"[:400])
     sys.stdout.flush()
-    sync._library.dtctl_sync_abort()
+    sync.library.library.dtctl_sync_abort()
 open_one.close()

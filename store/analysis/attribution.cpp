@@ -42,11 +42,11 @@ void merge_phases(FactorArray& logs, const MissingPhases& missing)
   using enum Factor;
   std::vector<Factor> joined;
   if (missing.all_causes())
-    joined = {batch, contention, load_balance, jitter, input, communication, queueing};
+    joined = {batch, contention, load_balance, jitter, input, between, communication, queueing};
   else if (missing.communication)
     joined = {batch, contention, load_balance, jitter, communication, queueing};
   else if (missing.input)
-    joined = {input, communication};
+    joined = {input, between, communication};
   auto& all = logs[index_of(together)];
   for (const auto factor : joined) {
     auto& part = logs[index_of(factor)];
@@ -58,7 +58,7 @@ void merge_phases(FactorArray& logs, const MissingPhases& missing)
 // L: the useful time of the run's samples if every batch took as long as on one rank alone. NaN if that was not measured.
 double lone_useful_s(const AttributedRun& run)
 {
-  return run.lone_compute_s / static_cast<double>(run.batch_per_rank) * static_cast<double>(run.samples) + run.update_s;
+  return run.lone_compute_s / run.batch_per_rank * static_cast<double>(run.samples) + run.update_s;
 }
 
 // Divides B/T into exposed communication and queueing.
@@ -100,13 +100,14 @@ void join_part(Logs& runs, Factor part, Factor whole)
 }
 
 // A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first. Without
-// servers there are no queues: the factor is 1.
-void complete_queueing(Logs& runs)
+// servers there are no queues: the factor is 1. So is that of the time between epochs where nobody measured it.
+void complete_parts(Logs& runs)
 {
-  if (lacks(runs, Factor::queueing)) join_part(runs, Factor::queueing, Factor::communication);
-  for (auto& logs : runs)
-    if (std::isnan(logs[index_of(Factor::queueing)]) && !std::isnan(logs[index_of(Factor::communication)]))
-      logs[index_of(Factor::queueing)] = 0;
+  for (const auto part : {Factor::queueing, Factor::between}) {
+    if (lacks(runs, part)) join_part(runs, part, Factor::communication);
+    for (auto& logs : runs)
+      if (std::isnan(logs[index_of(part)]) && !std::isnan(logs[index_of(Factor::communication)])) logs[index_of(part)] = 0;
+  }
 }
 
 Moments factor_moments(const Logs& runs, std::size_t factor)
@@ -203,7 +204,7 @@ Logs logs_of(const Point& point, Reference reference, const MissingPhases& missi
     runs.push_back(*log_factors(*run, reference));
     merge_phases(runs.back(), missing);
   }
-  complete_queueing(runs);
+  complete_parts(runs);
   return runs;
 }
 
@@ -307,7 +308,7 @@ double lone_deviation_of(const Point& base)
 
 bool has_batch_of(const Point& own, const Point& base)
 {
-  return own.runs.front()->batch_per_rank == base.runs.front()->batch_per_rank;
+  return std::abs(own.runs.front()->batch_per_rank / base.runs.front()->batch_per_rank - 1) < 0.01;
 }
 
 // At another batch than the baseline's, what one rank alone predicts may be wrong by as much as it is at the baseline. That moves
@@ -377,6 +378,16 @@ void relate_to_ideal(Attribution& point, const Point& own)
   point.interval = {std::exp(interval.low), std::exp(interval.high)};
 }
 
+// Shares of the measured time.
+BetweenEpochs between_of(const Runs& runs)
+{
+  const auto mean = [&](double BetweenEpochs::*part) {
+    return centre_of_figure(runs, Scale::difference,
+                            [part](const AttributedRun& run) { return run.between.*part / run.measured_s; });
+  };
+  return {mean(&BetweenEpochs::loader_s), mean(&BetweenEpochs::checkpoint_s), mean(&BetweenEpochs::other_s)};
+}
+
 double throttled_share_of(const Point& point)
 {
   double most = not_measured;
@@ -409,6 +420,7 @@ Attribution attribution_of(const Point& own, const Point* base)
   take_throttling(point, own, base);
   take_latest_host(point, own.runs);
   point.communication = communication_of(own.runs);
+  point.between = between_of(own.runs);
   return point;
 }
 
@@ -453,7 +465,9 @@ std::optional<FactorArray> log_factors(const AttributedRun& run, Reference refer
     return logs;
   }
   logs[index_of(Factor::input)] = std::log(work.useful_step_max_s / work.busy_step_max_s);
-  logs[index_of(Factor::communication)] = std::log(work.busy_step_max_s / run.measured_s);
+  const bool has_pauses = work.paused_step_max_s > 0;
+  if (has_pauses) logs[index_of(Factor::between)] = std::log(work.busy_step_max_s / work.paused_step_max_s);
+  logs[index_of(Factor::communication)] = std::log((has_pauses ? work.paused_step_max_s : work.busy_step_max_s) / run.measured_s);
   split_queueing(logs, run);
   return logs;
 }

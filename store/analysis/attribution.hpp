@@ -3,7 +3,10 @@
 // With the useful time u (forward, backward, update) and the input wait i of worker r in interval s (the steps from one meeting
 // of all workers to the next), n samples of W workers in the measured time T, a run's throughput per worker is exactly
 //
-//   n/(W T) = n/(W R) · m/M · (R/m)(M/C) · C/B · B/T,   M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i)
+//   n/(W T) = n/(W R) · m/M · (R/m)(M/C) · C/B · B/P · P/T
+//   M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i),  P = Σ_s max_r (u + i + p)
+//
+// with the time between epochs p (BetweenEpochs), where it was measured; else P = B.
 //
 // R and m are the useful time of a fast worker (core/record/fast_worker.hpp): R, Σ over windows of intervals of their number
 // times the lower quartile of all u in them; m, the lower quartile of the workers' Σ_s u.
@@ -13,7 +16,8 @@
 //   m/M         load balance: what is slow on the same workers all the time
 //   (R/m)(M/C)  jitter: what is slow on different workers at different times; with R = m it is POP's serialisation
 //   C/B         input
-//   B/T         exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
+//   B/P         time between epochs
+//   P/T         exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
 //               B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the
 //               first is exposed communication, the second is queueing
 //
@@ -46,9 +50,9 @@
 
 namespace dt::store {
 
-enum class Factor { batch, contention, load_balance, jitter, input, communication, queueing, together };
-inline constexpr std::array<std::string_view, 8> factor_names{"batch", "contention",    "load_balance", "jitter",
-                                                              "input", "communication", "queueing",     "together"};
+enum class Factor { batch, contention, load_balance, jitter, input, between, communication, queueing, together };
+inline constexpr std::array<std::string_view, 9> factor_names{
+    "batch", "contention", "load_balance", "jitter", "input", "between_epochs", "communication", "queueing", "together"};
 inline constexpr std::size_t factor_count = factor_names.size();
 
 // One number for each factor; NaN: the factor is unknown or does not apply.
@@ -87,7 +91,8 @@ struct AttributedRun {
   WorkSums work = no_work_sums;
   double update_s = not_measured;       // Σ update over workers and measured steps
   double lone_compute_s = not_measured; // RunResult::lone_compute_s
-  std::int64_t batch_per_rank = 0;
+  BetweenEpochs between{};
+  double batch_per_rank = 0;
   std::int64_t measured_steps = 0;
   double isolated_s = not_measured; // isolated communication of one step
   double exposed_s = not_measured;  // exposed communication of one step, mean over the workers
@@ -151,6 +156,7 @@ struct Attribution {
   double statistical_efficiency = not_measured; // samples to the target (centre_of), at the baseline divided by here
   double time_efficiency = not_measured;        // efficiency · statistical_efficiency: the efficiency in time to accuracy
   CommunicationFigures communication{};
+  BetweenEpochs between{}; // shares of the measured time, means over its runs; NaN: not measured
   // The largest share of the time for which a CPU quota held back a run of this size or of its baseline. A rank that is held back
   // is late in whatever it does then, so from least_throttled_share on no factor is known, and `factors` and `lost` are NaN.
   double throttled_share = not_measured;

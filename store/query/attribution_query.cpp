@@ -17,8 +17,9 @@ namespace {
 // The phases of a run's ranks are those of its last attempt, so they count as means per step.
 constexpr const char* attributed_columns = R"sql(,
   measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s,
-  work_useful_fast_s, work_useful_step_fast_s, lone_compute_s,
-  batch_per_rank, global_batch, isolated_communication_s, samples_to_accuracy,
+  work_useful_fast_s, work_useful_step_fast_s, work_paused_step_max_s, lone_compute_s,
+  between_loader_s, between_checkpoint_s, between_other_s,
+  isolated_communication_s, samples_to_accuracy,
   (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
    WHERE run_id = runs.id AND phase = 'optimizer' AND role = 'worker') AS update_s,
   (SELECT avg(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
@@ -43,14 +44,15 @@ AttributedRun attributed_run_of(Statement& row)
               .useful_step_max_s = row.real("work_useful_step_max_s"),
               .busy_step_max_s = row.real("work_busy_step_max_s"),
               .useful_fast_s = row.real("work_useful_fast_s"),
-              .useful_step_fast_s = row.real("work_useful_step_fast_s")};
+              .useful_step_fast_s = row.real("work_useful_step_fast_s"),
+              .paused_step_max_s = row.real("work_paused_step_max_s")};
+  run.between = {row.real("between_loader_s"), row.real("between_checkpoint_s"), row.real("between_other_s")};
   run.lone_compute_s = row.real("lone_compute_s");
-  run.batch_per_rank = row.integer("batch_per_rank");
-  const auto global_batch = row.integer("global_batch");
+  const double step_samples = row.real("step_samples");
   const double per_step = row.real("per_step"); // 1 / steps of the last attempt
-  // The recipe of an own program may not say its batch.
   const auto steps = per_step > 0 ? std::llround(1 / per_step) : 0;
-  run.measured_steps = global_batch > 0 ? run.samples / global_batch : steps;
+  run.batch_per_rank = step_samples > 0 ? step_samples / static_cast<double>(run.measured.workers) : 0;
+  run.measured_steps = step_samples > 0 ? std::llround(static_cast<double>(run.samples) / step_samples) : steps;
   run.isolated_s = row.real("isolated_communication_s");
   run.samples_to_accuracy = row.integer("samples_to_accuracy");
   run.update_s = row.real("update_s") * static_cast<double>(run.measured_steps);
@@ -103,7 +105,8 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
 {
   auto& connection = database.impl().connection;
   std::vector<AttributedRun> runs;
-  auto s = connection.statement("SELECT " + measured_run_columns() + attributed_columns + measured_run_tables());
+  auto s = connection.statement("SELECT " + measured_run_columns() + ", " + std::string(samples_of_step) + " AS step_samples" +
+                                attributed_columns + measured_run_tables());
   s.bind(study_id, label_list(labels));
   while (s.next()) runs.push_back(attributed_run_of(s));
   std::vector<MeasuredRun*> measured;

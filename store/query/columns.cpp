@@ -138,7 +138,7 @@ std::vector<ColumnInfo> describe_columns()
   runs.add_keys();
   ColumnList scaling("scaling", all);
   scaling.add(own_study_columns);
-  scaling.add(OwnColumn{"kind", "TEXT", "", "kind of the study: single, sweep, strong, weak or partition"});
+  scaling.add(OwnColumn{"kind", "TEXT", "", "kind of the study: single, sweep, strong, weak, partition or scaling"});
   scaling.add_fields(scaling_fields());
   const OwnColumn attempt_keys[]{{"run_id", "INTEGER", "", "joins the tables of the database; means nothing outside"},
                                  {"attempt", "INTEGER", "", "number of the attempt, from 1"}};

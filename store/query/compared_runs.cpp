@@ -41,6 +41,7 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
 
 ComparedRun figures_of(const RunRow& row)
 {
+  const double samples = row.samples_of_step();
   return {.key = row.key,
           .series = row.series,
           .value = {},
@@ -59,7 +60,7 @@ ComparedRun figures_of(const RunRow& row)
           .model = row.model,
           .data_id = {},
           .engine_build = {},
-          .global_batch = row.global_batch,
+          .global_batch = std::isnan(samples) ? 0 : std::llround(samples),
           .target_accuracy = row.target_accuracy,
           .modelled_rate = std::isnan(row.modelled_rate) ? 0 : row.modelled_rate,
           .platform = row.platform,

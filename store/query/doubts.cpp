@@ -7,6 +7,7 @@
 #include "store/query/dependences.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/queries.hpp"
+#include "store/query/scaling_query.hpp"
 
 #include <algorithm>
 #include <map>
@@ -185,8 +186,8 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
       "has_diverged, "
       "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, coalesce(nullif(caveats, ''), '{}') AS "
       "caveats, "
-      "train_modelled_rate > 0 AND resources_platform = '' AS is_modelled, "
-      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN resources_platform = '' AND state = "
+      "train_modelled_rate > 0 AND coalesce(resources_platform, '') = '' AS is_modelled, "
+      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN coalesce(resources_platform, '') = '' AND state = "
       "'succeeded' THEN "
       "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END AS length_s FROM chosen JOIN "
       "results ON "
@@ -286,6 +287,33 @@ void add_not_as_submitted(Doubts& doubts, Connection& connection, const std::vec
   }
 }
 
+// The labels whose samples follow the workers in another way than the study's kind says.
+void add_doubts_of_mode(Doubts& doubts, Database& database, const std::string& study_id)
+{
+  const auto kind = kind_of_study(database.impl().connection, study_id);
+  for (auto& [label, rule] : batch_rules_of_study(database, study_id))
+    if (contradicts(rule, kind)) doubts.batches.push_back({BatchDoubt::Kind::mode, label, kind, 0, rule});
+}
+
+// The first size of each label at which the recorded samples deviate from the recipe's batch by a tenth or more.
+void add_doubts_of_batch(Doubts& doubts, Connection& connection, const std::vector<std::string>& keys)
+{
+  auto s = connection.statement(
+      "SELECT coalesce((SELECT series FROM study_runs WHERE run_id = runs.id LIMIT 1), label) AS label_of_run, workers, "
+      "avg(step_samples) AS samples, global_batch, iif(coalesce(train_global_batch, 0) > 0, 'train.global_batch', "
+      "'train.batch_per_rank') AS key_of_batch FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN results ON "
+      "results.run_id = runs.id WHERE state = 'succeeded' AND step_samples > 0 AND global_batch > 0 GROUP BY label_of_run, workers "
+      "HAVING abs(samples / global_batch - 1) >= 0.1 ORDER BY label_of_run, workers");
+  s.bind(json_list(keys));
+  std::set<std::string> told;
+  while (s.next()) {
+    if (!told.insert(s.text("label_of_run")).second) continue;
+    const StepSamples size{s.real("workers"), s.real("samples")};
+    doubts.batches.push_back({BatchDoubt::Kind::batch, s.text("label_of_run"), s.text("key_of_batch"), s.real("global_batch"),
+                              {.sizes = {size}}});
+  }
+}
+
 } // namespace
 
 Doubts doubts_of(Database& database, const std::string& study_id, const std::vector<std::string>& keys)
@@ -299,6 +327,8 @@ Doubts doubts_of(Database& database, const std::string& study_id, const std::vec
   doubts.outliers = outliers_of(probes, runs_on_one_machine(chosen));
   doubts.busy = busy_runs(runs.conditions);
   doubts.throttled = throttled_runs(runs.conditions);
+  if (!study_id.empty()) add_doubts_of_mode(doubts, database, study_id);
+  add_doubts_of_batch(doubts, database.impl().connection, runs.own_programs);
   doubts.mixed = mixed_dependences(database.impl().connection, runs.own_programs);
   add_not_as_submitted(doubts, database.impl().connection, runs.own_programs);
   return doubts;

@@ -3,6 +3,7 @@
 
 #include "store/analysis/doubts/busy_machine.hpp"
 #include "store/analysis/doubts/contamination.hpp"
+#include "store/analysis/statistics/batch_rule.hpp"
 #include "store/database/database.hpp"
 
 #include <map>
@@ -24,6 +25,19 @@ struct NotFiniteRun {
 struct MixedDependence {
   std::string name;                        // "Python environments" (store/query/dependences.hpp)
   std::map<std::string, std::size_t> runs; // number of runs by text
+};
+
+// A label of which the recorded samples of a step contradict the recipe.
+struct BatchDoubt {
+  enum class Kind {
+    mode,  // the study's kind: samples follow the workers in another way
+    batch, // train.global_batch or train.batch_per_rank
+  };
+  Kind kind = Kind::mode;
+  std::string label;    // the series
+  std::string told;     // mode: the study's kind; batch: the key
+  double of_recipe = 0; // batch: samples of a step of all workers, as the recipe says
+  BatchRule recorded;   // its sizes; batch: of the smallest size that contradicts
 };
 
 // Measured runs that were too short for a machine with other processes: a pause of 20 ms is one per cent of two seconds.
@@ -53,6 +67,7 @@ struct Doubts {
   std::map<std::string, std::size_t> simulated_runs;
   std::map<std::string, CaveatedRuns> caveats; // by kind
   // Of runs of the user's own program that have a result.
+  std::vector<BatchDoubt> batches;
   std::vector<MixedDependence> mixed;
   std::size_t not_as_submitted = 0; // ran with other packages than those of their key, or with another interpreter
   // The same, but their program imports none of these packages; and what differed in one of them.

@@ -99,14 +99,11 @@ Runs read_runs(Connection& connection, const Choice& choice)
   Runs runs;
   auto s = ask(
       connection, choice,
-      "SELECT run_id, chosen.series, resources_nodes, ranks, workers, batch_per_rank, resources_ranks_per_node, "
-      "chosen.kind = 'weak' AS is_weak, throughput, isolated_communication_s, steps, warmup_steps, global_batch, sync_strategy, "
+      "SELECT run_id, chosen.series, resources_nodes, ranks, workers, resources_ranks_per_node, "
+      "throughput, isolated_communication_s, steps, warmup_steps, sync_strategy, "
       "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
-      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, "
-      // A program of the user need not tell its batch, but it reports its samples.
-      "CAST(measured_samples AS REAL) / (steps - warmup_steps) AS samples_a_step FROM "
-      "chosen JOIN runs ON runs.id = "
-      "run_id JOIN results USING (run_id) "
+      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, " +
+          std::string(samples_of_step) + " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
       "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
     Run run{.series = s.text("series"),
@@ -115,14 +112,10 @@ Runs read_runs(Connection& connection, const Choice& choice)
             .traits = traits_of(s),
             .times = {}};
     const auto workers = s.integer("workers");
-    const auto known_or = [&](const char* column, double otherwise) { return s.is_null(column) ? otherwise : s.real(column); };
     run.at = {.nodes = s.integer("resources_nodes"),
               .ranks = s.integer("ranks"),
               .workers = workers,
-              .batch = known_or("batch_per_rank", s.real("samples_a_step") / static_cast<double>(workers))};
-    run.traits.is_weak = s.integer("is_weak") != 0;
-    run.traits.batch = run.at.batch;
-    run.traits.global_batch = known_or("global_batch", s.real("samples_a_step"));
+              .batch = s.real("step_samples") / static_cast<double>(workers)};
     run.times.throughput = s.real("throughput");
     run.times.isolated_s = s.real("isolated_communication_s");
     run.times.steps = s.real("steps");
@@ -275,6 +268,7 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   const bool by_nodes = unit_of(runs, unit) == SizeUnit::nodes;
   const bool one_node =
       !by_nodes && std::all_of(runs.begin(), runs.end(), [](const auto& entry) { return entry.second.at.nodes == 1; });
+  const auto kind = kind_of_study(connection, study_id);
   std::vector<SeriesMeasurements> all;
   std::unordered_map<std::string, std::size_t> place; // of a series in `all`
   for (auto& [id, run] : runs) {
@@ -288,7 +282,12 @@ std::vector<SeriesMeasurements> measurements_of_study(Database& database, const 
   }
   for (auto& series : all) {
     std::sort(series.sizes.begin(), series.sizes.end(), [](const auto& a, const auto& b) { return a.at.size < b.at.size; });
-    series.traits.batch = series.sizes.front().at.batch;
+    std::vector<StepSamples> samples;
+    for (const auto& size : series.sizes) {
+      const auto workers = static_cast<double>(size.at.workers);
+      samples.push_back({workers, workers * size.at.batch});
+    }
+    series.traits.batches = batch_rule(kind, samples);
   }
   return all;
 }

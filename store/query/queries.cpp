@@ -269,6 +269,13 @@ std::string RunRow::word(std::string_view figure_name) const
   return words.is_object() ? words.value(figure_name, "") : "";
 }
 
+double RunRow::samples_of_step() const
+{
+  const double reported = figure("step_samples");
+  if (!std::isnan(reported)) return reported;
+  return global_batch > 0 ? static_cast<double>(global_batch) : not_measured;
+}
+
 bool RunRow::has_diverged() const { return !std::isnan(figure("diverged_step")); }
 
 bool RunRow::knows_target() const

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record/run_state.hpp"
+#include "store/analysis/statistics/batch_rule.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/metric.hpp"
 #include "store/database/database.hpp"
@@ -61,6 +62,8 @@ struct RunRow {
   // Whether the run has a result and its loss was NaN or infinite to its end. Its accuracy, its losses and its time to the target
   // are left out of all statistics.
   bool has_diverged() const;
+  // Samples of all workers in one step: as a program of the user reports them, else as the recipe says. NaN: nobody says them.
+  double samples_of_step() const;
   // False if the run has a result and a target, but not when the target was reached or whether it was: a program of the user that
   // does not report begin() or an accuracy, or an attempt that went on from an earlier one.
   bool knows_target() const;
@@ -98,6 +101,9 @@ std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::sp
                                         std::string_view kind);
 // The rows of its runs that vary an assumed figure (study.sensitivity), for sensitivities_of(); scaling_of_runs leaves them out.
 std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vector<ComparedRun> figures, std::string_view kind);
+
+// How the samples of a step follow the workers, for each label of the study without its size.
+std::map<std::string, BatchRule> batch_rules_of_study(Database& database, const std::string& study_id);
 
 // All stored data about one run, in sections, for `dtctl show`.
 struct Section {

@@ -59,11 +59,32 @@ MeasuredRun measured_run_of(Statement& row)
           .mfu = row.real("mfu")};
 }
 
-StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
+std::string kind_of_study(Connection& connection, const std::string& study_key)
 {
   auto kind = connection.statement("SELECT kind FROM studies WHERE key = ?");
   kind.bind(study_key);
-  return sizes_of_kind(kind.next() ? kind.text(0) : "");
+  return kind.next() ? kind.text(0) : "";
+}
+
+StudySizes sizes_of_study(Connection& connection, const std::string& study_key)
+{
+  return sizes_of_kind(kind_of_study(connection, study_key));
+}
+
+std::map<std::string, BatchRule> batch_rules_of_study(Database& database, const std::string& study_key)
+{
+  auto& connection = database.impl().connection;
+  std::map<std::string, std::vector<StepSamples>> samples;
+  auto s = connection.statement("SELECT series, workers, avg(" + std::string(samples_of_step) +
+                                ") AS samples FROM studies JOIN study_runs ON study_runs.study_id = studies.id "
+                                "JOIN runs ON runs.id = study_runs.run_id JOIN results ON results.run_id = runs.id "
+                                "WHERE studies.key = ? AND NOT control AND state = 'succeeded' GROUP BY series, workers");
+  s.bind(study_key);
+  while (s.next()) samples[s.text("series")].push_back({s.real("workers"), s.real("samples")});
+  const auto kind = kind_of_study(connection, study_key);
+  std::map<std::string, BatchRule> rules;
+  for (const auto& [series, sizes] : samples) rules.emplace(series, batch_rule(kind, sizes));
+  return rules;
 }
 
 std::vector<ScalingRow> scaling_of_study(Connection& connection, const std::string& study_key)

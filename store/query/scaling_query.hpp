@@ -26,6 +26,12 @@ std::string measured_run_tables();
 // The current row of such a query.
 MeasuredRun measured_run_of(Statement& row);
 
+// SQL expression over a run and its result: the samples of all workers in one step. A program of the user reports them, whatever
+// its recipe says. NULL: nobody says them.
+inline constexpr std::string_view samples_of_step = "coalesce(results.step_samples, runs.global_batch)";
+
+// StudyRecord::kind; empty: there is no such study.
+std::string kind_of_study(Connection& connection, const std::string& study_key);
 // What the sizes of the study with this key are.
 StudySizes sizes_of_study(Connection& connection, const std::string& study_key);
 

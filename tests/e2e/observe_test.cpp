@@ -315,6 +315,122 @@ for epoch in range(2):
   check_computation(result);
 }
 
+TEST_CASE(
+    "observed: batches that a step accumulates over an epoch's end are counted, and batches that are read and dropped are not")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own accumulating(prelude + R"(
+seen = 0
+for epoch in range(4):
+    for a, b in DataLoader(train, batch_size=32):   # 10 batches an epoch, 4 of them a step
+        F.cross_entropy(model(a), b).backward()
+        seen += 1
+        if seen % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+)",
+                         recipe());
+  const auto result = result_of(accumulating);
+  CHECK(result.steps == 10);
+  CHECK(result.measured_samples == 6 * 4 * 32);
+
+  const Own dropping(prelude + R"(
+for epoch in range(4):
+    for i, (a, b) in enumerate(DataLoader(train, batch_size=32)):
+        if i % 2 == 1:
+            continue
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+)",
+                     recipe());
+  const auto dropped = result_of(dropping);
+  CHECK(dropped.steps == 20);
+  CHECK(dropped.measured_samples == 16 * 32);
+}
+
+TEST_CASE("observed: samples that no batch tells are unknown with a caveat, until the recipe says them")
+{
+  if (!has_torch("torch.distributed")) return;
+  const std::string script = prelude + R"(
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.GRU(4, 8), nn.Linear(8, 2)
+    def forward(self, words):                # [length, batch, 4]
+        return self.head(self.cell(words)[0][-1])
+model = Reader()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    optimizer.zero_grad()
+    F.cross_entropy(model(torch.randn(35, 16, 4)), torch.zeros(16).long()).backward()
+    optimizer.step()
+)";
+  const auto samples_with = [&](const std::string& program) {
+    const Own own(script, recipe(1, program));
+    const auto result = result_of(own);
+    CHECK(result.steps == 20);
+    CHECK(result.caveats.contains("samples") == program.empty());
+    if (program.empty()) CHECK(own.dtctl.run({"results", "own"}).out.find("program.samples") != std::string::npos);
+    return result.measured_samples;
+  };
+  CHECK(samples_with("") == dt::not_counted);
+  CHECK(samples_with("  samples: dimension 1\n") == 16 * 16);
+  CHECK(samples_with("  samples: 12\n") == 16 * 12);
+}
+
+TEST_CASE("observed: the time between epochs is a cause of its own, and neither a phase nor an evaluation")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+import time
+for epoch in range(4):
+    for a, b in DataLoader(train, batch_size=32):
+        optimizer.zero_grad()
+        F.cross_entropy(model(a), b).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        for a, b in DataLoader(test, batch_size=20):
+            model(a)
+    model.train()
+    time.sleep(0.4)                          # a plot
+    torch.save(model.state_dict(), "model.pt")
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 40);
+  CHECK(result.between.other_s >= 3 * 0.4);
+  CHECK(result.between.checkpoint_s > 0);
+  CHECK(result.measured_s > result.between.other_s);
+  CHECK(seconds_of(result, dt::Phase::evaluation) < result.between.other_s / 2);
+  CHECK(seconds_of(result, dt::Phase::forward) < result.between.other_s / 2);
+  const auto why = own.dtctl.run({"results", "own", "--why"}).out;
+  INFO(why);
+  CHECK(why.find("between epochs  1 rank: ") != std::string::npos);
+  CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM evals"}).at("rows")[0].at("n") == 4);
+}
+
+TEST_CASE("observed: what follows a pass without gradients is in no phase")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+import time
+for step in range(12):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[:32]), y[:32]).backward()
+    optimizer.step()
+    with torch.no_grad():
+        model(x[320:])                       # without eval()
+    time.sleep(0.05)
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 12);
+  CHECK(result.measured_s >= 7 * 0.05);
+  CHECK(seconds_of(result, dt::Phase::forward) < result.measured_s / 2);
+}
+
 TEST_CASE("observed: evaluations between steps are left out of them")
 {
   if (!has_torch("torch.distributed")) return;
@@ -429,6 +545,135 @@ os.waitpid(pid, 0)
   CHECK(result.steps == 20);
   CHECK(result.measured_samples == 16 * 32);
   check_computation(result);
+}
+
+TEST_CASE("observed: a training in a child or in a thread is observed, and its exception is a failure of the run")
+{
+  if (!has_torch("torch.distributed")) return;
+  const std::string fork =
+      "import torch.multiprocessing as mp\np = mp.get_context('fork').Process(target=work)\np.start()\np.join()\n";
+  const std::string spawn = R"(
+import torch.multiprocessing as mp
+if __name__ == "__main__":
+    try:
+        mp.spawn(work, nprocs=1)
+    except Exception as error:
+        print("the parent goes on after", type(error).__name__)
+)";
+  const std::string thread = "import threading\nt = threading.Thread(target=work)\nt.start()\nt.join()\n";
+  const auto script = [&](const std::string& start, const std::string& end) {
+    return prelude + R"(
+def work(*_):
+    for epoch in range(2):
+        for a, b in DataLoader(train, batch_size=32):
+            optimizer.zero_grad()
+            F.cross_entropy(model(a), b).backward()
+            optimizer.step()
+)" + end + start;
+  };
+  for (const auto& start : {fork, spawn, thread}) {
+    INFO(start);
+    const Own own(script(start, ""), recipe());
+    const auto result = result_of(own);
+    CHECK(result.steps == 20);
+    CHECK(result.measured_samples == 16 * 32);
+    const Own broken(script(start, "    raise ValueError('the data are broken')\n"), recipe());
+    CHECK(broken.submit().at("states") == Json{{"failed", 1}});
+    CHECK(broken.cause().find("ValueError: the data are broken") != std::string::npos);
+  }
+}
+
+TEST_CASE("observed: where several processes of a rank train, the throughput is unknown, and results say so")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(R"(
+import torch, torch.nn as nn, torch.multiprocessing as mp
+torch.set_num_threads(1)
+def work(number, started):
+    model = nn.Linear(10, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for i in range(20):
+        optimizer.zero_grad()
+        model(torch.randn(8, 10)).sum().backward()
+        optimizer.step()
+        if i == 1:
+            started.wait()
+if __name__ == "__main__":
+    started = mp.get_context("spawn").Barrier(2)
+    both = [mp.get_context("spawn").Process(target=work, args=(number, started)) for number in range(2)]
+    [each.start() for each in both]
+    [each.join() for each in both]
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(std::isnan(result.throughput));
+  CHECK(result.measured_samples == dt::not_counted);
+  CHECK(result.caveats.at("processes") ==
+        "several processes of a rank train, and only the steps of one are counted: the throughput is not known");
+  CHECK(own.dtctl.run({"results", "own"}).out.find("several processes of a rank train") != std::string::npos);
+}
+
+TEST_CASE("observed: a validation under inference_mode within an epoch ends nothing")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+for i, (a, b) in enumerate(DataLoader(train, batch_size=8), 1):
+    optimizer.zero_grad()
+    F.cross_entropy(model(a), b).backward()
+    optimizer.step()
+    if i % 4 == 0:
+        with torch.inference_mode():
+            for a, b in DataLoader(test, batch_size=20):
+                model(a)
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 40);
+  CHECK(result.measured_samples == 36 * 8);
+  CHECK(result.caveats.empty());
+}
+
+TEST_CASE("observed: an error in a part of the observer costs that part, and the steps go on with a caveat")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+watched = sys.modules["dtctl_observe"]._observer
+watched.gradient_times.begins_step = lambda *_: 1 / 0
+)" + plain_loop,
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  CHECK(result.caveats.at("observation").starts_with("the observer goes on without the readiness of gradients"));
+}
+
+TEST_CASE("observed: gradients of torch.autograd.grad make steps, and two optimizers have both their learning rates")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+other = nn.Linear(2, 1)
+small = torch.optim.Adam(other.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+for epoch in range(2):
+    for a, b in DataLoader(train, batch_size=32):
+        parameters = list(model.parameters())
+        loss = F.cross_entropy(model(a), b)
+        for p, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
+            p.grad = gradient
+        optimizer.step()
+        small.zero_grad()
+        other(model(a).detach()).pow(2).mean().backward()
+        small.step()
+    schedule.step()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.measured_samples == 16 * 32);
+  CHECK(result.facts.at("learning rates") == "SGD 0.1 to 0.05; Adam 0.01");
+  const auto rates = own.dtctl.json({"query", "SELECT max(learning_rate) AS rate FROM steps"});
+  CHECK(rates.at("rows")[0].at("rate") == 0.1);
 }
 
 TEST_CASE("observed: a trainer class that reads one batch ahead, steps in a closure and evaluates has the steps and samples of "
@@ -595,6 +840,7 @@ watched.counter._add = lambda *_: 1 / 0     # of what counts FLOPs alone
   const auto result = result_of(broken);
   CHECK(result.steps == 8);
   CHECK(result.facts.at("observed").find("stopped at step 8: ZeroDivisionError") != std::string::npos);
+  CHECK(result.caveats.at("observation").starts_with("the observer stopped at step 8, because of an error of its own"));
   CHECK(result.facts.at("FLOPs of a sample") == "not known: ZeroDivisionError in add: division by zero");
   const auto log = broken.dtctl.run({"logs", "own"}).out;
   CHECK(log.find("the script goes on") != std::string::npos);

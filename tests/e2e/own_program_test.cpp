@@ -44,6 +44,113 @@ TEST_CASE("a program's steps, evaluations and result are those of its run, and w
   CHECK(row.at("accuracy") == 0.75);
 }
 
+namespace {
+
+// Reports 20 samples a step and rank, whatever the recipe says.
+const auto batch_of_a_rank = trainer("", 12);
+
+std::string mode_of(const std::string& mode, const std::string& train = "")
+{
+  return recipe("train: {warmup_steps: 2" + train + "}\nresources: {oversubscribe: true}\nstudy: {mode: " + mode +
+                ", ranks: [1, 2], repeats: 1}\n");
+}
+
+} // namespace
+
+TEST_CASE("a strong study of a program whose batch grows with the ranks says so, and is predicted by what was recorded")
+{
+  const Own own(batch_of_a_rank, mode_of("strong"));
+  REQUIRE(own.submit("sweep").at("states") == Json{{"succeeded", 2}});
+  const auto results = own.dtctl.json({"results", "own"});
+  REQUIRE(results.contains("batches"));
+  CHECK(results.at("batches") ==
+        Json::parse(R"([{"kind": "mode", "label": "", "recipe": "strong", "key": "study.mode", "growth": 1.0,
+    "recorded": [{"workers": 1.0, "samples": 10.0}, {"workers": 2.0, "samples": 20.0}]}])"));
+  CHECK_THAT(
+      own.dtctl.run({"results", "own"}).out,
+      Catch::Contains("the recipe says strong, but a step has 10 samples on 1 worker and 20 on 2: the samples a worker stay, so "
+                      "this is weak scaling."));
+  const auto rows = own.dtctl.json({"query", "SELECT ranks, step_samples FROM runs_flat ORDER BY ranks"}).at("rows");
+  CHECK(rows == Json::parse(R"([{"ranks": 1, "step_samples": 10.0}, {"ranks": 2, "step_samples": 20.0}])"));
+}
+
+TEST_CASE("a scaling study leaves strong or weak to the samples that the program reports, and dtctl new writes one")
+{
+  const Own own(batch_of_a_rank, mode_of("scaling"));
+  REQUIRE(own.submit("sweep").at("states") == Json{{"succeeded", 2}});
+  CHECK_FALSE(own.dtctl.json({"results", "own"}).contains("batches"));
+  REQUIRE(own.dtctl.run({"new", "other.yaml", "--program", "train.py", "--ranks", "1,2"}).ok());
+  CHECK_THAT(dt::read_file(own.dtctl.folder() / "other.yaml"), Catch::Contains("mode: scaling"));
+}
+
+TEST_CASE("a recipe's batch that the program does not train with is told once for a study")
+{
+  const Own own(batch_of_a_rank, mode_of("weak", ", batch_per_rank: 500"));
+  REQUIRE(own.submit("sweep").at("states") == Json{{"succeeded", 2}});
+  CHECK_THAT(
+      own.dtctl.run({"results", "own"}).out,
+      Catch::Contains("the recipe's train.batch_per_rank makes 500 samples a step on 1 worker, but the program reported 10;"));
+}
+
+TEST_CASE(
+    "a forced run begins from nothing, so it has the figures of the first attempt, also if the program does not say begin()")
+{
+  auto silent = trainer();
+  silent.erase(silent.find("report.begin()\n"), 15);
+  const Own own(silent, recipe("train: {warmup_steps: 2, target_accuracy: 0.5}\n"));
+  const auto figures = [&] {
+    return own.dtctl.json({"query", "SELECT attempt, steps, warmup_steps, measured_samples, samples_to_accuracy FROM runs_flat"})
+        .at("rows")[0];
+  };
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(figures() ==
+        Json::parse(R"({"attempt": 1, "steps": 8, "warmup_steps": 2, "measured_samples": 60, "samples_to_accuracy": 80})"));
+  REQUIRE(own.dtctl.json({"submit", "own.yaml", "--force", "--wait"}).at("states") == Json{{"succeeded", 1}});
+  CHECK(figures() ==
+        Json::parse(R"({"attempt": 2, "steps": 8, "warmup_steps": 2, "measured_samples": 60, "samples_to_accuracy": 80})"));
+}
+
+TEST_CASE("a second attempt that finds a checkpoint of the first may have gone on from it, so its steps are not known")
+{
+  auto silent = trainer(
+      "keep = os.environ['DTCTL_KEEP_FOLDER'] + '/checkpoint'\nis_second = os.path.exists(keep)\nopen(keep, 'w').close()\n");
+  silent.erase(silent.find("report.begin()\n"), 15);
+  silent.insert(silent.find("report.evaluation"), "if not is_second: sys.exit(3)\n");
+  const Own own(silent, recipe("train: {warmup_steps: 2}\n"));
+  REQUIRE(own.submit().at("states") == Json{{"failed", 1}});
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(own.dtctl.json({"query", "SELECT attempt, steps FROM runs_flat"}).at("rows")[0] ==
+        Json::parse(R"({"attempt": 2, "steps": null})"));
+}
+
+TEST_CASE("--force says whose figures it replaces, and leaves those of a pinned baseline alone")
+{
+  const Own own(trainer());
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto forced = own.dtctl.run({"submit", "own.yaml", "--set", "name=forced", "--force", "--wait"});
+  CHECK(forced.exit_code == 0);
+  CHECK_THAT(forced.err, Catch::Contains("--force replaces the figures of runs in 1 study: own ("));
+  REQUIRE(own.dtctl.run({"baseline", "set", "pinned", "own"}).ok());
+  const auto refused = own.dtctl.run({"submit", "own.yaml", "--set", "name=again", "--force"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("which is the baseline pinned. Nothing was submitted."));
+  CHECK_FALSE(own.dtctl.run({"results", "again"}).ok());
+  REQUIRE(own.dtctl.run({"baseline", "remove", "pinned"}).ok());
+  CHECK(own.dtctl.run({"submit", "own.yaml", "--force", "--wait"}).ok());
+}
+
+TEST_CASE("the report of a study without a succeeded run shows the failure, and no section that has nothing to show")
+{
+  const Own own("import sys\nsys.exit('the loader found no images')\n");
+  REQUIRE(own.submit().at("states") == Json{{"failed", 1}});
+  REQUIRE(own.dtctl.run({"report", "own", "-o", "report.html"}).ok());
+  const auto page = dt::read_file(own.dtctl.folder() / "report.html");
+  CHECK_THAT(page, Catch::Contains("Failures") && Catch::Contains("the loader found no images") && Catch::Contains("dtctl logs"));
+  for (const auto* section :
+       {"Efficiency and speed-up", "Where the efficiency went", "Prediction", "Phases and ranks", "Timeline", "Drift"})
+    CHECK_THAT(page, !Catch::Contains(section));
+}
+
 TEST_CASE("a value reaches the program as argument, variable and file, and each value of a sweep is a run")
 {
   const std::string check = "import json\n"

@@ -17,14 +17,49 @@ TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives
   CHECK(result.ok());
 }
 
+namespace {
+
+dt::CommandResult run_torch_test(std::vector<std::string> command, const std::string& file,
+                                 const std::vector<std::string>& tests = {})
+{
+  command.insert(command.begin(), {"env", "DTCTL_SYNC_LIBRARY=" DTCTL_BINARY_DIR "/lib/libdtctl_sync.so",
+                                   "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMP_NUM_THREADS=1"});
+  command.insert(command.end(), {python(), "-B", DTCTL_SOURCE_DIR "/tests/engine/bindings/" + file});
+  command.insert(command.end(), tests.begin(), tests.end());
+  return dt::run_command(command, 1100);
+}
+
+void require_loops(const std::vector<std::string>& tests)
+{
+  if (!has_torch("torch, numpy")) return;
+  const auto result = run_torch_test({}, "torch_loop_test.py", tests);
+  INFO(result.out << result.err);
+  CHECK(result.ok());
+}
+
+} // namespace
+
 TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors expect, and what cannot work is refused")
 {
   if (!has_torch("torch, numpy")) return;
-  const auto result =
-      dt::run_command({"env", "DTCTL_SYNC_LIBRARY=" DTCTL_BINARY_DIR "/lib/libdtctl_sync.so", "OMPI_ALLOW_RUN_AS_ROOT=1",
-                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "--oversubscribe", "-np", "2", python(), "-B",
-                       DTCTL_SOURCE_DIR "/tests/engine/bindings/torch_test.py"},
-                      400);
+  const auto result = run_torch_test({"mpirun", "--oversubscribe", "-np", "2"}, "torch_test.py");
   INFO(result.out << result.err);
   CHECK(result.ok());
+}
+
+TEST_CASE("an ordinary loop trains under every strategy, and ends with a cause when one rank leaves")
+{
+  require_loops({"EveryStrategy"});
+}
+
+TEST_CASE("a rank of a PyTorch script that makes fewer steps than the others is told, and a server makes as many as its workers")
+{
+  require_loops({"Leaving", "Server"});
+}
+
+TEST_CASE("no data of a PyTorch script is lost or doubled without a word") { require_loops({"Data"}); }
+
+TEST_CASE("parameters of a PyTorch script move as on one process, and a step is reported with all its batches")
+{
+  require_loops({"Parameters", "Reports"});
 }

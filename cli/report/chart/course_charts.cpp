@@ -1,5 +1,7 @@
 // Charts of loss and accuracy during the training.
 #include "cli/report/chart/charts.hpp"
+#include "core/file.hpp"
+#include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "store/query/pictures/curves.hpp"
 
@@ -151,13 +153,20 @@ Charts course_chart(const ChartSource& source, const Shown& shown)
   return {{std::move(chart)}, ""};
 }
 
-// Why curves over samples are missing, if that is because the recipe of an own program does not say its batch; else empty.
-std::string missing_batch(const ChartSource& source, Over over)
+bool is_own_program(const ChartSource& source)
 {
-  const auto has_batch = [](const store::RunRow& run) { return run.global_batch > 0; };
-  if (over == Over::time || source.runs.empty() || std::any_of(source.runs.begin(), source.runs.end(), has_batch)) return {};
-  return "The recipe does not say how many samples a step has. Give train.global_batch or train.batch_per_rank, or draw over "
-         "time.";
+  if (source.runs.empty()) return false;
+  const auto folder = source.home.run(source.runs.front().key);
+  return is_there(spec_path(folder)) && read_planned_run(folder).spec.is_own_program();
+}
+
+// Why curves over samples are missing, if that is because no program has reported its samples; else empty.
+std::string missing_samples(const ChartSource& source, Over over)
+{
+  const auto has_samples = [](const store::RunRow& run) { return run.samples_of_step() > 0; };
+  if (over == Over::time || source.runs.empty() || std::ranges::any_of(source.runs, has_samples)) return {};
+  return "No run has recorded how many samples a step has. Let the program report them (dtctl_report.step(samples=...)), or draw "
+         "over time.";
 }
 
 // Why there is no curve if all runs diverged; else empty.
@@ -177,7 +186,7 @@ Charts loss_chart(const ChartSource& source, Over over)
                                       .over = over,
                                       .curve = &store::RunCurves::loss});
   if (charts.charts.empty()) charts.missing = all_diverged(source);
-  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_samples(source, over);
   if (charts.charts.empty() && charts.missing.empty())
     charts.missing = "No run has recorded a training loss yet. Simulated runs have none.";
   return charts;
@@ -193,11 +202,12 @@ Charts accuracy_chart(const ChartSource& source, Over over)
                             .curve = &store::RunCurves::accuracy,
                             .is_share = true});
   if (charts.charts.empty()) charts.missing = all_diverged(source);
-  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_batch(source, over);
+  if (charts.charts.empty() && charts.missing.empty()) charts.missing = missing_samples(source, over);
   if (charts.charts.empty() && charts.missing.empty())
     charts.missing =
-        "No accuracy can be drawn: no run was evaluated, or the times of the repeats' evaluations do not overlap. Set "
-        "train.eval_every_epochs in the recipe.";
+        std::string("No accuracy can be drawn: no run was evaluated, or the times of the repeats' evaluations do not overlap. ") +
+        (is_own_program(source) ? "Let the program report its evaluations: dtctl_report.evaluation(accuracy)."
+                                : "Set train.eval_every_epochs in the recipe.");
   return charts;
 }
 

@@ -13,7 +13,8 @@ namespace dt::cli {
 namespace {
 
 constexpr std::array<const char*, store::factor_count> factor_titles{
-    "smaller batch", "contention", "load imbalance", "jitter", "input", "exposed communication", "queueing", "all causes"};
+    "smaller batch",         "contention", "load imbalance", "jitter", "input", "time between epochs",
+    "exposed communication", "queueing",   "all causes"};
 
 std::string title_of(const store::Attribution& point, std::size_t factor)
 {

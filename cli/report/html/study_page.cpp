@@ -1,6 +1,7 @@
 #include "cli/report/html/study_page.hpp"
 
 #include "cli/answers/common_causes.hpp"
+#include "cli/answers/failures.hpp"
 #include "cli/answers/pareto_output.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/answers/scaling_table.hpp"
@@ -10,6 +11,7 @@
 #include "cli/report/html/heat_map.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/secrets.hpp"
@@ -68,6 +70,29 @@ void add_verdict(Page& page, const Content& content)
   for (const auto& common : common_causes(content.runs)) page.paragraph(sentence_of(common, content.runs.size()) + ".", "doubt");
   add_doubts(page, doubt_lines(doubts), short_key(content.source.study.id));
   add_progress(page, content);
+}
+
+// Why runs have failed, as `dtctl explain` says it.
+void add_failures(Page& page, const Content& content)
+{
+  const auto failures = failures_of(content.source.home, content.runs);
+  if (failures.empty()) return;
+  page.section("failures", "Failures");
+  constexpr std::size_t most_causes = 8;
+  for (std::size_t i = 0; i < std::min(failures.size(), most_causes); ++i) {
+    const auto& failure = failures[i];
+    page.heading(fmt::format("{} of {}: {}", failure.runs, counted(content.runs.size(), "run"), name_of(failure.state)));
+    page.paragraph((failure.cause.empty() ? "No cause is known" : failure.cause) + ".", "doubt");
+    if (!failure.evidence.empty()) page.paragraph("Evidence: " + failure.evidence + ".", "dim");
+    if (!failure.last_lines.empty()) page.preformatted(failure.last_lines);
+    page.paragraph(fmt::format("The first of them is {}: dtctl explain {}, dtctl logs {}", failure.name, short_key(failure.key),
+                               short_key(failure.key)),
+                   "dim");
+  }
+  if (failures.size() > most_causes)
+    page.paragraph(fmt::format("And {} more causes: dtctl explain {} --failed", failures.size() - most_causes,
+                               short_key(content.source.study.id)),
+                   "dim");
 }
 
 void add_scaling(Page& page, const Content& content)
@@ -279,9 +304,15 @@ void add_recipe(Page& page, const Content& content)
 
 void add_sections(Page& page, const Content& content)
 {
-  for (const auto add : {add_verdict, add_scaling, add_attribution, add_courses, add_pareto, add_prediction, add_phases,
-                         add_timeline, add_drift, add_provenance, add_runs, add_recipe})
-    add(page, content);
+  add_verdict(page, content);
+  add_failures(page, content);
+  const bool has_figures = std::ranges::any_of(content.runs, [](const auto& run) { return run.row.state == RunState::succeeded; });
+  const bool has_failed = std::ranges::all_of(content.runs, [](const auto& run) { return is_final(run.row.state); });
+  if (has_figures || !has_failed) // else every chart would say that there is nothing to draw
+    for (const auto add :
+         {add_scaling, add_attribution, add_courses, add_pareto, add_prediction, add_phases, add_timeline, add_drift})
+      add(page, content);
+  for (const auto add : {add_provenance, add_runs, add_recipe}) add(page, content);
 }
 
 } // namespace

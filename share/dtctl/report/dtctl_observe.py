@@ -713,7 +713,7 @@ class _Observer:
         before = self.phase
         if self.marks and not self.in_backward:
             self.mark(phase)
-            self.is_between = self.is_between or phase == CHECKPOINT
+            self.is_between = self.is_between or phase in (CHECKPOINT, LOADER)
         return before
 
     @_guarded
@@ -1122,7 +1122,7 @@ def _wrap_all(observer, torch):
 
 def _wrap_input(o):
     from torch.utils.data import DataLoader
-    from torch.utils.data.dataloader import _BaseDataLoaderIter
+    from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 
     begin, advance = DataLoader.__iter__, _BaseDataLoaderIter.__next__
 
@@ -1164,6 +1164,20 @@ def _wrap_input(o):
         o.has_batch(batches, self, batch)
         return batch
 
+    end_workers = _MultiProcessingDataLoaderIter._shutdown_workers
+
+    @functools.wraps(end_workers)
+    def shut_down(self):
+        """Of a pass that the loop has left early."""
+        if o.is_off or o.is_inside or o.is_reading or threading.get_ident() != o.thread:
+            return end_workers(self)
+        before = o.enters(LOADER)
+        try:
+            return end_workers(self)
+        finally:
+            o.leaves(before)
+
+    _MultiProcessingDataLoaderIter._shutdown_workers = shut_down
     DataLoader.__iter__ = iterate
     _BaseDataLoaderIter.__next__ = next_batch
 

@@ -88,7 +88,7 @@ void fit_compute(Calibration& calibration, std::span<const MeasuredSize> sizes)
   const auto fit = fit_nonnegative(samples);
   calibration.fixed_s = fit.unknowns[0];
   calibration.sample_s = fit.unknowns[1];
-  if (has_one && !calibration.traits.is_weak)
+  if (has_one && !calibration.traits.batches.is_weak())
     calibration.assumptions.push_back("Computation takes the same time for each sample at every batch size, because only one "
                                       "batch size per worker was measured.");
 }
@@ -202,11 +202,21 @@ PredictedStep synchronous_step_at(const Calibration& calibration, const StudySiz
           replayed.straggler_s / replayed.step_s, std::min(1.0, sums_s / replayed.step_s)};
 }
 
+std::string words_of(const BatchRule& batches)
+{
+  if (batches.is_weak()) return "Weak scaling: the batch per worker stays.";
+  if (batches.is_strong()) return "Strong scaling: the global batch stays.";
+  return fmt::format("The samples of a step are those that were recorded: {:.4g} of {:.0f} workers, {:.4g} of {:.0f}. At other "
+                     "sizes they are taken to be proportional to workers^{:.2g}.",
+                     batches.sizes.front().samples, batches.sizes.front().workers, batches.sizes.back().samples,
+                     batches.sizes.back().workers, batches.growth);
+}
+
 void describe_model(Calibration& calibration)
 {
   const auto& traits = calibration.traits;
   auto& words = calibration.assumptions;
-  words.push_back(traits.is_weak ? "Weak scaling: the batch per worker stays." : "Strong scaling: the global batch stays.");
+  words.push_back(words_of(traits.batches));
   if (traits.ranks_per_node == any_number_of_ranks)
     words.push_back(
         "All ranks run on one node; its cores and its memory are taken to serve more ranks as well as the measured ones.");

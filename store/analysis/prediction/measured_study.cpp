@@ -14,7 +14,8 @@ StudySize size_of(const SeriesTraits& traits, std::int64_t n)
   size.ranks = traits.by_nodes ? n * traits.ranks_per_node : n;
   size.nodes = traits.by_nodes ? n : std::max<std::int64_t>(1, (n + traits.ranks_per_node - 1) / traits.ranks_per_node);
   size.workers = std::max<std::int64_t>(0, size.ranks - traits.servers);
-  size.batch = traits.is_weak || size.workers == 0 ? traits.batch : traits.global_batch / static_cast<double>(size.workers);
+  const auto workers = static_cast<double>(size.workers);
+  size.batch = size.workers == 0 ? 0 : traits.batches.samples_at(workers) / workers;
   return size;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/record/field.hpp"
 #include "store/analysis/prediction/step_replay.hpp"
+#include "store/analysis/statistics/batch_rule.hpp"
 
 #include <cstdint>
 #include <string>
@@ -23,12 +24,11 @@ struct SeriesTraits {
   bool is_beside = false;           // the exchange runs while the gradients are computed
   std::int64_t period = 1;          // steps from one exchange to the next
   double exchange_bytes = 0;        // that one exchange sums
-  bool is_weak = false;             // the batch per worker stays while the workers grow; otherwise the global batch stays
   bool by_nodes = false;            // sizes are numbers of nodes; otherwise of ranks
   std::int64_t ranks_per_node = 1, nodes_per_supernode = 0, servers = 0;
   // Bandwidth of the trunk of a supernode, as a share of the links of its nodes together. NaN: unknown.
   double trunk_share = not_measured;
-  double batch = 0, global_batch = 0; // samples of a worker and of all workers in one step, at the smallest size
+  BatchRule batches{};                // samples of a step, by workers
 };
 
 // ranks_per_node of a series whose runs all had one node: more ranks are more ranks of that node.

@@ -215,7 +215,7 @@ void add_trunks(std::vector<PossibleFit>& fits, const Calibration& best, Sizes s
 void add_fixed_compute(std::vector<PossibleFit>& fits, const Calibration& best, Sizes sizes)
 {
   const auto samples = compute_samples(sizes);
-  if (best.traits.is_weak || samples.size() < 2) return;
+  if (best.traits.batches.is_weak() || samples.size() < 2) return;
   std::vector<Triple> rows;
   for (const auto& [batch, seconds] : samples) rows.push_back({1 / seconds, batch / seconds, 0});
   const auto scatter = scatter_of(sizes);

@@ -63,7 +63,7 @@ void add_node(Changes& changes, const Calibration& calibration, const SizeStep& 
     changes.push_back({Kind::ranks_per_node,
                        fmt::format("{} ranks share the node, at most {} were measured", sizes.to.ranks, sizes.from.ranks),
                        false});
-  if (!traits.is_weak && sizes.to.batch < sizes.from.batch / 2)
+  if (!traits.batches.is_weak() && sizes.to.batch < sizes.from.batch / 2)
     changes.push_back({Kind::small_batch,
                        fmt::format("batches of {:.3g} samples, at least {:.3g} were measured: caches may serve them differently",
                                    sizes.to.batch, sizes.from.batch),

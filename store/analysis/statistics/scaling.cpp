@@ -161,7 +161,7 @@ void relate(std::span<Point> series, const SmallestSizes& smallest, StudySizes s
 StudySizes sizes_of_kind(std::string_view kind)
 {
   if (kind == "partition") return StudySizes::parts;
-  return kind == "strong" || kind == "weak" ? StudySizes::grow : StudySizes::labels;
+  return kind == "strong" || kind == "weak" || kind == "scaling" ? StudySizes::grow : StudySizes::labels;
 }
 
 double efficiency(const Moments& sample, double size, const Moments& base, double base_size)

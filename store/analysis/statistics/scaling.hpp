@@ -28,7 +28,7 @@ Interval efficiency_interval(const Moments& sample, double size, const Moments& 
 // What distinguishes the points of one label in a study, and so how scaling_of() compares them.
 enum class StudySizes {
   labels, // the study is no scaling study; a label with several sizes is compared with its smallest all the same
-  grow,   // strong or weak scaling: the resources grow with the size
+  grow,   // strong, weak or any scaling: the resources grow with the size
   parts,  // partition: the same cores, divided into more or fewer ranks, so E = S = G(p) / G(p0)
 };
 

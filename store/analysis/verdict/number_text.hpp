@@ -1,7 +1,10 @@
 // Numbers in sentences.
 #pragma once
 
+#include "store/analysis/statistics/candidate.hpp"
+
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -28,5 +31,22 @@ inline std::string percent_change(double share) { return number_text("%+.1f %%",
 
 // Two significant digits, without an exponent for large numbers: "0.042", "2.4", "130".
 inline std::string two_digits(double value) { return number_text(value >= 10 ? "%.0f" : "%.2g", value); }
+
+// Whether an effect, a ratio or a difference, is larger than what its runs could resolve (resolvable_difference).
+inline bool is_beyond_resolvable(double effect, Scale scale, double resolvable)
+{
+  return std::abs(scale == Scale::difference ? effect : effect - 1) > resolvable;
+}
+
+// What runs without an interval could resolve, in words that agree with `effect`, the difference that they show.
+inline std::string resolvable_words(double effect, Scale scale, double resolvable)
+{
+  if (std::isnan(resolvable)) return "without repeats nothing is known about the scatter";
+  const auto size = two_digits(100 * resolvable) + (scale == Scale::difference ? " points" : " %");
+  if (is_beyond_resolvable(effect, scale, resolvable))
+    return "by the scatter of all repeats these runs could resolve " + size +
+           ", and they differ by more, but without an interval that is no verdict";
+  return "the smallest difference that these runs could resolve is " + size;
+}
 
 } // namespace dt::store

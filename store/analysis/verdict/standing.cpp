@@ -94,10 +94,10 @@ std::string resolvable_text(const Standing& standing)
   const double resolvable =
       resolvable_difference(standing.scatter.cv, standing.scatter.freedom, static_cast<double>(first.size()),
                             static_cast<double>(second.size()), standing.rule.level);
-  const auto scale = metric_row(standing.metric).scale == Scale::difference ? " points" : " %";
-  return std::isnan(resolvable)
-             ? std::string("without repeats nothing is known about the scatter")
-             : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + scale;
+  const auto scale = metric_row(standing.metric).scale;
+  const auto centre = [&](std::size_t place) { return centre_of(standing.samples[place].candidate, scale); };
+  const double effect = scale == Scale::difference ? centre(0) - centre(1) : centre(0) / centre(1);
+  return resolvable_words(effect, scale, resolvable);
 }
 
 bool none_reached(const Standing& standing)
@@ -218,7 +218,7 @@ std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
 }
 
 // What repeats are missing, if an efficiency has no interval.
-std::string missing_repeats(std::span<const ScalingRow> points)
+std::string missing_repeats(std::span<const ScalingRow> points, bool in_nodes)
 {
   if (std::all_of(points.begin(), points.end(), [](const auto& point) { return point.is_exact; }))
     return "the times are simulated and lack a machine's scatter";
@@ -232,12 +232,17 @@ std::string missing_repeats(std::span<const ScalingRow> points)
   const auto scatter = pooled_scatter(candidates, Scale::ratio);
   const double resolvable = resolvable_difference(scatter.cv, scatter.freedom, fewest, fewest, 0.95);
   const auto outlying = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.outlying > 0; });
-  const auto text = std::string("with fewer than 3 runs of a size") + (outlying ? " without the outliers" : "") +
-                    ", the runs do not show whether its efficiency differs from " +
-                    std::string(points.front().is_part ? "that of the fewest parts: " : "100 %: ");
-  return text + (std::isnan(resolvable)
-                     ? "without repeats nothing is known about the scatter"
-                     : "the smallest difference that these runs could resolve is " + two_digits(100 * resolvable) + " %");
+  const auto of_size = std::string("with fewer than 3 runs of a size") + (outlying ? " without the outliers" : "");
+  const std::string ideal = points.front().is_part ? "that of the fewest parts" : "100 %";
+  std::vector<std::string> beyond;
+  for (const auto& point : points)
+    if (!std::isfinite(point.efficiency_low) && is_beyond_resolvable(point.efficiency, Scale::ratio, resolvable))
+      beyond.push_back(size_words(point, in_nodes));
+  if (beyond.empty())
+    return of_size + ", the runs do not show whether its efficiency differs from " + ideal + ": " +
+           resolvable_words(1, Scale::ratio, resolvable);
+  return of_size + " its efficiency has no interval; by the scatter of all repeats the runs could resolve a difference of " +
+         two_digits(100 * resolvable) + " % from " + ideal + ", and that of " + listed(std::move(beyond)) + " is larger";
 }
 
 } // namespace
@@ -593,7 +598,7 @@ VerdictText scaling_verdict(std::span<const ScalingRow> points, std::span<const 
     lines.push_back(size_words(row, in_nodes) + ": " + text);
   }
   if (lines.empty()) return {"The smallest size was not measured, so there is no efficiency to report"};
-  std::vector<std::string> parts{missing_repeats(points)};
+  std::vector<std::string> parts{missing_repeats(points, in_nodes)};
   parts.insert(parts.end(), facts.begin(), facts.end());
   auto headline = std::move(lines.back());
   lines.pop_back();

@@ -51,8 +51,7 @@ std::string node_hours_text(double node_hours)
 
 std::string resolvable_text(const Judged& judged)
 {
-  if (std::isnan(judged.resolvable)) return "; without repeats nothing is known about the scatter";
-  return "; the smallest difference that these runs could resolve is " + size_of_difference(judged.resolvable, judged.metric);
+  return "; " + resolvable_words(judged.comparison.effect, metric_row(judged.metric).scale, judged.resolvable);
 }
 
 std::string what_would_decide(const Judged& judged)
@@ -194,7 +193,7 @@ Judged across_studies(Judged judged, const Apart& apart)
 
 bool is_regression(const Judged& judged)
 {
-  if (judged.limit.is_set()) return false;
+  if (judged.is_same || judged.limit.is_set()) return false;
   if (judged.comparison.method == Method::ranks) return judged.comparison.verdict == Verdict::slower;
   return is_regression(judged.comparison);
 }
@@ -219,6 +218,7 @@ bool has_data(const Judged& judged) { return !judged.a.candidate.values.empty() 
 
 std::string word_of(const Judged& judged)
 {
+  if (judged.is_same) return "the same runs";
   if (!has_data(judged)) return "no data";
   if (judged.limit.kind == Limit::Kind::one_seed && has_enough_runs(judged)) return "for this one seed";
   if (judged.limit.kind == Limit::Kind::apart && judged.of_runs != Verdict::cannot_tell)
@@ -243,8 +243,18 @@ std::string interval_text(const Comparison& comparison, Metric metric)
   return "[" + number_text(format, percent_of(low, metric)) + ", " + number_text(format, percent_of(high, metric)) + "]";
 }
 
+Judged of_same_runs(Judged judged)
+{
+  judged.is_same = true;
+  judged.limit = {};
+  judged.more = {};
+  if (has_data(judged)) judged.comparison.verdict = Verdict::equivalent;
+  return judged;
+}
+
 std::string sentence_of(const Judged& judged)
 {
+  if (judged.is_same) return "A and B are the same runs, so nothing has changed";
   if (const auto missing = missing_text(judged); !missing.empty()) return "no data: " + missing;
   if (judged.limit.is_set() && has_enough_runs(judged)) return limited_text(judged);
   if (judged.comparison.method == Method::ranks) return ranks_text(judged);

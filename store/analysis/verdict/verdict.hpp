@@ -32,6 +32,7 @@ struct Judged {
   Limit limit{};                                                     // if it is set, the verdict is cannot_tell
   Verdict of_runs = Verdict::cannot_tell;                            // with a limit: the verdict of these runs alone
   BetweenStudies between{};                                          // if it is known, the interval holds it
+  bool is_same = false;                                              // A and B are the same runs: the verdict is equivalent
 };
 
 // `scatter`: of all samples that the study has, for comparisons with too few runs.
@@ -40,6 +41,9 @@ Judged judge(std::string name, Metric metric, Sample a, Sample b, const Rule& ru
 // The same of sides that were measured apart (apart_of): with the scatter between studies in its interval, or limited. Metrics
 // that do not depend on the machine, and deterministic runs, stay as they are.
 Judged across_studies(Judged judged, const Apart& apart);
+
+// The same of sides that hold the same measurements, as of a commit that changes nothing of the runs: nothing has changed.
+Judged of_same_runs(Judged judged);
 
 // Whether A is a regression from the reference B: is_regression, and by the rank test (times to target with misses) a verdict
 // `slower`, because a rank test has no interval.

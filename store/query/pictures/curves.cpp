@@ -2,6 +2,7 @@
 
 #include "store/database/sqlite.hpp"
 #include "store/query/course.hpp"
+#include "store/query/scaling_query.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -12,14 +13,16 @@ namespace {
 constexpr std::int64_t most_steps_of_a_range = 100;
 
 struct RunId {
-  std::int64_t id = 0, global_batch = 0;
+  std::int64_t id = 0;
+  double step_samples = not_measured; // of all workers
 };
 
 std::optional<RunId> find_run(Connection& connection, const std::string& key)
 {
-  auto s = connection.statement("SELECT id, coalesce(global_batch, 0) FROM runs WHERE key = ?");
+  auto s = connection.statement("SELECT id, " + std::string(samples_of_step) +
+                                " FROM runs LEFT JOIN results ON results.run_id = runs.id WHERE key = ?");
   s.bind(key);
-  return s.next() ? std::optional(RunId{s.integer(0), s.integer(1)}) : std::nullopt;
+  return s.next() ? std::optional(RunId{s.integer(0), s.real(1)}) : std::nullopt;
 }
 
 std::vector<CurvePoint> loss_of(Connection& connection, const RunId& run, const std::vector<CoursePart>& parts,
@@ -35,7 +38,7 @@ std::vector<CurvePoint> loss_of(Connection& connection, const RunId& run, const 
   for (const auto& part : parts)
     for (auto first = part.first_step; first <= part.last_step; first += range) {
       s.bind(run.id, part.attempt, first, std::min(part.last_step, first + range - 1), most_steps_of_a_range);
-      if (s.next() && !s.is_null(0)) points.push_back({s.real(0) * static_cast<double>(run.global_batch), s.real(1), s.real(2)});
+      if (s.next() && !s.is_null(0)) points.push_back({s.real(0) * run.step_samples, s.real(1), s.real(2)});
       s.finish();
     }
   return points;
@@ -48,7 +51,7 @@ std::vector<CurvePoint> accuracy_of(Connection& connection, const RunId& run, co
                                 "AND ? AND accuracy IS NOT NULL ORDER BY step");
   for (const auto& part : parts) {
     s.bind(run.id, part.attempt, part.first_step, part.last_step);
-    while (s.next()) points.push_back({static_cast<double>(s.integer(0) * run.global_batch), s.real(1), s.real(2)});
+    while (s.next()) points.push_back({static_cast<double>(s.integer(0)) * run.step_samples, s.real(1), s.real(2)});
   }
   return points;
 }

@@ -391,6 +391,54 @@ TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
   CHECK(studies.run({"remove", "old", "--yes"}).ok());
 }
 
+TEST_CASE("runs that are compared with themselves are the same: nothing has changed, and CI ends with code 0")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 80}}});
+  REQUIRE(studies.run({"baseline", "set", "main", "old"}).ok());
+  REQUIRE(studies.run({"export", "old", "--format", "json", "-o", "old.json"}).ok());
+  for (const Words& against :
+       {Words{"old"}, Words{"--reference", "old"}, Words{"--baseline", "main"}, Words{"--reference", "old.json"}}) {
+    const auto answer = studies.run(dt::test::with({"compare", "old"}, against));
+    INFO(answer.out << answer.err);
+    CHECK(answer.exit_code == 0);
+    CHECK_THAT(answer.out, Contains("A and B are the same runs, so nothing has changed."));
+    CHECK_THAT(answer.err, Contains("A and B are the same runs"));
+  }
+  CHECK_THAT(studies.run({"compare", "old", "--baseline", "main"}).out, Contains("none was shown") && !Contains("cannot tell"));
+  CHECK(studies.run({"compare", "old", "--baseline", "main", "--format", "github"}).exit_code == 0);
+  // The same work measured again elsewhere has the same keys and other figures.
+  auto text = read_file(studies.file("old.json"));
+  for (auto at = text.find("\"throughput\": "); at != text.npos; at = text.find("\"throughput\": ", at + 1))
+    text.insert(at + 14, "2");
+  write_file_atomic(studies.file("faster.json"), text, Readers::everybody);
+  CHECK_THAT(studies.run({"compare", "old", "--reference", "faster.json"}).out, !Contains("the same runs"));
+}
+
+TEST_CASE("a file of a later dtctl is refused as a reference")
+{
+  Studies studies;
+  studies.add("old", {{"x", 2, {100, 101, 99}}});
+  studies.add("new", {{"x", 2, {80, 81, 79}}});
+  REQUIRE(studies.run({"export", "old", "--format", "json", "-o", "old.json"}).ok());
+  auto text = read_file(studies.file("old.json"));
+  text.replace(text.find("\"schema\": 1"), 11, "\"schema\": 99");
+  write_file_atomic(studies.file("later.json"), text, Readers::everybody);
+  const auto refused = studies.run({"compare", "new", "--reference", "later.json"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("later.json was written by a later dtctl (schema 99; this one reads 1), so use that one"));
+}
+
+TEST_CASE("a difference beyond what the runs could resolve is not said to be too small for them")
+{
+  Studies studies;
+  studies.add("a", {{"", 2, {100, 101}}});
+  studies.add("b", {{"", 2, {150, 151}}});
+  const auto text = studies.run({"compare", "a", "b"}).out;
+  CHECK_THAT(text, Contains("and they differ by more, but without an interval that is no verdict"));
+  CHECK_THAT(text, !Contains("the smallest difference that these runs could resolve"));
+}
+
 TEST_CASE("the formats of CI systems name each regression, and what cannot be told")
 {
   Studies studies;

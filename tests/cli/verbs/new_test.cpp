@@ -171,7 +171,7 @@ TEST_CASE("new --program writes a recipe for the program, copies the module, and
   REQUIRE(result.exit_code == 0);
   CHECK(holds(result.out, "\nreport.begin()  "));
   CHECK(holds(result.out, "\nreport.result()  "));
-  CHECK(holds(result.err, "defaults were taken: command python3 net/train.py, machine local, study strong, repeats 3\n"));
+  CHECK(holds(result.err, "defaults were taken: command python3 net/train.py, machine local, study scaling, repeats 3\n"));
   CHECK(fs::exists(dtctl.folder() / "net/dtctl_report.py"));
   CHECK(dtctl.run({"validate", "mine.yaml"}).exit_code == 0);
   CHECK(dtctl.json({"plan", "mine.yaml"}).at("runs").size() == 6);

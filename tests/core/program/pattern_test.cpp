@@ -69,7 +69,20 @@ TEST_CASE("a number that goes on outside of the group has no value, and both are
   CHECK(cut_in("loss.*([0-9.]+)", "loss 0.532") == "2 of 0.532");
   CHECK(cut_in("loss ([0-9]+)\\.", "loss 3.75") == "3 of 3.75");
   CHECK(cut_in("loss (\\d\\.\\d\\d)", "loss 0.123") == "0.12 of 0.123");
-  CHECK(cut_in("([0-9.]+)k img/s", "1.2k img/s") == "1.2 of 1.2k");
+}
+
+TEST_CASE("a unit behind the number may stand in the group, which finds the number")
+{
+  for (const char* line : {"dt: 50.2ms", "dt: 50.2 ms", "dt: 50.2ms,", "dt: 50.2 [ms]"}) {
+    INFO(line);
+    const auto found = Pattern("dt: (.+)").find(line);
+    REQUIRE(found);
+    CHECK(found->value == 50.2);
+    CHECK(found->before == "dt: ");
+    CHECK(found->behind.find("ms") != std::string::npos);
+  }
+  CHECK(Pattern("rate (\\S+)").find("rate 1.2k img/s")->behind == "k img/s");
+  CHECK(Pattern("(\\S+) of").find("2nd of")->kind == Kind::text);
 }
 
 TEST_CASE("a comma that stands in the expression beside the group divides two numbers")
@@ -103,7 +116,7 @@ TEST_CASE("a line that does not match has no number, and what is found instead o
   CHECK(Pattern("loss ([0-9.]+)").find("loss 1.2.3")->kind == Kind::unreadable);
   CHECK(Pattern("loss (\\S+)").find("loss 0,532")->kind == Kind::unreadable);
   CHECK(Pattern("loss (\\S+)").find("loss 1e400")->kind == Kind::unreadable);
-  CHECK(Pattern("acc ([0-9.]+)").find("acc 98.20 % of all")->behind == "% of all");
+  CHECK(Pattern("acc ([0-9.]+)").find("acc 98.20 % of all")->behind == " % of all");
 }
 
 TEST_CASE("a wrong expression is refused with the reason")

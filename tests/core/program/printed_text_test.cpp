@@ -60,8 +60,6 @@ TEST_CASE("a part of a number is found to be one, on both of its sides")
   CHECK(around("loss 0,53", "0") == "0,53");
   CHECK(around("lr 1e-3", "1") == "1e-3");
   CHECK(around("lr 6.3D-04", "6.3") == "6.3D-04");
-  CHECK(around("1.2k img/s", "1.2") == "1.2k");
-  CHECK(around("1.2kimg/s", "1.2") == "1.2kimg/");
   CHECK(around("step 0x1F", "0") == "0x1F");
   CHECK(around("3.2 \u00d7 10^-8", "3.2") == "3.2 \u00d7 10^");
   CHECK(around("0.123456", "123") == "0.123456");
@@ -99,4 +97,26 @@ TEST_CASE("terminal codes, deleted characters and characters of no width are not
   CHECK(plain_text("f\xfcr 0.5 \u00e9") == "f?r 0.5 \u00e9");
   CHECK(plain_text("a\tb\x1b") == "a\tb");
   CHECK(plain_text("\x1b]never ends 5") == "never ends 5");
+}
+
+TEST_CASE("of a progress bar its last state is shown")
+{
+  CHECK(shown_text("plain\nlines\n") == "plain\nlines\n");
+  CHECK(shown_text("10%|#  |\r 50%|## |\r100%|###|\ndone\n") == "100%|###|\ndone\n");
+  CHECK(shown_text("\r 10%|#  | 1/3\r100%|###| 3/3") == "100%|###| 3/3");
+  CHECK(shown_text("a long line\rshort") == "shortg line"); // as on a terminal
+  CHECK(shown_text("a long line\r\x1b[Kshort") == "short");
+  CHECK(shown_text("crlf\r\nnext\r\n") == "crlf\nnext\n");
+  CHECK(shown_text("1%\b\b2%") == "2%");
+  CHECK(shown_text("\x1b[32m\u2588\u2588  \x1b[0m\r\u2588\u2588\u2588\u2588") == "\u2588\u2588\u2588\u2588");
+}
+
+TEST_CASE("of several bars below each other the last state of each is shown, and codes that are none of theirs stay")
+{
+  CHECK(shown_text("a: 1%\nb: 1%\n\x1b[2Aa: 50%\n\x1b[Kb: 20%\n") == "a: 50%\nb: 20%\n");
+  CHECK(shown_text("a: 1%\nb: 1%\x1b[1A\ra: 99%\n\rb: 99%") == "a: 99%\nb: 99%");
+  CHECK(shown_text("one\ntwo\n\x1b[2A\x1b[Jthree\n") == "three\n");
+  CHECK(shown_text("after \x1b[2J\x1b]0;title\x07") == "after \x1b[2J\x1b]0;title\x07");
+  CHECK(shown_text("\x1b") == "\x1b");
+  CHECK(shown_text("\x1b[999999999Aup").ends_with("up"));
 }

@@ -1,5 +1,6 @@
 // What a run measured: events.log and result.json.
 #include "core/file.hpp"
+#include "core/record/fields.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
@@ -8,6 +9,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace dt;
@@ -380,5 +382,21 @@ TEST_CASE("a result that lacks any one member but the unmeasured numbers is no r
     json.erase(name);
     INFO(name);
     CHECK_FALSE(read_result(WithResult(json.dump()).attempt));
+  }
+}
+
+TEST_CASE("a result that the first version wrote is read, and what later versions add has its default")
+{
+  auto json = nlohmann::json::parse(read_file(std::filesystem::path(DTCTL_SOURCE_DIR) / "tests/golden/result-0.1.0.json"));
+  const auto first = read_result(WithResult(json.dump()).attempt);
+  REQUIRE(first);
+  CHECK(first->throughput == json.at("throughput"));
+  CHECK(first->caveats.empty());
+  // Whoever adds a field must say that it comes later, or every result of before is damaged.
+  for (const auto& field : result_fields()) {
+    std::string pointer = "/" + std::string(field.name);
+    std::ranges::replace(pointer, '.', '/');
+    INFO(field.name);
+    CHECK((field.presence != Presence::required || json.contains(nlohmann::json::json_pointer(pointer))));
   }
 }

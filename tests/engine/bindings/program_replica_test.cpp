@@ -17,6 +17,7 @@ namespace {
 struct Program {
   std::string calls;
   std::vector<std::size_t> announced; // tensors in the order in which compute() announces them
+  std::vector<std::size_t> absent;    // of which compute() has no gradient
   ProgramReplica* replica = nullptr;
   const std::vector<std::size_t>* told = nullptr; // what the listener has heard
   std::vector<std::size_t> told_after;            // how much of it after each announcement
@@ -29,6 +30,7 @@ struct Program {
     return {this,
             [](void* context, int announce, double* loss, std::int64_t* samples) {
               of(context).calls += announce != 0 ? "compute announcing, " : "compute, ";
+              for (const auto tensor : of(context).absent) of(context).replica->note_absent(tensor);
               if (announce != 0)
                 for (const auto tensor : of(context).announced) {
                   of(context).replica->announce(tensor);
@@ -99,10 +101,10 @@ struct Made {
 
 } // namespace
 
-TEST_CASE("each tensor begins at a cache line and has padding behind it")
+TEST_CASE("each tensor begins at a cache line and has room for its presence behind it")
 {
   const auto layout = lay_out(std::vector<std::size_t>{20, 3, 17});
-  CHECK(layout.tensors == std::vector<Range>{{0, 20}, {32, 35}, {48, 65}});
+  CHECK(layout.tensors == std::vector<Range>{{0, 21}, {32, 36}, {48, 66}});
   CHECK(layout.floats == 80);
 }
 
@@ -163,6 +165,42 @@ TEST_CASE("the listener hears of tensors from the last to the first, in whatever
   made.program.announced = {2}; // the others had no gradient
   made.replica.compute(&listener);
   CHECK(listener.begins == std::vector<std::size_t>{48, 32, 0});
+}
+
+TEST_CASE("a tensor of which no rank has a gradient is absent, one that another rank has is not")
+{
+  for (const bool announces : {false, true}) {
+    Made made;
+    Listener listener;
+    made.program.absent = {0, 2};
+    made.replica.compute(announces ? &listener : nullptr);
+    auto sums = made.replica.gradients();
+    CHECK(made.replica.absent() == std::vector<std::size_t>{0, 2});
+    sums[65] += 1; // the presence of tensor 2 on another rank
+    CHECK(made.replica.absent() == std::vector<std::size_t>{0});
+    made.program.absent.clear();
+    made.replica.compute(announces ? &listener : nullptr);
+    made.replica.gradients();
+    CHECK(made.replica.absent().empty());
+  }
+}
+
+TEST_CASE("a server's rule leaves a tensor alone of which the worker has no gradient")
+{
+  std::vector<float> weights(80, 1), gradients(80);
+  const auto layout = lay_out(std::vector<std::size_t>{20, 3, 17});
+  std::vector<optim::Segment> segments;
+  for (const auto& tensor : layout.tensors) segments.push_back({{tensor.begin, tensor.end - 1}, true});
+  OptimizerSpec spec{.name = "sgd"};
+  spec.weight_decay = 0.5;
+  Program program;
+  ProgramReplica server({layout, weights, gradients, program.callbacks(), optim::make_optimizer(spec, 80, segments)});
+  for (const std::size_t present : {20, 65}) gradients[present] = 1; // of tensors 0 and 2
+  server.apply({0, 80}, weights, gradients, 0.5);
+  CHECK(weights[0] == 0.75F);
+  CHECK(weights[34] == 1);
+  CHECK(weights[64] == 0.75F);
+  CHECK(weights[65] == 1);
 }
 
 TEST_CASE("a tensor that is announced twice, or does not exist, is refused")

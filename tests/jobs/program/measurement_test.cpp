@@ -70,6 +70,19 @@ TEST_CASE("throughput is the samples of all ranks over the time of the slowest, 
   CHECK(result.final_loss == 1.0 / 3);
 }
 
+TEST_CASE("the samples of a step are those of all workers, also if one of them makes fewer steps or a line stands for many")
+{
+  const auto even =
+      result_of(spec_with_warmup(1), {rank(0, {step(1, 1, 10), step(2, 1, 10)}), rank(1, {step(1, 1, 6), step(2, 1, 6)})});
+  CHECK(even.step_samples == 16);
+  auto short_one = rank(1, {step(1, 1, 6), step(2, 1, 6)});
+  short_one.result = ResultLine{};
+  const auto uneven = result_of(spec_with_warmup(0), {rank(0, {step(1, 1, 10), step(2, 1, 10), step(3, 1, 10)}), short_one});
+  CHECK(uneven.step_samples == 16);
+  CHECK(result_of(spec_with_warmup(0), {rank(0, {step(1, 1, 8), step(11, 10, 80)})}).step_samples == 8);
+  CHECK(std::isnan(result_of(spec_with_warmup(0), {rank(0, {step(1, 1, unknown)})}).step_samples));
+}
+
 TEST_CASE("what a program does not report is not measured, and is never 0")
 {
   const auto silent = result_of(spec_with_warmup(0), {rank(0, {})});
@@ -117,6 +130,33 @@ TEST_CASE("the sums of attribution are those of the phases of all ranks, step by
   CHECK(result.work.useful_step_fast_s == 2); // two steps, and the lower quartile of 1, 1, 2 and 3 is 1
   CHECK(result.ranks[0].late_s == 1);
   CHECK(result.ranks[1].late_s == 0.5);
+}
+
+TEST_CASE("the time between epochs of an observed program is the mean of its ranks, and of another program not known")
+{
+  auto first = rank(0, {step(1, 4, 1, 1), step(2, 4, 1, 3)}), second = rank(1, {step(1, 4, 1, 2), step(2, 4, 1, 1)});
+  CHECK(std::isnan(result_of(spec_with_warmup(0), {first, second}).between.other_s));
+  CHECK(std::isnan(result_of(spec_with_warmup(0), {first, second}).work.paused_step_max_s));
+  first.choices.push_back({"observed", "PyTorch"});
+  first.steps[1].between = {0.25, 0.5, 0};
+  second.steps[1].between = {0, 0, 0.5};
+  const auto result = result_of(spec_with_warmup(0), {first, second});
+  CHECK(result.between.loader_s == 0.125);
+  CHECK(result.between.checkpoint_s == 0.25);
+  CHECK(result.between.other_s == 0.25);
+  CHECK(result.work.busy_step_max_s == 5);
+  CHECK(result.work.paused_step_max_s == 5.75); // the second step takes the first rank 3.75
+}
+
+TEST_CASE("where other processes or threads train as well, the samples of all are not known")
+{
+  auto report = rank(0, {step(1, 1, 10), step(2, 1, 10)});
+  report.caveats.push_back({"processes", "several processes train"});
+  const auto result = result_of(spec_with_warmup(0), {report});
+  CHECK(result.steps == 2);
+  CHECK(result.measured_s == 2);
+  CHECK(std::isnan(result.throughput));
+  CHECK(result.measured_samples == not_counted);
 }
 
 TEST_CASE("a program that goes on from a checkpoint leaves out its warm-up again, and its time to the target is not known")

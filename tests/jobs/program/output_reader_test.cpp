@@ -1,6 +1,10 @@
 #include "jobs/program/output_reader.hpp"
 
+#include "core/text.hpp"
+
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -149,21 +153,178 @@ TEST_CASE("a percent sign behind an accuracy counts, and other figures are not i
         std::vector<std::string>{"program.metrics.loss found 5 in `loss 5%` in percent, but only an accuracy may be in percent"});
 }
 
-TEST_CASE("a time in another unit than seconds is left out")
+namespace {
+
+// What the expression finds in the line for this figure: "0.05", or "left out".
+std::string figure_in(const std::string& name, const std::string& expression, const std::string& line)
 {
-  for (const auto* line : {"in 50ms", "in 50 ms,", "in 50 \u00b5s", "in 1.5 min", "in 1:30"}) {
-    INFO(line);
-    OutputReader reader(Metrics{{"step_s", "in ([0-9.]+)"}});
-    RankReport report;
-    reader.take(line, report);
-    CHECK(reader.new_refusals().size() == 1);
-    CHECK(reader.missing() == std::vector<std::string>{"step_s"});
-  }
-  OutputReader reader(Metrics{{"step_s", "in ([0-9.]+)"}});
+  OutputReader reader(Metrics{{name, expression}});
   RankReport report;
-  for (const auto* line : {"in 0.05 s", "in 0.05s", "in 0.05 seconds", "in 0.05", "in 0.05 minimal", "in 0.05: step"})
-    reader.take(line, report);
-  CHECK(reader.finding("step_s").found == 6);
+  reader.take(line, report);
+  const auto& finding = reader.finding(name);
+  if (finding.refused > 0) return "left out";
+  return finding.found > 0 ? format_shortest(finding.last) : "none";
+}
+
+std::string time_in(const std::string& expression, const std::string& line) { return figure_in("step_s", expression, line); }
+std::string rate_in(const std::string& expression, const std::string& line) { return figure_in("throughput", expression, line); }
+
+RankReport report_of(OutputReader& reader, const std::vector<std::string>& lines)
+{
+  RankReport report;
+  for (const auto& line : lines) reader.take(line, report);
+  reader.finish(report);
+  return report;
+}
+
+std::vector<std::int64_t> numbers_of(const RankReport& report)
+{
+  std::vector<std::int64_t> numbers;
+  for (const auto& step : report.steps) numbers.push_back(step.step);
+  return numbers;
+}
+
+std::string caveats_of(const RankReport& report)
+{
+  std::string text;
+  for (const auto& caveat : report.caveats) text += caveat.kind + ": " + caveat.sentence + "\n";
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("a time in another unit becomes seconds, wherever the unit stands")
+{
+  for (const auto* line : {"in 50ms", "in 50 ms,", "in 50000 \u00b5s", "in 0.05 s", "in 0.05s", "in 0.05 seconds", "in 0.05",
+                           "in 0.05 minimal", "in 0.05: step", "in 50 [ms]", "in 50 ms/step", "in 20it/s", "in 20 it/s"}) {
+    INFO(line);
+    CHECK(time_in("in ([0-9.]+)", line) == "0.05");
+    const bool has_unit =
+        std::string(line).find("minimal") == std::string::npos && std::string(line).find(": step") == std::string::npos;
+    CHECK(time_in("in (.+)", line) == (has_unit ? "0.05" : "none"));
+  }
+  for (const auto* line : {"elapsed time per iteration (ms): 523", "step_time_ms=523", "time [ms] 523", "time/ms: 523",
+                           "{'time_ms': 523", "| ms/batch 523 |", "time (s): 0.523"}) {
+    INFO(line);
+    CHECK(time_in("[ :=]([0-9.]+)", line) == "0.523");
+  }
+  CHECK(time_in("in ([0-9.]+)", "in 1.5 min") == "90");
+}
+
+TEST_CASE("a time whose unit is not clear, or is no time, is left out")
+{
+  CHECK(time_in("in ([0-9.]+)", "in 1:30") == "left out");
+  CHECK(time_in("=([0-9.]+)", "time_min=0.05") == "left out");
+  CHECK(time_in("batch ([0-9.]+)", "step 100 ms/batch 5") == "left out");
+  CHECK(time_in("=([0-9.]+)", "time_ms=50 us") == "left out");
+  CHECK(time_in("in ([0-9.]+)", "in 640 img/s") == "left out");
+  CHECK(rate_in("rate ([0-9.]+)", "rate 50 ms") == "left out");
+  CHECK(rate_in("rate ([0-9.]+)", "rate 640 tok/s/gpu") == "left out");
+  CHECK(figure_in("samples", "n ([0-9.]+)", "n 640 img/s") == "left out");
+  CHECK(figure_in("loss", "loss ([0-9.]+)", "loss 1.2k") == "left out");
+}
+
+TEST_CASE("a rate may be in thousands, a minute, or turned over, and is in samples a second")
+{
+  CHECK(rate_in("rate (\\S+)", "rate 12K tok/s") == "12000");
+  CHECK(rate_in("([0-9.]+)k img/s", "1.2k img/s") == "1200");
+  CHECK(rate_in("rate (\\S+)", "rate 12,640 img/s") == "12640");
+  CHECK(rate_in("rate (\\S+)", "rate 600 samples/min") == "10");
+  CHECK(rate_in("\\): (\\S+)", "throughput (K tok/s): 12") == "12000");
+  CHECK(rate_in(", (\\S+)it/s", "[00:10<00:05, 2.00it/s, loss=1]") == "2");
+  CHECK(rate_in(", (\\S+)it/s", "[00:10<00:05, 4.00s/it, loss=1]") == "0.25");
+  CHECK(rate_in(", ([^,]+),", "[00:10<00:05, 4.00s/it, loss=1]") == "0.25");
+  CHECK(time_in(", (\\S+)s/it", "[00:10<00:05, 2.00it/s, loss=1]") == "0.5");
+  CHECK(figure_in("samples", "n (\\S+)", "n 1.2k images") == "1200");
+}
+
+TEST_CASE("numbers of steps that begin again in every epoch are counted on")
+{
+  OutputReader reader(Metrics{{"step", "\\]\\[(\\d+)/"}, {"epoch", "Epoch: \\[(\\d+)\\]"}, {"loss", "Loss (\\S+)"}});
+  std::vector<std::string> lines;
+  for (int epoch = 0; epoch < 3; ++epoch)
+    for (int step = 0; step < 4; ++step)
+      lines.push_back("Epoch: [" + std::to_string(epoch) + "][" + std::to_string(step) + "/4] Loss 1." + std::to_string(step));
+  const auto report = report_of(reader, lines);
+  CHECK(numbers_of(report) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  CHECK(report.is_count_known);
+  CHECK(report.caveats.empty());
+  CHECK(
+      reader.new_notes() ==
+      std::vector<std::string>{"program.metrics.step went back from 3 to 0: it begins again in every epoch, so the steps of the "
+                               "epochs before are added"});
+}
+
+TEST_CASE("where not every step is printed, the number behind tells how many steps an epoch has, else their count is not known")
+{
+  OutputReader reader(Metrics{{"step", "step (\\d+)"}, {"loss", "loss (\\S+)"}});
+  const auto known = report_of(reader, {"step 0/25 loss 9", "step 10/25 loss 8", "step 20/25 loss 7", "step 0/25 loss 6",
+                                        "step 10/25 loss 5", "step 20/25 loss 4"});
+  CHECK(numbers_of(known) == std::vector<std::int64_t>{1, 11, 21, 26, 36, 46});
+  CHECK(known.is_count_known);
+  OutputReader other(Metrics{{"step", "step (\\d+)"}, {"loss", "loss (\\S+)"}});
+  const auto unknown = report_of(other, {"step 0 loss 9", "step 10 loss 8", "step 20 loss 7", "step 0 loss 6", "step 10 loss 5"});
+  CHECK(numbers_of(unknown) == std::vector<std::int64_t>{1, 11, 21, 22, 32});
+  CHECK_FALSE(unknown.is_count_known);
+  CHECK(
+      caveats_of(unknown) ==
+      "metrics: the number of the step begins again in every epoch, and the lines do not say how many steps an epoch has: there "
+      "were at least 32, and how many is not known\n");
+}
+
+TEST_CASE("a training that goes back to a checkpoint makes its steps again")
+{
+  OutputReader reader(Metrics{{"step", "step (\\d+)"}, {"loss", "loss (\\S+)"}});
+  const auto report = report_of(reader, {"step 1 loss 4", "step 2 loss 3", "step 3 loss 2", "step 2 loss 3", "step 3 loss 1"});
+  CHECK(numbers_of(report) == std::vector<std::int64_t>{1, 2, 3, 2, 3});
+  CHECK(caveats_of(report) == "metrics: the number of the step went back from 3 to 2, as that of a training that goes on from a "
+                              "checkpoint: steps 2 to 3 were made twice\n");
+  OutputReader epochs(Metrics{{"step", "step (\\d+)"}, {"loss", "loss (\\S+)"}, {"epoch", "epoch (\\d+)"}});
+  const auto in_epochs = report_of(epochs, {"epoch 1 step 1 loss 9", "epoch 1 step 2 loss 8", "epoch 2 step 1 loss 7",
+                                            "epoch 2 step 2 loss 6", "epoch 2 step 1 loss 7", "epoch 2 step 2 loss 5"});
+  CHECK(numbers_of(in_epochs) == std::vector<std::int64_t>{1, 2, 3, 4, 3, 4});
+}
+
+TEST_CASE("a bar that is drawn again is no step, and where steps have numbers, a line with a loss alone is none")
+{
+  OutputReader reader(Metrics{{"step", "(\\d+)/30"}, {"loss", "loss=(\\S+)"}});
+  const auto report = report_of(reader, {"1/30 loss=3", "2/30 loss=2", "2/30 loss=2", "test loss=9", "3/30 loss=1"});
+  CHECK(numbers_of(report) == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(caveats_of(report) == "metrics: 1 line with a loss has no number of a step, so it was not taken for steps\n");
+}
+
+TEST_CASE("samples that are counted from the start become those of a step")
+{
+  OutputReader reader(Metrics{{"step", "iteration +(\\d+)"}, {"samples", "samples: +(\\d+)"}, {"step_s", "\\(ms\\): (\\S+)"}});
+  const auto report = report_of(reader, {"iteration 100 | consumed samples: 25600 | elapsed time per iteration (ms): 500 |",
+                                         "iteration 200 | consumed samples: 51200 | elapsed time per iteration (ms): 500 |",
+                                         "iteration 300 | consumed samples: 76800 | elapsed time per iteration (ms): 500 |"});
+  CHECK(std::isnan(report.steps[0].samples));
+  CHECK(report.steps[1].samples == 256);
+  CHECK(report.steps[2].samples == 256);
+  CHECK(report.steps[2].step_s == 0.5);
+  CHECK(
+      caveats_of(report) ==
+      "metrics: program.metrics.samples grows from line to line (25600, 51200, 76800), so it is taken for all samples since the "
+      "start or since an epoch's start: steps have its difference to the line before, divided by the steps between them\n");
+  OutputReader mnist(Metrics{{"samples", "\\[(\\d+)/"}, {"loss", "Loss: (\\S+)"}});
+  const auto epochs = report_of(mnist, {"[0/2560] Loss: 3", "[640/2560] Loss: 2", "[1280/2560] Loss: 2", "[1920/2560] Loss: 2",
+                                        "[0/2560] Loss: 1", "[640/2560] Loss: 1"});
+  CHECK(epochs.steps[1].samples == 640);
+  CHECK(std::isnan(epochs.steps[4].samples));
+  CHECK(epochs.steps[5].samples == 640);
+}
+
+TEST_CASE("samples of batches that vary or grow by factors are those of the lines")
+{
+  for (const auto& printed : {std::vector<int>{64, 64, 64}, {4012, 4095, 3987, 4100}, {8, 16, 32, 64}, {64, 64, 64, 17}}) {
+    OutputReader reader(Metrics{{"samples", "(\\d+) images"}});
+    std::vector<std::string> lines;
+    for (const auto samples : printed) lines.push_back(std::to_string(samples) + " images");
+    const auto report = report_of(reader, lines);
+    CHECK(report.steps.back().samples == printed.back());
+    CHECK(report.caveats.empty());
+  }
 }
 
 TEST_CASE("an expression that finds words instead of numbers says which")

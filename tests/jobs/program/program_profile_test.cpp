@@ -1,5 +1,7 @@
 #include "jobs/program/program_profile.hpp"
 
+#include <array>
+
 #include <catch2/catch.hpp>
 
 using namespace dt;
@@ -64,6 +66,38 @@ TEST_CASE("the profile of a program has a layer for gradients that are ready tog
   CHECK(layers[2].parameters == 110);
   CHECK(layers[2].backward_s == Approx(0.5));
   CHECK(to_json(parse_compute_profile(to_json(*profile), "p.json")) == to_json(*profile));
+}
+
+TEST_CASE("a step of the profile takes the mean of the measured steps, though a pause hits another phase in each of them")
+{
+  auto report = report_of({{40, 0, "w"}});
+  report.steps.clear();
+  for (std::int64_t number = 1; number <= 41; ++number) {
+    auto line = step(number, 1, 2);
+    const double pause_s = 10;
+    line.step_s += pause_s;
+    line.phase_s[static_cast<std::size_t>(
+        std::array{Phase::input, Phase::forward, Phase::backward, Phase::optimizer}[number % 4])] += pause_s;
+    report.steps.push_back(line);
+  }
+  const auto profile = profile_of_program(program_spec(), std::vector{report}, "");
+  REQUIRE(profile);
+  const double compute_s = profile->forward_s() + profile->backward_s();
+  CHECK(profile->input_s + profile->update_s + compute_s * mean_factor(profile->step_quantiles) ==
+        Approx(13.45));                               // 0.05 s are sums
+  CHECK(profile->step_quantiles.back() == Approx(1)); // whole steps do not vary
+}
+
+TEST_CASE("the profile of an unusual mean batch computes as many samples a second as were measured")
+{
+  auto report = report_of({{40, 0, "w"}});
+  report.steps.back().samples = 1; // the last batch of an epoch
+  const auto profile = profile_of_program(program_spec(), std::vector{report}, "");
+  REQUIRE(profile);
+  CHECK(profile->batch == 6); // of 17 / 3
+  const double step_s = profile->input_s + profile->update_s +
+                        (profile->forward_s() + profile->backward_s()) * mean_factor(profile->step_quantiles);
+  CHECK(6 / step_s == Approx(17 / (3.45 + 3.75 + 3.15)));
 }
 
 TEST_CASE("without the readiness of gradients, the times of the passes or samples there is no profile")

@@ -29,6 +29,8 @@ TEST_CASE("a line of a report is read as it was written")
   CHECK_FALSE(step.learning_rate);
   CHECK(std::isnan(step.phase_s[static_cast<std::size_t>(Phase::input)]));
   CHECK(step.phase_s[static_cast<std::size_t>(Phase::forward)] == 0.1);
+  const auto pause = std::get<PauseLine>(parse_report_line("pause 0.5 1.5 -")).between;
+  CHECK((pause.loader_s == 0.5 && pause.checkpoint_s == 1.5 && std::isnan(pause.other_s)));
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError: no such layer")).cause ==
         "ValueError: no such layer");
   CHECK(std::get<ErrorLine>(parse_report_line("error 3 1800000000.25 ValueError")).unix_s == 1800000000.25);

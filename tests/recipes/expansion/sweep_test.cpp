@@ -183,6 +183,20 @@ TEST_CASE("only what makes another run can vary")
         "r.yaml:5:20: `sweep.zip` cannot be set here; a sweep is written in the recipe, or as --over key.path=a,b,c");
 }
 
+TEST_CASE("a range or several values without brackets are answered with the list that was meant, if it is one")
+{
+  const auto refusal = [](const std::string& axis) { return errors("sweep: { matrix: { " + axis + " } }\n"); };
+  CHECK(refusal("train.seed: 4..1") == "r.yaml:5:32: `train.seed` needs a list of values here, not `4..1`; write [4..1]");
+  CHECK(refusal("optimizer.momentum: 0..0.9 linear 10").ends_with("; write [0..0.9 linear 10]"));
+  CHECK(errors("sweep:\n  matrix:\n    train.seed: 1,2, 4\n").ends_with("; write [1, 2, 4]"));
+  CHECK(errors("sweep:\n  matrix:\n    optimizer.name: sgd, adam\n").ends_with("; write [sgd, adam]"));
+  for (const auto* wrong :
+       {"train.seed: 4..x", "train.seed: 1..1", "optimizer.momentum: 0..1", "train.seed: \"1..4\"", "train.seed: {a: 1}"}) {
+    CAPTURE(wrong);
+    CHECK(refusal(wrong).find("; write [") == std::string::npos);
+  }
+}
+
 TEST_CASE("lists of a matrix hold values, each once")
 {
   CHECK(errors("sweep: { matrix: { train.seed: 1 } }\n") == "r.yaml:5:32: `train.seed` needs a list of values here, not `1`");

@@ -50,9 +50,10 @@ AttributedRun random_run(Random& random, std::int64_t workers, bool has_servers)
   const auto at_least = [&](double least) { return least * (1 + 2.0 * random.unit()); };
   AttributedRun run;
   run.measured = {.series = "", .nodes = 1, .ranks = workers + (has_servers ? 1 : 0), .workers = workers, .succeeded = true};
-  run.batch_per_rank = 1 + static_cast<std::int64_t>(random.below(128));
+  const auto batch = 1 + static_cast<std::int64_t>(random.below(128));
+  run.batch_per_rank = static_cast<double>(batch);
   run.measured_steps = 1 + static_cast<std::int64_t>(random.below(1000));
-  run.samples = run.batch_per_rank * workers * run.measured_steps;
+  run.samples = batch * workers * run.measured_steps;
   run.work.useful_s = 0.01 + random.unit();
   run.work.useful_max_s = at_least(run.work.useful_s / static_cast<double>(workers));
   run.work.useful_step_max_s = at_least(run.work.useful_max_s);

@@ -94,9 +94,7 @@ TEST_CASE("the batch of a program that does not tell it is what its ranks have r
   spec.program.sync = true;
   spec.train.global_batch = spec.train.batch_per_rank = 0;
   auto result = sample_result(spec, 100);
-  result.steps = 25;
-  result.warmup_steps = 5;
-  result.measured_samples = 20 * 48;
+  result.step_samples = 48;
   const auto planned = site.plan(spec);
   put_file(site.begin(planned, 1).result(), to_json(result));
   const std::vector<PlannedRun> runs{planned};
@@ -106,7 +104,7 @@ TEST_CASE("the batch of a program that does not tell it is what its ranks have r
   const auto all = measurements_of_study(database, record.id, {});
   REQUIRE(all.size() == 1);
   CHECK(all[0].sizes[0].at.batch == 24);
-  CHECK(all[0].traits.global_batch == 48);
+  CHECK(all[0].traits.batches.samples_at(2) == 48);
 }
 
 TEST_CASE("of servers the update of one exchange is read, and a simulated machine's trunks are known")

@@ -18,6 +18,14 @@ std::vector<double> Communicator::gather_numbers(std::span<const double> values)
   return all;
 }
 
+std::vector<double> Communicator::all_numbers(std::span<const double> values)
+{
+  std::vector<double> all(values.size() * static_cast<std::size_t>(size_));
+  const int count = static_cast<int>(values.size());
+  check_mpi(MPI_Allgather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, comm_), "MPI_Allgather");
+  return all;
+}
+
 std::vector<std::string> Communicator::gather_texts(const std::string& text, Receivers receivers)
 {
   const auto ranks = static_cast<std::size_t>(size_);

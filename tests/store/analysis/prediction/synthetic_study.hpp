@@ -39,13 +39,11 @@ inline SeriesTraits traits_of(const Truth& truth)
           .answers_first = truth.answers_first,
           .period = truth.period,
           .exchange_bytes = truth.bytes,
-          .is_weak = truth.is_weak,
           .by_nodes = true,
           .nodes_per_supernode = truth.nodes_per_supernode,
           .servers = truth.servers,
           .trunk_share = truth.is_trunk_known ? truth.trunk_share : not_measured,
-          .batch = truth.is_weak ? truth.global_batch : truth.global_batch,
-          .global_batch = truth.global_batch};
+          .batches = batch_rule(truth.is_weak ? "weak" : "strong", std::vector{StepSamples{1, truth.global_batch}})};
 }
 
 inline std::vector<Bucket> true_buckets(const Truth& truth)
