@@ -2,7 +2,7 @@
 
 A mark is (beginning of a line, phase[, loss, samples]): the phase begins with that line; the loss and the samples are expressions of
 the program's own variables. "!" before the phase: what was updated before is a step of its own. Lines without a mark go on with the
-phase before; whoever returns is in "other".
+phase before; a function that returns is in "other", or in the phase of the mark ("return", phase).
 """
 
 import dataclasses
@@ -122,7 +122,7 @@ PROGRAMS = [
                                        ("if ddp:", "!other")]}}, 31, 992, env=("-u", "RANK"), note="without RANK, with which it takes NCCL"),
     Program("time_sequence_prediction", "LBFGS", EXAMPLES, "time_sequence_prediction", ["train.py", "--steps", "4"], [lambda folder: data.waves(folder / "traindata.pt", 40, 60)],
             {"train.py": {"<module>": [("print('STEP", "!other"), ("optimizer.step", "update", None, "input.size(0)"), ("with torch.no_grad", "evaluation"), ("plt.figure", "other")],
-                          "closure": [("loss.backward", "update", "loss")]}}, 4, 148),
+                          "closure": [("loss.backward", "update", "loss"), ("return", "update")]}}, 4, 148),
     Program("reinforce", "reinforcement learning", EXAMPLES, "reinforcement_learning", ["reinforce.py"], [],
             {"reinforce.py": {"main": [("state, _ = env.reset", "!other")], "select_action": [("probs = policy", "forward"), ("m = Categorical", "other")],
                               "finish_episode": [("optimizer.zero_grad", "clear"), ("policy_loss = torch.cat", "forward"), ("policy_loss.backward", "backward", "policy_loss", "len(returns)"),

@@ -18,7 +18,7 @@ class _Watch:
         self.out = f"{self.asked['out']}/{os.environ.get('RANK', '0')}-{os.getpid()}.json"
         self.pid, self.notes, self.lines, self.others = os.getpid(), [], {}, set()
         self.counts = None  # the operations of one step, by hand
-        self.updates = 0
+        self.updates = self.steps = 0
 
     def look(self, frame, event, _):
         """For each new frame: is it one of the functions that are watched?"""
@@ -45,6 +45,9 @@ class _Watch:
         own = {line for _, _, line in code.co_lines() if line}
         found = {}
         for words in asked:
+            if words[0] == "return":
+                found["return"] = words[1:]
+                continue
             places = [line for line in own if lines[line - 1].strip().startswith(words[0])]
             if not places:
                 raise SystemExit(f"stop-watch: {code.co_filename} has no line {words[0]!r} in {code.co_name}")
@@ -57,7 +60,7 @@ class _Watch:
             if mark is not None:
                 self.note(time.monotonic(), frame, *mark)
         elif event == "return":
-            self.note(time.monotonic(), frame, "other")
+            self.note(time.monotonic(), frame, *self.lines[frame.f_code].get("return", ("other",)))
         return self.at_line
 
     def note(self, now, frame, phase, loss=None, samples=None):
@@ -74,7 +77,7 @@ class _Watch:
         """The operations of the fourth step: all between the third and the fourth update that close a step."""
         if phase.startswith("!") and any(note[1] == "update" for note in self.notes[self.updates :]):
             self.updates = len(self.notes)
-            self.steps = getattr(self, "steps", 0) + 1
+            self.steps += 1
             if self.steps == 3:
                 from operations import Operations
 
