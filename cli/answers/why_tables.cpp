@@ -159,7 +159,7 @@ std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
   return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
 }
 
-double share_of(const store::BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
+double share_of(const BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
 
 bool has_time_between_epochs(const Attribution& point)
 {
