@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 #include "jobs/follow/hold_back.hpp"
 #include "jobs/launch/last_words.hpp"
@@ -30,7 +31,8 @@ std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
 {
   try {
     const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(read_file_if_exists(attempt.err()).value_or("")), submission ? submission->token : "");
+    auto lines = jobs::program_lines(trim(shown_text(read_file_if_exists(attempt.err()).value_or(""))),
+                                     submission ? submission->token : "");
     std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
     if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
     return join(lines, "\n");
@@ -48,12 +50,13 @@ std::vector<Failure> failures_of(const Home& home, const std::vector<RunView>& r
     if (!is_final(row.state) || row.state == RunState::succeeded) continue;
     const auto [place, is_new] = places.try_emplace({row.state, jobs::kind_of_cause(row.cause)}, failures.size());
     if (is_new)
-      failures.push_back({.state = row.state,
-                          .name = row.name,
-                          .key = row.key,
-                          .cause = row.cause,
-                          .evidence = run.live ? run.live->verdict.evidence : "",
-                          .last_lines = row.attempt > 0 ? last_lines(AttemptFolder(home.run(row.key), row.attempt), row.cause) : ""});
+      failures.push_back(
+          {.state = row.state,
+           .name = row.name,
+           .key = row.key,
+           .cause = row.cause,
+           .evidence = run.live ? run.live->verdict.evidence : "",
+           .last_lines = row.attempt > 0 ? last_lines(AttemptFolder(home.run(row.key), row.attempt), row.cause) : ""});
     ++failures[place->second].runs;
   }
   return failures;

@@ -8,7 +8,6 @@
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/program/environment.hpp"
-#include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/follow/hold_back.hpp"
@@ -75,29 +74,6 @@ void explain_novelty(ResultsStore& results, const RunView& run, Explanation& exp
   if (!nearest) return;
   const auto changes = environment_changes(results.home().environments(), nearest->environment_id, now->environment_id);
   for (const auto& change : texts_of(changes)) explanation.differences.push_back("Python environment: " + change);
-}
-
-// Whether it is dtctl's own line, and the cause says the same.
-bool is_told(std::string_view line, std::string_view cause)
-{
-  constexpr std::string_view own = "dtctl: ";
-  if (!line.starts_with(own)) return false;
-  const auto sentence = line.substr(own.size(), line.rfind(" (exit code ") - own.size());
-  return cause.find(printable(std::string(sentence))) != std::string_view::npos;
-}
-
-// The last lines that the program printed, or those of its launcher. What the cause says already is left out.
-std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
-{
-  try {
-    const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(shown_text(read_file_if_exists(attempt.err()).value_or(""))), submission ? submission->token : "");
-    std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
-    if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
-    return join(lines, "\n");
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 // Returns ", and it goes on from step 120" if the run has a checkpoint, else an empty text.
