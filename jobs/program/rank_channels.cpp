@@ -1,18 +1,17 @@
 #include "jobs/program/rank_channels.hpp"
 
-#include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "jobs/program/beside_rank.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
