@@ -146,7 +146,8 @@ bool has_named_connection(const fs::path& table, const std::vector<Open>& ranks)
 bool has_ended(pid_t process)
 {
   std::error_code error;
-  fs::read_symlink(fmt::format("/proc/{}/exe", process), error);
+  const auto program = fs::read_symlink(fmt::format("/proc/{}/exe", process), error);
+  if (!program.empty()) return false;
   return error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process;
 }
 
