@@ -2,6 +2,8 @@
 
 #include "store/database/sqlite.hpp"
 
+#include <filesystem>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
