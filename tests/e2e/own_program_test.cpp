@@ -123,7 +123,7 @@ TEST_CASE("a second attempt that finds a checkpoint of the first may have gone o
         Json::parse(R"({"attempt": 2, "steps": null})"));
 }
 
-TEST_CASE("--force says whose figures it replaces, and leaves those of a pinned baseline alone")
+TEST_CASE("a submission with --force says whose figures it replaces, and leaves those of a pinned baseline alone")
 {
   const Own own(trainer());
   REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
