@@ -118,6 +118,20 @@ const std::pair<const std::size_t, Departures::Rank>* Departures::first_left() c
   return first;
 }
 
+MissingRank Departures::words_of(std::size_t number, const Rank& rank)
+{
+  return {static_cast<int>(number), rank.start.host, "has ended with exit code 0 without a result " + words_of_step(rank.step)};
+}
+
+std::optional<MissingRank> Departures::left_before(int other) const
+{
+  const auto* left = first_left();
+  const auto found = ranks_.find(static_cast<std::size_t>(other));
+  if (left == nullptr || found == ranks_.end()) return std::nullopt;
+  const auto& end = found->second.left;
+  return !end || *left->second.left < *end ? std::optional(words_of(left->first, left->second)) : std::nullopt;
+}
+
 std::vector<MissingRank> Departures::missing() const
 {
   std::vector<MissingRank> missing;
