@@ -55,7 +55,7 @@ class Departures {
   std::map<std::size_t, Rank> ranks_;
   Clock::time_point looked_{}, last_word_{};
   std::uintmax_t written_ = 0;             // by all ranks
-  double busy_s_ = 0, busy_at_word_s_ = 0; // processor time of the ranks here that run
+  double busy_s_ = 0, busy_at_word_s_ = 0; // processor time that the running ranks here wanted
 };
 
 // Whether an error says only that another rank has gone: of Gloo, NCCL and PyTorch's store.

@@ -91,6 +91,10 @@ class _Batches:
             self.trained[-1] = True
             self.trained_parts += 1
 
+    def tells_samples(self):
+        """Whether the next update takes a batch of this pass."""
+        return self.ahead is not None and not self.is_ignored and len(self.waiting) > self.ahead
+
     def take(self):
         """The samples of the batches that were trained with: batch i by the part that begins with batch i + ahead."""
         if self.trained_parts == 0:
@@ -570,6 +574,8 @@ class _Observer:
     def _count_forward(self, module, args, kwargs):
         if self.in_update and self.had_backward_in_update:
             return  # a closure that an optimizer calls again, for the same batch
+        if any(batches.tells_samples() for batches in self.passes):
+            return
         samples = self.attempt_to("the samples of modules", self._samples_of_call, module, args, kwargs)
         self.recent.by_module[id(module)] += math.nan if samples is None else samples
 
@@ -1263,7 +1269,8 @@ def _wrap_optimizers(o, torch, is_compiling):
             try:
                 return update(*args, **kwargs)
             finally:
-                o.steps_without_backward(optimizer)
+                if not o.recent.has_backward:
+                    o.steps_without_backward(optimizer)
                 o.leaves_update()
 
         step.is_watched_by_dtctl = True
