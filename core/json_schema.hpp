@@ -11,7 +11,8 @@ template<class Json> std::string words_of_later_schema(const Json& file, int kno
 {
   const auto found = file.is_object() ? file.find("schema") : file.end();
   if (found == file.end() || !found->is_number_integer() || !(*found > known)) return {};
-  return "was written by a later dtctl (schema " + found->dump() + "; this one reads " + std::to_string(known) + "), so use that one";
+  return "was written by a later dtctl (schema " + found->dump() + "; this one reads " + std::to_string(known) +
+         "), so use that one";
 }
 
 } // namespace dt

@@ -243,7 +243,8 @@ std::string verdict_counts(const std::vector<Judged>& comparisons)
   std::vector<std::pair<std::string, std::size_t>> counts; // of points by verdict, in the order of the sentence
   for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent})
     counts.emplace_back(store::word_of(verdict, comparisons.front().metric), 0);
-  for (const auto* word : {"different in these runs", "alike in these runs", "for this one seed", "cannot tell", "no data"})
+  for (const auto* word :
+       {"the same runs", "different in these runs", "alike in these runs", "for this one seed", "cannot tell", "no data"})
     counts.emplace_back(word, 0);
   std::vector<std::string> parts;
   for (auto& [word, count] : counts) {

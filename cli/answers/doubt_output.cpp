@@ -136,12 +136,13 @@ Json json_of(const std::pair<const std::string, store::CaveatedRuns>& caveated)
   return {{"kind", caveated.first}, {"runs", caveated.second.runs}, {"sentences", caveated.second.sentences}};
 }
 
+std::string workers_text(const store::StepSamples& size) { return counted(static_cast<std::size_t>(size.workers), "worker"); }
+
 // "40 samples on 1 worker and 80 on 2"
 std::string samples_text(const std::vector<store::StepSamples>& sizes)
 {
   const auto one = [](const store::StepSamples& size) { return fmt::format("{:.4g} on {:.0f}", size.samples, size.workers); };
-  return fmt::format("{:.4g} samples on {}{}", sizes.front().samples,
-                     counted(static_cast<std::size_t>(sizes.front().workers), "worker"),
+  return fmt::format("{:.4g} samples on {}{}", sizes.front().samples, workers_text(sizes.front()),
                      sizes.size() > 1 ? " and " + one(sizes.back()) : "");
 }
 
@@ -150,14 +151,13 @@ std::string describe(const store::BatchDoubt& doubt)
   const auto of_label = doubt.label.empty() ? "" : printable(doubt.label) + ": ";
   const auto& [growth, is_recorded, sizes] = doubt.recorded;
   if (doubt.kind == store::BatchDoubt::Kind::batch)
-    return fmt::format(
-        "{}the recipe's {} makes {:.4g} samples a step on {:.0f} workers, but the program reported {:.4g}; figures are "
-        "made of what it reported. Let the program take DTCTL_{}, or correct the key",
-        of_label, doubt.told, doubt.of_recipe, sizes.front().workers, sizes.front().samples,
-        doubt.told == "train.global_batch" ? "TRAIN_GLOBAL_BATCH" : "TRAIN_BATCH_PER_RANK");
+    return fmt::format("{}the recipe's {} makes {:.4g} samples a step on {}, but the program reported {:.4g}; figures are "
+                       "made of what it reported. Let the program take DTCTL_{}, or correct the key",
+                       of_label, doubt.told, doubt.of_recipe, workers_text(sizes.front()), sizes.front().samples,
+                       doubt.told == "train.global_batch" ? "TRAIN_GLOBAL_BATCH" : "TRAIN_BATCH_PER_RANK");
   const std::string_view real = doubt.recorded.is_weak()     ? "the samples a worker stay, so this is weak scaling"
                                 : doubt.recorded.is_strong() ? "the samples of a step stay, so this is strong scaling"
-                                                             : "so neither the samples of a step nor those of a worker stay";
+                                                             : "neither the samples of a step nor those of a worker stay";
   return fmt::format(
       "{}the recipe says {}, but a step has {}: {}. Predictions, charts and simulations follow what was recorded. {}", of_label,
       doubt.told, samples_text(sizes), real,

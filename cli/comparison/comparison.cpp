@@ -108,7 +108,8 @@ bool are_same_runs(const std::vector<store::ComparedRun>& a, const std::vector<s
 // Warns if some runs, but not all, are on both sides.
 void check_overlap(Context& context, const ComparedSide& a, const ComparedSide& b)
 {
-  if (are_same_runs(a.runs, b.runs)) return context.messages.info("A and B are the same runs: nothing of what a run is has changed");
+  if (are_same_runs(a.runs, b.runs))
+    return context.messages.info("A and B are the same runs: nothing of what a run is has changed");
   if (const auto shared = shared_runs(a, b); shared > 0)
     context.messages.warn("{} on both sides, so that A and B seem more alike than they are",
                           counted(shared, "run is", "runs are"));
@@ -252,7 +253,8 @@ void print_unmatched(Context& context, const store::Matching& matching)
 }
 
 // Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run,
-// or with ranks that do not train together, makes it ExitCode::runs_failed, because nothing shows that the point is as fast as before.
+// or with ranks that do not train together, makes it ExitCode::runs_failed, because nothing shows that the point is as fast as
+// before.
 ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
 {
   std::vector<std::string> slower;
@@ -381,8 +383,9 @@ ExitCode compare_now(Context& context, ResultsStore& results, const CompareOptio
                      const ComparedSide& b, const store::Rule& rule)
 {
   if (are_same_runs(a.runs, b.runs))
-    throw Error(ErrorKind::usage, "A and B are the same runs, so there are no two of them to run again: a run belongs to every study "
-                                  "whose recipe asks for the same work");
+    throw Error(ErrorKind::usage,
+                "A and B are the same runs, so there are no two of them to run again: a run belongs to every study "
+                "whose recipe asks for the same work");
   check_overlap(context, a, b);
   const auto now = run_against_now(context, results, a, b, matched_points(options, a, b), options.by);
   context.out.data("study", now.study);

@@ -27,7 +27,8 @@ std::vector<std::string> names_of(const std::vector<ShippedRecipe>& recipes)
 
 void add_recipe_options(Verb& verb, RecipeOptions& options)
 {
-  verb.add_option("RECIPE", options.recipe, "path of a recipe, - for standard input, or name of a shipped recipe such as quickstart")
+  verb.add_option("RECIPE", options.recipe,
+                  "path of a recipe, - for standard input, or name of a shipped recipe such as quickstart")
       ->required()
       ->type_name("RECIPE");
   verb.add_list("--set", options.set, "set one key of the recipe; may be repeated")->type_name("KEY=VALUE");

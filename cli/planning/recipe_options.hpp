@@ -21,8 +21,8 @@ struct RecipeOptions {
 void add_recipe_options(Verb& verb, RecipeOptions& options);
 void add_over_option(Verb& verb, RecipeOptions& options);
 
-// Path of a recipe file, "-" for standard input, or of the shipped recipe with that name. Throws a usage error with the nearest known name if there is
-// none.
+// Path of a recipe file, "-" for standard input, or of the shipped recipe with that name. Throws a usage error with the nearest
+// known name if there is none.
 std::filesystem::path find_recipe(const std::string& argument);
 
 // A recipe shipped with dtctl. Those that repeat a paper's study are in papers/<short name of the paper>.

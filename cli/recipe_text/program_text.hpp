@@ -25,8 +25,8 @@ bool imports_torch(std::string_view text);
 // known that starts it.
 std::vector<std::string> command_for(const std::string& program, bool is_executable);
 
-// The words of a command as shell_join has quoted them: blanks, quotes and backslashes mean what they mean to a shell. Nothing if a
-// quote has no end.
+// The words of a command as shell_join has quoted them: blanks, quotes and backslashes mean what they mean to a shell. Nothing if
+// a quote has no end.
 std::optional<std::vector<std::string>> shell_words(std::string_view line);
 
 // The lines to paste into the program, with which it reports to dtctl: Python, or C for a program that is started as it is. Empty

@@ -63,8 +63,8 @@ std::string default_model(std::string_view data);
 bool is_known_to_fit(std::string_view model, std::string_view data);
 
 // Sizes with 1, 2, 4, … workers that fit on `cores`; at least one. Strategies that are compared, and those with servers, get two
-// workers at least, even if their ranks must share cores. Without a study, and for a program whose ranks exchange nothing, a single
-// size.
+// workers at least, even if their ranks must share cores. Without a study, and for a program whose ranks exchange nothing, a
+// single size.
 std::vector<std::int64_t> default_sizes(const RecipeChoices& choices, std::int64_t cores);
 
 // Ranks of a size, and those of them that train under a strategy with its default number of servers.

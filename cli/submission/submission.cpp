@@ -346,7 +346,8 @@ void require_data(const LockedHome& home, const Resolved& resolved)
 bool has_result(const Home& home, const std::string& key)
 {
   const auto folder = home.run(key);
-  return std::ranges::any_of(attempt_numbers(folder), [&](int number) { return is_there(AttemptFolder(folder, number).result()); });
+  return std::ranges::any_of(attempt_numbers(folder),
+                             [&](int number) { return is_there(AttemptFolder(folder, number).result()); });
 }
 
 // "mine (1a2b3c4d5e), other (…)": the studies whose figures a forced submission of these runs replaces, with their ids.
@@ -370,10 +371,11 @@ void check_force(Context& context, const Home& home, const Resolved& resolved)
   const auto studies = replaced_studies(home, resolved);
   for (const auto& [name, baseline] : read_baselines(home))
     if (const auto found = studies.find(baseline.study); found != studies.end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--force would replace the figures of {}, which is the baseline {}. Nothing was submitted. For more "
-                              "runs beside them: --set study.repeats=N. To give the baseline up: dtctl baseline remove {}",
-                              found->second, name, name));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--force would replace the figures of {}, which is the baseline {}. Nothing was submitted. For more "
+                      "runs beside them: --set study.repeats=N. To give the baseline up: dtctl baseline remove {}",
+                      found->second, name, name));
   std::vector<std::string> names;
   for (const auto& [id, name] : studies) names.push_back(name);
   if (names.empty()) return;

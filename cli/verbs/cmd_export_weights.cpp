@@ -101,7 +101,8 @@ void add_export_weights(Commands& commands)
        "Example:\n  dtctl export-weights 3f2a -o weights.safetensors"},
       [options](Context& context) { return export_weights(context, *options); });
   verb.add_option("RUN|FILE.safetensors", options->source, "a run (default: last), or the path of a checkpoint")->type_name("");
-  verb.add_option("-o,--output", options->output, "the .safetensors or .npz file to write; -: standard output, as safetensors")->type_name("FILE");
+  verb.add_option("-o,--output", options->output, "the .safetensors or .npz file to write; -: standard output, as safetensors")
+      ->type_name("FILE");
   verb.add_option("--what", options->what, "weights, or the buffers of the optimizer or the strategy (weights)")
       ->type_name("weights|optimizer|strategy")
       ->one_of({"weights", "optimizer", "strategy"});

@@ -534,7 +534,7 @@ void copy_module(Context& context, const fs::path& program)
 void tell_how_to_report(Context& context, const RecipeChoices& choices, const fs::path& program)
 {
   if (is_python(choices.program) && imports_torch(text_if_readable(program))) {
-    context.messages.info("{} uses PyTorch, so dtctl observes its steps and phases; nothing has to be added to it",
+    context.messages.info("{} uses PyTorch, so dtctl observes its steps and phases; nothing has to be added to it for that",
                           choices.program);
     context.out.data("observed", true);
     return;

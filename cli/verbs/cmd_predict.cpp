@@ -313,6 +313,8 @@ ExitCode predict(Context& context, const PredictOptions& options)
   const auto& study = *selection.study;
   context.out.field("study", "study",
                     {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
+  for (const auto& point : store::scaling_of_study(results.database(), study.id))
+    if (point.copies > 0) context.messages.warn("{}", point.why_copies);
   const auto answers = answers_to(context, store::measurements_of_study(results.database(), study.id, question.unit), question);
   print_answers(context, answers, question, options.backtest);
   if (!options.dry_run) store_predictions(results, study, answers);

@@ -100,7 +100,8 @@ std::optional<PrintedUnit> unit_of(std::string_view prefix, std::string_view fir
   const double scale = prefix.empty() ? 1 : factor_of_prefix(prefix);
   const auto thing = thing_of(first);
   if (const double each_s = seconds_of(second); each_s > 0) {
-    const bool is_known = first.empty() || thing.factor != 1 || is_among(step_words, thing.name) || is_among(sample_words, thing.name);
+    const bool is_known =
+        first.empty() || thing.factor != 1 || is_among(step_words, thing.name) || is_among(sample_words, thing.name);
     if (is_label && !is_known) return PrintedUnit{.kind = Kind::time, .factor = each_s};
     return PrintedUnit{.kind = Kind::rate,
                        .factor = scale * thing.factor / each_s,

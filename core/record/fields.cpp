@@ -227,7 +227,8 @@ Fields<RunResult> result_fields()
       {"measured_samples", DT_AT(R, measured_samples), "", "samples of all ranks in the measured steps of all attempts"},
       {"step_samples", DT_AT(R, step_samples), "samples",
        "samples of all workers in one step, the sum of each worker's mean over its measured steps, as a program of your own "
-       "reports them; `NULL`: not known, or a run of dtengine, whose steps have global_batch",
+       "reports them; where the ranks are copies of one training, those of one; `NULL`: not known, or a run of dtengine, whose "
+       "steps have global_batch",
        Presence::later},
       {"measured_s", DT_AT(R, measured_s), "s", "the slowest rank's time in the measured steps, without evaluations"},
       {"bytes_sent", &sum_over_ranks<&RankRecord::bytes_sent>, "bytes", "sent by all ranks in the measured steps", computed},

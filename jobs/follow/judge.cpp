@@ -136,8 +136,12 @@ bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
 std::string lost_rank(const Evidence& e)
 {
   if (!e.error || !tells_lost_peer(e.error->cause)) return {};
-  const auto failure = failure_of_rank(e);
+  const auto by_torchrun = failure_by_torchrun(e.standard_error);
+  const auto failure = by_torchrun ? by_torchrun : failure_of_rank(e);
   if (!failure || !failure->first_rank() || failure->first_rank() == e.error->rank) return {};
+  // Others that have lost the same rank end with an exit code, too; torchrun's report puts them behind it.
+  const bool was_killed = failure->signal > 0 || signal_in(failure->code) > 0 || failure->out_of_memory || failure->is_abort;
+  if (!was_killed && !by_torchrun) return {};
   const auto before = e.standard_error.substr(0, e.standard_error.find("Traceback (most recent call last)"));
   const auto words = last_words(before, e.submission ? e.submission->token : "");
   const auto& last = words.error.empty() ? words.rest : words.error;

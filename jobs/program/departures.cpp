@@ -2,6 +2,7 @@
 
 #include "core/counted.hpp"
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/record/node_load.hpp"
 #include "core/text.hpp"
@@ -24,6 +25,19 @@ std::uintmax_t bytes_of(const fs::path& file)
   std::error_code error;
   const auto bytes = fs::file_size(file, error);
   return error ? 0 : bytes;
+}
+
+// Processor time of the process and its children, and the time for which its threads have waited for a core on a busy machine.
+double wanted_processor_s(int process)
+{
+  double queued_s = 0;
+  std::error_code none;
+  const auto threads = fs::path("/proc") / std::to_string(process) / "task";
+  for (fs::directory_iterator thread(threads, none), end; !none && thread != end; thread.increment(none)) {
+    const auto words = split(read_file_if_exists(thread->path() / "schedstat").value_or(""), ' ');
+    if (words.size() == 3) queued_s += number_of<double>(words[1]).value_or(0) * 1e-9;
+  }
+  return processor_time_of_tree(process).value_or(0) + queued_s;
 }
 
 std::string words_of_step(std::int64_t step)
@@ -84,7 +98,7 @@ void Departures::look_at_those_who_stay()
   busy_s_ = 0;
   for (const auto& [number, rank] : ranks_) {
     written += bytes_of(report_file(attempt_, number));
-    if (is_here(rank) && !rank.left) busy_s_ += processor_time_of_tree(rank.process).value_or(0);
+    if (is_here(rank) && !rank.left) busy_s_ += wanted_processor_s(rank.process);
   }
   const auto output = attempt_.path_of(AttemptFile::output);
   written += bytes_of(output / "stdout") + bytes_of(output / "stderr");
@@ -102,6 +116,20 @@ const std::pair<const std::size_t, Departures::Rank>* Departures::first_left() c
     if (first == nullptr || *rank.second.left < *first->second.left) first = &rank;
   }
   return first;
+}
+
+MissingRank Departures::words_of(std::size_t number, const Rank& rank)
+{
+  return {static_cast<int>(number), rank.start.host, "has ended with exit code 0 without a result " + words_of_step(rank.step)};
+}
+
+std::optional<MissingRank> Departures::left_before(int other) const
+{
+  const auto* left = first_left();
+  const auto found = ranks_.find(static_cast<std::size_t>(other));
+  if (left == nullptr || found == ranks_.end()) return std::nullopt;
+  const auto& end = found->second.left;
+  return !end || *left->second.left < *end ? std::optional(words_of(left->first, left->second)) : std::nullopt;
 }
 
 std::vector<MissingRank> Departures::missing() const

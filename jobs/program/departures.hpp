@@ -28,6 +28,8 @@ class Departures {
   void look(const std::map<std::size_t, RankLine>& started, bool has_root_result);
   // The ranks that have left, for stall.json; empty if all run or have ended as they should.
   std::vector<MissingRank> missing() const;
+  // The first of the ranks that have left, if it was seen to have done so before this rank ended.
+  std::optional<MissingRank> left_before(int other) const;
   // That a rank has left and another one waits for it, in a sentence; else empty. The other ranks wait if they have neither
   // reported nor computed anything for train.stall_after. With `is_at_limit` one of the two is enough, because the run ends
   // anyway.
@@ -44,6 +46,7 @@ class Departures {
     bool has_word = false; // it has told a result or an error
   };
 
+  static MissingRank words_of(std::size_t number, const Rank& rank);
   bool is_here(const Rank& rank) const;
   bool is_over(std::size_t number, Rank& rank) const;
   void read_report(std::size_t number, Rank& rank) const;
@@ -55,7 +58,7 @@ class Departures {
   std::map<std::size_t, Rank> ranks_;
   Clock::time_point looked_{}, last_word_{};
   std::uintmax_t written_ = 0;             // by all ranks
-  double busy_s_ = 0, busy_at_word_s_ = 0; // processor time of the ranks here that run
+  double busy_s_ = 0, busy_at_word_s_ = 0; // processor time that the running ranks here wanted
 };
 
 // Whether an error says only that another rank has gone: of Gloo, NCCL and PyTorch's store.

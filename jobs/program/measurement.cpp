@@ -273,7 +273,7 @@ void ProgramMeasurement::add(const RankReport& report)
   add_intervals(intervals);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
-  step_samples_ += samples / static_cast<double>(std::max<std::int64_t>(1, steps));
+  step_samples_.push_back(samples / static_cast<double>(std::max<std::int64_t>(1, steps)));
   measured_s_.push_back(ranks_.back().step.total_s);
   communication_s_.push_back(ranks_.back().phases[static_cast<std::size_t>(Phase::communication)].total_s);
 }
@@ -285,7 +285,8 @@ void ProgramMeasurement::add_throughput(RunResult& result) const
     if (step.is_measured) ++steps, samples += step.samples;
   if (steps == 0 || !counts_samples()) samples = not_measured;
   result.measured_samples = count_of(samples);
-  if (result.measured_samples > 0) result.step_samples = step_samples_;
+  if (result.measured_samples > 0) result.step_samples = std::accumulate(step_samples_.begin(), step_samples_.end(), 0.0);
+  if (are_copies() && !step_samples_.empty()) result.step_samples = step_samples_.front(); // of one training
   result.measured_s = largest(measured_s_);
   result.throughput = result.measured_s > 0 ? samples / result.measured_s : not_measured;
   if (!std::isnan(printed_rate_.value) && !are_copies()) result.throughput = printed_rate_.value;

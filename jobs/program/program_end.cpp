@@ -116,12 +116,11 @@ RankError ProgramRecorder::blamed(const RankReport& report) const
   constexpr std::size_t stderr_tail = 8192;
   const auto& [step, unix_s, cause] = *report.error;
   const RankError own{report.start.rank, report.start.host, printable(cause), step, unix_s};
-  const auto left = departures_->missing();
-  if (left.empty() || left.front().rank == own.rank || !tells_lost_peer(cause)) return own;
+  const auto left = tells_lost_peer(cause) ? departures_->left_before(own.rank) : std::nullopt;
+  if (!left) return own;
   const auto told = rank_failure(read_tail(attempt_.err(), stderr_tail));
-  if (told && told->first_rank() == left.front().rank) return own;
-  const auto& first = left.front();
-  return {first.rank, first.host, fmt::format("{}, and rank {} lost it: {}", first.why, own.rank, own.cause), -1, unix_s};
+  if (told && told->first_rank() == left->rank) return own;
+  return {left->rank, left->host, fmt::format("{}, and rank {} lost it", left->why, own.rank), -1, unix_s};
 }
 
 ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)

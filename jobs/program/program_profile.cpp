@@ -129,7 +129,7 @@ std::optional<ComputeProfile> profile_of_program(const RunSpec& spec, std::span<
                         .batch = batch,
                         .threads = spec.resources.threads_per_rank,
                         .layers = layers_of(root.gradients, compute_scale * times.forward_s, compute_scale * times.backward_s,
-                                             times.backward_s / times.steps),
+                                            times.backward_s / times.steps),
                         .input_s = scale * times.input_s,
                         .update_s = scale * times.update_s,
                         .steps = steps,

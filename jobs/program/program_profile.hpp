@@ -17,8 +17,8 @@ namespace dt::jobs {
 // communication takes as long on average as rank 0's measured steps; the phases are their shares of all its steps, and the steps
 // vary as whole steps did. So a pause that hits another phase in each step stays a part of every step.
 //
-// `attempt`: continued_attempt(). Returns nothing if the report of rank 0 has no lines about gradients, or no measured step with samples and the times of both
-// passes.
+// `attempt`: continued_attempt(). Returns nothing if the report of rank 0 has no lines about gradients, or no measured step with
+// samples and the times of both passes.
 std::optional<ComputeProfile> profile_of_program(const RunSpec& spec, std::span<const RankReport> reports,
                                                  const std::string& processor, int attempt = 1);
 

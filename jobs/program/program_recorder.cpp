@@ -387,6 +387,7 @@ void ProgramRecorder::close_stall()
   if (!stall_ || !std::isnan(stall_->resolved_unix_s)) return;
   stall_->resolved_unix_s = now_unix_s();
   is_stall_written_ = false;
+  advanced_ = Clock::now();
 }
 
 bool ProgramRecorder::has_result() const { return root_.result || (reader_ && reader_->missing().empty()); }

@@ -1,18 +1,17 @@
 #include "jobs/program/rank_channels.hpp"
 
-#include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "jobs/program/beside_rank.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -143,6 +142,15 @@ bool has_named_connection(const fs::path& table, const std::vector<Open>& ranks)
   });
 }
 
+// Of a process that is gone, or that nobody has waited for yet, the program is not told.
+bool has_ended(pid_t process)
+{
+  std::error_code error;
+  const auto program = fs::read_symlink(fmt::format("/proc/{}/exe", process), error);
+  if (!program.empty()) return false;
+  return error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process;
+}
+
 bool share_memory(const std::vector<Open>& ranks)
 {
   std::set<std::string> all;
@@ -154,25 +162,27 @@ bool share_memory(const std::vector<Open>& ranks)
 
 } // namespace
 
-Exchange channels_between(std::span<const pid_t> ranks)
+std::optional<Exchange> channels_between(std::span<const pid_t> ranks)
 {
+  std::vector<Open> opened;
+  bool is_readable = true;
   try {
-    std::vector<Open> opened;
     for (const auto rank : ranks) opened.push_back(opened_by(rank));
-    if (opened.empty()) return Exchange::unknown;
-    if (share_memory(opened)) return Exchange::some;
-    const fs::path net = fmt::format("/proc/{}/net", ranks.front());
-    auto seen = std::ranges::any_of(opened, &Open::has_device) || has_named_connection(net / "unix", opened) ? Exchange::unknown
-                                                                                                             : Exchange::none;
-    for (const auto* table : {"tcp", "tcp6", "udp", "udp6"}) {
-      const auto by_table = by_connections(connections_in(net / table), opened);
-      if (by_table == Exchange::some) return by_table;
-      if (by_table == Exchange::unknown) seen = by_table;
-    }
-    return seen;
-  } catch (const std::exception&) { // a rank has just ended, or belongs to another user
-    return Exchange::unknown;
+  } catch (const std::exception&) { // it has just ended, or belongs to another user
+    is_readable = false;
   }
+  if (std::ranges::any_of(ranks, has_ended)) return std::nullopt;
+  if (!is_readable) return Exchange::unknown;
+  if (share_memory(opened)) return Exchange::some;
+  const fs::path net = fmt::format("/proc/{}/net", ranks.front());
+  const bool leads_elsewhere = std::ranges::any_of(opened, &Open::has_device) || has_named_connection(net / "unix", opened);
+  auto seen = leads_elsewhere ? Exchange::unknown : Exchange::none;
+  for (const auto* table : {"tcp", "tcp6", "udp", "udp6"}) {
+    const auto by_table = by_connections(connections_in(net / table), opened);
+    if (by_table == Exchange::some) return by_table;
+    if (by_table == Exchange::unknown) seen = by_table;
+  }
+  return seen;
 }
 
 void RankChannels::look(bool is_training)
@@ -181,6 +191,7 @@ void RankChannels::look(bool is_training)
   if (first_s_ == 0) first_s_ = now_s;
   if (has_channel_ || (looks_ >= 2 && now_s < next_s_)) return;
   const auto seen = channels_between(ranks_);
+  if (!seen) return;
   has_channel_ = seen == Exchange::some;
   if (is_training) {
     ++looks_;

@@ -4,6 +4,7 @@
 
 #include "jobs/program/report_lines.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace dt::jobs {
 
 // One look at the processes of each rank and all that descend from them. some: two ranks have a connection or share memory. none:
 // they have neither that nor anything else that leads to another process. unknown: they have, for example a connection to another
-// host, or cannot be looked into.
-Exchange channels_between(std::span<const pid_t> ranks);
+// host, or cannot be looked into. Nothing if a rank has ended.
+std::optional<Exchange> channels_between(std::span<const pid_t> ranks);
 
 class RankChannels {
  public:

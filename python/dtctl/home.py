@@ -201,7 +201,7 @@ def _plain(value: Any, key: str) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise DtctlError(f"the recipe's key {name!r}{' in ' + key if key else ''} is a {type(name).__name__}, not a text",
+                raise DtctlError(f"the recipe's key {name!r}{' in ' + key if key else ''} is of type {type(name).__name__}, not a text",
                                  "recipe")
         return {name: _plain(member, f"{key}.{name}" if key else name) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
@@ -214,5 +214,5 @@ def _plain(value: Any, key: str) -> Any:
         raise DtctlError(f"{key} is {value}, and no key of a recipe takes that", "recipe")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise DtctlError(f"{key} is a {type(value).__name__} ({value!r}); a recipe holds texts, numbers, true and false, lists and dicts",
-                     "recipe")
+    raise DtctlError(f"{key} is of type {type(value).__name__} ({value!r}); a recipe holds texts, numbers, true and false, lists and "
+                     "dicts", "recipe")

@@ -343,10 +343,9 @@ std::vector<Problem> find_study_problems(const StudySpec& study)
                         "the sizes of a partition study are `study.parts`; remove `study." +
                             std::string(study.ranks.empty() ? "nodes" : "ranks") + "`"});
   if (study.mode && !is_partition && !has_sizes)
-    problems.push_back(
-        {{"study.ranks", "study.nodes", "study.mode"},
-         (study.mode == StudyMode::scaling ? "a scaling" : "a " + std::string(name_of(*study.mode)) + "-scaling") +
-             " study needs sizes: give either `study.ranks` or `study.nodes`"});
+    problems.push_back({{"study.ranks", "study.nodes", "study.mode"},
+                        (study.mode == StudyMode::scaling ? "a scaling" : "a " + std::string(name_of(*study.mode)) + "-scaling") +
+                            " study needs sizes: give either `study.ranks` or `study.nodes`"});
   if (!study.mode && has_sizes)
     problems.push_back({{study.ranks.empty() ? "study.nodes" : "study.ranks", "study.mode"},
                         "sizes need a `study.mode`; allowed: strong, weak, and scaling for a program of your own"});

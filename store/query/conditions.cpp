@@ -89,11 +89,13 @@ Cell value_of(const Condition& condition)
   refuse("'" + printable(condition.text) + "': " + condition.key + " is a number, and '" + printable(text) + "' is not");
 }
 
-// An empty value also matches NULL, so that cause='' finds runs without a cause.
+// An empty value also matches NULL, so that cause='' finds runs without a cause. A text that a run lacks differs from every other
+// text: strategy!=easgd finds programs without a strategy, too.
 std::string comparison_sql(const Condition& condition, const Column& column)
 {
   if (condition.op == "~") return "instr(lower(\"" + column.name + "\"), lower(?)) > 0";
   if (condition.value.empty()) return "coalesce(\"" + column.name + "\", '') " + condition.op + " ?";
+  if (condition.op == "!=" && !column.number) return "\"" + column.name + "\" IS NOT ?";
   return "\"" + column.name + "\" " + condition.op + " ?";
 }
 

@@ -187,7 +187,8 @@ MeasuredRuns read_measured_runs(const Chosen& chosen, Doubts& doubts)
       "coalesce(json_extract(not_finite, '$.accuracy'), '') AS not_finite_accuracy, coalesce(nullif(caveats, ''), '{}') AS "
       "caveats, "
       "train_modelled_rate > 0 AND coalesce(resources_platform, '') = '' AS is_modelled, "
-      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN coalesce(resources_platform, '') = '' AND state = "
+      "resources_platform, program_command NOT IN ('', '[]') AS is_own_program, CASE WHEN coalesce(resources_platform, '') = '' "
+      "AND state = "
       "'succeeded' THEN "
       "coalesce(nullif(measured_s, 0), nullif(wall_s, 0), end_unix_s - begin_unix_s, 0) ELSE 0 END AS length_s FROM chosen JOIN "
       "results ON "
@@ -302,15 +303,16 @@ void add_doubts_of_batch(Doubts& doubts, Connection& connection, const std::vect
       "SELECT coalesce((SELECT series FROM study_runs WHERE run_id = runs.id LIMIT 1), label) AS label_of_run, workers, "
       "avg(step_samples) AS samples, global_batch, iif(coalesce(train_global_batch, 0) > 0, 'train.global_batch', "
       "'train.batch_per_rank') AS key_of_batch FROM json_each(?) AS wanted JOIN runs ON runs.key = wanted.value JOIN results ON "
-      "results.run_id = runs.id WHERE state = 'succeeded' AND step_samples > 0 AND global_batch > 0 GROUP BY label_of_run, workers "
+      "results.run_id = runs.id WHERE state = 'succeeded' AND step_samples > 0 AND global_batch > 0 GROUP BY label_of_run, "
+      "workers "
       "HAVING abs(samples / global_batch - 1) >= 0.1 ORDER BY label_of_run, workers");
   s.bind(json_list(keys));
   std::set<std::string> told;
   while (s.next()) {
     if (!told.insert(s.text("label_of_run")).second) continue;
     const StepSamples size{s.real("workers"), s.real("samples")};
-    doubts.batches.push_back({BatchDoubt::Kind::batch, s.text("label_of_run"), s.text("key_of_batch"), s.real("global_batch"),
-                              {.sizes = {size}}});
+    doubts.batches.push_back(
+        {BatchDoubt::Kind::batch, s.text("label_of_run"), s.text("key_of_batch"), s.real("global_batch"), {.sizes = {size}}});
   }
 }
 

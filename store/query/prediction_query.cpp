@@ -103,8 +103,9 @@ Runs read_runs(Connection& connection, const Choice& choice)
       "throughput, isolated_communication_s, steps, warmup_steps, sync_strategy, "
       "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
       "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, " +
-          std::string(samples_of_step) + " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
-      "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
+          std::string(samples_of_step) +
+          " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
+          "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
     Run run{.series = s.text("series"),
             .at = {},

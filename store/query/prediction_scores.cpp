@@ -3,8 +3,8 @@
 #include "core/text.hpp"
 #include "store/analysis/prediction/forecast.hpp"
 #include "store/database/sqlite.hpp"
-#include "store/query/scaling_query.hpp"
 #include "store/query/prediction_query.hpp"
+#include "store/query/scaling_query.hpp"
 
 namespace dt::store {
 namespace {
@@ -46,8 +46,7 @@ void score(Connection& connection, ScoredPrediction& scored)
       "JOIN runs ON runs.id = study_runs.run_id JOIN results ON results.run_id = runs.id "
       "WHERE studies.name = ? AND series = ? AND coalesce(sync_strategy, '') = ? AND coalesce(model_name, '') = ? AND "
       "resources_nodes = ? AND ranks = ? AND abs(" +
-      std::string(samples_of_step) +
-      " / ? - 1) < 0.1 AND NOT control AND state = 'succeeded' AND throughput > 0");
+      std::string(samples_of_step) + " / ? - 1) < 0.1 AND NOT control AND state = 'succeeded' AND throughput > 0");
   s.bind(wanted.recipe, wanted.series, wanted.strategy, wanted.model, wanted.nodes, wanted.ranks, wanted.global_batch);
   MeasuredSize size;
   while (s.next()) size.runs.push_back({.throughput = s.real(1)});

@@ -25,7 +25,8 @@ std::string measured_run_columns()
          "(SELECT begin_unix_s FROM attempts WHERE attempts.run_id = runs.id AND attempts.attempt = runs.attempt) "
          "AS begin_unix_s, coalesce(resources_platform, '') <> '' AND coalesce(train_compute_profile, '') = '' "
          "AND coalesce(train_modelled_step_spread, 0) = 0 AND coalesce(train_modelled_node_spread, 0) = 0 AS is_exact, "
-         "coalesce(json_extract(nullif(caveats, ''), '$.copies'), '') AS copies, resources_platform, energy_joules_per_sample, mfu";
+         "coalesce(json_extract(nullif(caveats, ''), '$.copies'), '') AS copies, resources_platform, energy_joules_per_sample, "
+         "mfu";
 }
 
 std::string measured_run_tables()

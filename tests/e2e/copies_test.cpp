@@ -112,6 +112,12 @@ TEST_CASE("two copies of a script have neither throughput nor speed-up anywhere,
                                        {"report", "own", "--format", "markdown"},
                                        {"plot", "own", "--kind", "speedup", "--format", "csv"}})
     CHECK(own.dtctl.run(words).out.find("1.9") == std::string::npos);
+  for (const dt::test::Words& words :
+       {dt::test::Words{"plot", "own", "--kind", "efficiency"}, {"predict", "own", "--ranks", "4"}}) {
+    const auto refused = own.dtctl.run(words);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find(why) != std::string::npos);
+  }
   REQUIRE(own.dtctl.run({"export", "own", "--format", "json", "-o", "old.json"}).exit_code == 0);
   const auto compared = own.dtctl.run({"compare", "own", "--reference", "old.json"});
   CHECK(compared.exit_code == 1);

@@ -123,7 +123,7 @@ TEST_CASE("a second attempt that finds a checkpoint of the first may have gone o
         Json::parse(R"({"attempt": 2, "steps": null})"));
 }
 
-TEST_CASE("--force says whose figures it replaces, and leaves those of a pinned baseline alone")
+TEST_CASE("a submission with --force says whose figures it replaces, and leaves those of a pinned baseline alone")
 {
   const Own own(trainer());
   REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
@@ -455,6 +455,18 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
             .find("4:13: `program.command`: train.py is in program.files, but not in PATH; write ./train.py") !=
         std::string::npos);
   CHECK(error_of(program("[./train.py]")).find("4:13: `program.command`: ./train.py is not executable") != std::string::npos);
+  const auto script = [&](const std::string& text) {
+    own.dtctl.write("run.sh", text);
+    std::filesystem::permissions(own.dtctl.folder() / "run.sh", std::filesystem::perms::owner_all);
+    return error_of("program: {command: [./run.sh], files: [run.sh]}\n");
+  };
+  CHECK(
+      script("#!/bin/bash\r\necho\r\n")
+          .find(
+              "3:20: `program.command`: ./run.sh cannot be started: its first line ends with a carriage return, so it names the "
+              "interpreter /bin/bash\\x0d, which does not exist") != std::string::npos);
+  CHECK(script("#!/opt/none/python3\n").find("its first line names the interpreter /opt/none/python3, which does not exist") !=
+        std::string::npos);
   CHECK(
       error_of(program("[python3, trian.py]")).find("4:22: `program.command` names trian.py, which is not in `program.files`") !=
       std::string::npos);

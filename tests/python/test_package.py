@@ -1,6 +1,7 @@
 """The Python package against the real dtctl, on a home with a study that it submits itself."""
 
 import contextlib
+import datetime
 import io
 import json
 import math
@@ -188,6 +189,19 @@ class Refused(unittest.TestCase):
         places = [(Path(found["file"]).name, found["line"]) for found in caught.exception.diagnostics]
         self.assertIn(("tiny.yaml", 6), places)
         self.assertEqual(len(dtctl.home().studies()), 0)
+
+    def test_numbers_of_numpy_are_numbers_and_what_no_recipe_holds_is_refused_by_its_key(self):
+        import numpy
+        train = {"global_batch": numpy.int64(32), "steps": numpy.int32(10), "warmup_steps": 2, "trace": numpy.bool_(False)}
+        recipe = dict(site.TINY, train=train, optimizer={"learning_rate": numpy.float32(0.5)}, study={"mode": "strong", "ranks": numpy.array([1])})
+        with contextlib.redirect_stderr(io.StringIO()):
+            plain = dtctl.home().submit(recipe, wait=True)
+        self.assertEqual(plain.states(), {"succeeded": 1})
+        for value, message in [(numpy.float64("nan"), "train.epochs is nan"), ({1, 2}, "train.epochs is of type set"),
+                               ([1, datetime.date(2026, 1, 1)], r"train.epochs\[1\] is of type date"), ({1: 2}, "key 1 in train.epochs")]:
+            with self.assertRaisesRegex(dtctl.DtctlError, message) as caught:
+                dtctl.home().submit(dict(site.TINY, train={"epochs": value}))
+            self.assertEqual(caught.exception.kind, "recipe")
 
     def test_submit_replaces_its_own_file_only(self):
         Path("tiny.yaml").write_text("version: 1 # mine\n")

@@ -79,7 +79,7 @@ TEST_CASE("the schema has ranges, defaults and choices")
       entry_of("optimizer.momentum") ==
       Json::parse(
           R"({"type": "number", "minimum": 0, "maximum": 0.999999, "description": "Momentum coefficient (mu).", "default": 0.9})"));
-  CHECK(entry_of("study.mode").at("enum") == Json::array({"strong", "weak", "partition"}));
+  CHECK(entry_of("study.mode").at("enum") == Json::array({"strong", "weak", "partition", "scaling"}));
   CHECK_FALSE(entry_of("study.mode").contains("default"));
   CHECK_FALSE(entry_of("train.steps").contains("default"));
   CHECK_FALSE(entry_of("study.vary_seed").contains("default")); // other keys decide

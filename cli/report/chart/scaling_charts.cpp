@@ -84,6 +84,8 @@ std::vector<Series> ideal_speedups(const std::set<double>& baselines, const std:
 Charts scaling_chart(const ChartSource& source, Chart chart, const ToPoint& to_point)
 {
   const auto sizes = sizes_of(source);
+  const auto copies = std::ranges::find_if(source.scaling, [](const auto& point) { return point.copies > 0; });
+  if (sizes.empty() && copies != source.scaling.end()) return {{}, "No size has an efficiency: " + copies->why_copies + "."};
   if (sizes.empty())
     return {{},
             "No size has an efficiency: that needs succeeded runs of at least one label at two sizes, for example with "

@@ -306,7 +306,8 @@ void add_sections(Page& page, const Content& content)
 {
   add_verdict(page, content);
   add_failures(page, content);
-  const bool has_figures = std::ranges::any_of(content.runs, [](const auto& run) { return run.row.state == RunState::succeeded; });
+  const bool has_figures =
+      std::ranges::any_of(content.runs, [](const auto& run) { return run.row.state == RunState::succeeded; });
   const bool has_failed = std::ranges::all_of(content.runs, [](const auto& run) { return is_final(run.row.state); });
   if (has_figures || !has_failed) // else every chart would say that there is nothing to draw
     for (const auto add :

@@ -91,6 +91,8 @@ class Communication:
         numbers = self.o.trained_numbers
         if step.has_communication or (numbers > 0 and 2 * step.summed_numbers >= numbers):
             self.has_summed = True
+        if self.o.report._exchange in (None, "none") and not self.has_summed:
+            return False  # so far there is nothing to wait for
         if self.unseen or not self.has_summed:
             why = self.unseen or "gradients are summed in a way that the observer does not know"
             self.o.caveat("communication", f"how long ranks wait for each other is not known: {why}")

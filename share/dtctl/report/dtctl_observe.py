@@ -91,6 +91,10 @@ class _Batches:
             self.trained[-1] = True
             self.trained_parts += 1
 
+    def tells_samples(self):
+        """Whether the next update takes a batch of this pass."""
+        return self.ahead is not None and not self.is_ignored and len(self.waiting) > self.ahead
+
     def take(self):
         """The samples of the batches that were trained with: batch i by the part that begins with batch i + ahead."""
         if self.trained_parts == 0:
@@ -570,6 +574,9 @@ class _Observer:
     def _count_forward(self, module, args, kwargs):
         if self.in_update and self.had_backward_in_update:
             return  # a closure that an optimizer calls again, for the same batch
+        for batches in self.passes:
+            if batches.tells_samples():
+                return
         samples = self.attempt_to("the samples of modules", self._samples_of_call, module, args, kwargs)
         self.recent.by_module[id(module)] += math.nan if samples is None else samples
 
@@ -598,7 +605,8 @@ class _Observer:
         self.attempt_to("losses", self._take_loss, tensors, self.recent.losses if is_backward else self.recent.losses_of_grad)
         self.in_backward, self.recent.buckets, self.recent.gradients = True, [], []
         self.communication.begins_backward()
-        self.attempt_to("the readiness of gradients", self.gradient_times.begins_backward, self.marks[-1])
+        if self.gradient_times.hooks:
+            self.attempt_to("the readiness of gradients", self.gradient_times.begins_backward, self.marks[-1])
         self.had_backward_in_update = self.in_update
 
     def _end_idle(self):
@@ -624,7 +632,8 @@ class _Observer:
             self.phase, self.recent.has_communication = COMMUNICATION, is_summed
         self.force_mark(self.base)
         self.idle = len(self.marks) - 1
-        self.attempt_to("the readiness of gradients", self.gradient_times.ends_backward, ready or self.marks[-1])
+        if self.gradient_times.hooks:
+            self.attempt_to("the readiness of gradients", self.gradient_times.ends_backward, ready or self.marks[-1])
         if self.recent.updates_in_backward:
             self._end_update()
 
@@ -672,7 +681,9 @@ class _Observer:
     def _look_at_optimizer(self, optimizer):
         """Its parameters, of which it may get more, and its learning rate."""
         groups = getattr(optimizer, "param_groups", None) or []
-        rates, numbers = self.optimizers.get(optimizer), sum(len(group["params"]) for group in groups)
+        rates, numbers = self.optimizers.get(optimizer), 0
+        for group in groups:
+            numbers += len(group["params"])
         if rates is None or rates.parameters != numbers:
             rates = rates or _Rates(type(optimizer).__name__)
             self.optimizers.put(optimizer, rates)
@@ -737,10 +748,12 @@ class _Observer:
         """The batches that this update has trained with: all that were read and used, without those that the loop reads ahead."""
         step = self.step
         for batches in list(self.passes):
-            taken = batches.take()
-            step.has_batches = step.has_batches or bool(taken)
-            step.has_unknown_samples = step.has_unknown_samples or None in taken
-            step.samples += sum(samples for samples in taken if samples is not None)
+            for samples in batches.take():
+                step.has_batches = True
+                if samples is None:
+                    step.has_unknown_samples = True
+                else:
+                    step.samples += samples
             if batches.is_ignored or batches.iterator() is None or (batches.has_ended and not batches.waiting):
                 self.passes.remove(batches)
 
@@ -769,13 +782,14 @@ class _Observer:
             self.part.shift(end)
         self.step = _Step()
         step.looked_at = self.attempt_to("the readiness of gradients", self.gradient_times.begins_step, self.optimizers, self.modules) or []
-        self.attempt_to("FLOPs", self._count_flops, step)
+        self.closed_steps += 1
+        if self.is_counting or self.closed_steps == UNCOUNTED_STEPS:
+            self.attempt_to("FLOPs", self._count_flops, step)
         self._later("step", marks, step)
         self._resolve()
 
     def _count_flops(self, closed):
         """Begins to count after the first steps, and ends when a step was counted whole."""
-        self.closed_steps += 1
         if self.is_counting and (closed.is_counted or self.counter.why or self.closed_steps >= LAST_COUNTED_STEP):
             self.is_counting = False
             self.counter.end()
@@ -861,13 +875,14 @@ class _Observer:
         self.write(report._write, "eval", report._step, "%.7f" % clock_s, _seconds(evaluated_s), *words)
 
     def _write_step(self, marks, step, clock_s):
-        if any(mark.phase == EVALUATED for mark in marks):
-            behind = max(i for i, mark in enumerate(marks) if mark.phase == EVALUATED) + 1
-            self._write_evaluation(marks, clock_s - self.between(marks[behind], marks[-1]))
         seconds, begun = [0.0] * PHASES, set()
         for begin, end in zip(marks, marks[1:]):
             seconds[begin.phase] += self.between(begin, end)
             begun.add(begin.phase)
+        if EVALUATED in begun:
+            behind = max(i for i, mark in enumerate(marks) if mark.phase == EVALUATED) + 1
+            self._write_evaluation(marks, clock_s - self.between(marks[behind], marks[-1]))
+            seconds[REPORTED_EVALUATION] += seconds[EVALUATED]
         seconds[FORWARD] += seconds[EVALUATION]  # a pass without gradients within a step, of a teacher for example
         if FORWARD in begun:
             seconds[INPUT] += seconds[HANDING_OVER]
@@ -886,8 +901,8 @@ class _Observer:
         samples = self._samples_of(step, world)
         if step is self.counted_step and samples and step.flops > 0:
             self.flops_of_sample = step.flops / samples
-        phases = [_seconds(seconds[phase]) if phase in begun else "-" for phase in REPORTED]
-        if seconds[LOADER] + seconds[CHECKPOINT] + seconds[PAUSE] > 0:
+        phases = ["%.7f" % seconds[phase] if phase in begun and seconds[phase] == seconds[phase] else "-" for phase in REPORTED]
+        if LOADER in begun or CHECKPOINT in begun or PAUSE in begun:
             self.write(report._write, "pause", *(_seconds(seconds[phase]) for phase in (LOADER, CHECKPOINT, PAUSE)))
         figures = (clock_s, length, figure(samples), loss, figure(step.learning_rate), " ".join(phases))
         self.write(report._write, "step", self.steps, "%.7f %s %s %s %s - %s" % figures)
@@ -1263,7 +1278,8 @@ def _wrap_optimizers(o, torch, is_compiling):
             try:
                 return update(*args, **kwargs)
             finally:
-                o.steps_without_backward(optimizer)
+                if not o.recent.has_backward:
+                    o.steps_without_backward(optimizer)
                 o.leaves_update()
 
         step.is_watched_by_dtctl = True

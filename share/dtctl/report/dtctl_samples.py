@@ -176,6 +176,8 @@ def _shape(value):
     shape = getattr(value, "shape", None)
     if shape is None or isinstance(value, (list, tuple)):
         return None
+    if isinstance(shape, tuple):
+        return shape
     try:
         return tuple(int(each) for each in shape)
     except (TypeError, ValueError):

@@ -28,7 +28,7 @@ struct SeriesTraits {
   std::int64_t ranks_per_node = 1, nodes_per_supernode = 0, servers = 0;
   // Bandwidth of the trunk of a supernode, as a share of the links of its nodes together. NaN: unknown.
   double trunk_share = not_measured;
-  BatchRule batches{};                // samples of a step, by workers
+  BatchRule batches{}; // samples of a step, by workers
 };
 
 // ranks_per_node of a series whose runs all had one node: more ranks are more ranks of that node.

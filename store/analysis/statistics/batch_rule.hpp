@@ -24,8 +24,8 @@ struct BatchRule {
   double samples_at(double workers) const;
 };
 
-// Decides from the samples of at least two sizes; those that deviate by less than a tenth agree, because an epoch's last batch may
-// be shorter. A size without samples (NaN) says nothing. `kind`: StudyRecord::kind.
+// Decides from the samples of at least two sizes; those that deviate by less than a tenth agree, because an epoch's last batch
+// may be shorter. A size without samples (NaN) says nothing. `kind`: StudyRecord::kind.
 BatchRule batch_rule(std::string_view kind, std::span<const StepSamples> sizes);
 
 // Whether the recorded samples contradict the kind: the recipe's author chose strong, weak or partition.

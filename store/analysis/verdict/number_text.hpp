@@ -43,10 +43,10 @@ inline std::string resolvable_words(double effect, Scale scale, double resolvabl
 {
   if (std::isnan(resolvable)) return "without repeats nothing is known about the scatter";
   const auto size = two_digits(100 * resolvable) + (scale == Scale::difference ? " points" : " %");
-  if (is_beyond_resolvable(effect, scale, resolvable))
-    return "by the scatter of all repeats these runs could resolve " + size +
-           ", and they differ by more, but without an interval that is no verdict";
-  return "the smallest difference that these runs could resolve is " + size;
+  const auto words = "the smallest difference that these runs could resolve is " + size;
+  return is_beyond_resolvable(effect, scale, resolvable)
+             ? words + ", and they differ by more, but that is no verdict without an interval"
+             : words;
 }
 
 } // namespace dt::store

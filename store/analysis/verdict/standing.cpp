@@ -241,8 +241,9 @@ std::string missing_repeats(std::span<const ScalingRow> points, bool in_nodes)
   if (beyond.empty())
     return of_size + ", the runs do not show whether its efficiency differs from " + ideal + ": " +
            resolvable_words(1, Scale::ratio, resolvable);
-  return of_size + " its efficiency has no interval; by the scatter of all repeats the runs could resolve a difference of " +
-         two_digits(100 * resolvable) + " % from " + ideal + ", and that of " + listed(std::move(beyond)) + " is larger";
+  return of_size + " its efficiency has no interval, but the smallest difference from " + ideal +
+         " that these runs could resolve is " + two_digits(100 * resolvable) + " %, and that of " + listed(std::move(beyond)) +
+         " is larger";
 }
 
 } // namespace

@@ -245,10 +245,11 @@ std::string interval_text(const Comparison& comparison, Metric metric)
 
 Judged of_same_runs(Judged judged)
 {
+  if (!has_data(judged)) return judged;
   judged.is_same = true;
   judged.limit = {};
   judged.more = {};
-  if (has_data(judged)) judged.comparison.verdict = Verdict::equivalent;
+  judged.comparison.verdict = Verdict::equivalent;
   return judged;
 }
 

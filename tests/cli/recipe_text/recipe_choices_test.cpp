@@ -59,7 +59,7 @@ TEST_CASE("an unknown strategy and an unknown kind of study name the nearest one
   CHECK(refusal([] { parse_strategies("sync-sgdd"); }).starts_with("there is no strategy `sync-sgdd`; did you mean `sync-sgd`?"));
   CHECK(refusal([] { parse_strategies("easgd,easgd"); }) == "easgd is there twice");
   CHECK(refusal([] { parse_study("strng"); }) ==
-        "there is no kind of study `strng`; did you mean `strong`? Allowed: strong, weak, partition, none");
+        "there is no kind of study `strng`; did you mean `strong`? Allowed: strong, weak, partition, scaling, none");
   CHECK_FALSE(parse_study("none"));
 }
 

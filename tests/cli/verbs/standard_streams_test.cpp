@@ -17,7 +17,8 @@ dt::CommandResult with_input(const Dtctl& dtctl, const std::string& text, const 
   return dt::run_command({"bash", "-c", "cat " + dt::shell_quote(file.string()) + " | " + dt::shell_join(dtctl.command(words))});
 }
 
-const std::string recipe = "version: 1\nname: piped\nmodel: {name: lenet}\ndata: {name: synthetic}\n";
+const std::string recipe =
+    "version: 1\nmodel: {name: lenet}\ndata: {name: synthetic}\ntrain: {global_batch: 8, steps: 2}\nname: piped\n";
 
 } // namespace
 
@@ -31,11 +32,11 @@ TEST_CASE("a recipe is read from standard input, and its mistakes have a place t
   CHECK(json.at("name") == "piped");
   CHECK(json.at("path") == "<stdin>");
   CHECK(with_input(dtctl, recipe, {"plan", "-"}).exit_code == 0);
-  const auto wrong = with_input(dtctl, recipe + "train: {epoch: 1}\n", {"validate", "-"});
+  const auto wrong = with_input(dtctl, recipe + "optimizer: {rate: 1}\n", {"validate", "-"});
   CHECK(wrong.exit_code == 2);
-  CHECK_THAT(wrong.err, Catch::Contains("<stdin>:5:9: unknown key `epoch`"));
-  CHECK(with_input(dtctl, "version: 1\nmodel: {name: lenet}\ndata: {name: synthetic}\n", {"validate", "-"}).out.find("stdin") !=
-        std::string::npos);
+  CHECK_THAT(wrong.err, Catch::Contains("<stdin>:6:13: unknown key `rate`"));
+  const auto unnamed = with_input(dtctl, recipe.substr(0, recipe.find("name: piped")), {"validate", "-", "--json"});
+  CHECK(dt::test::Json::parse(unnamed.out).at("name") == "stdin");
 }
 
 TEST_CASE("the schema and the images of a set go to standard output with -o -")

@@ -47,6 +47,24 @@ TEST_CASE("expressions are tried on sample output: lines, first and last figure,
   CHECK(answer.at("valid") == true);
 }
 
+TEST_CASE("the preview says what a run records, and what is doubtful about it")
+{
+  const Sample sample("step: 'step (\\d+)', loss: 'loss (\\S+)', step_s: 'dt (\\S+)', throughput: 'rate (\\S+)'",
+                      "step 0 loss 4 dt 50ms rate 100\nstep 1 loss 3 dt 50ms rate 900\nstep 0 loss 2 dt 50ms rate 100\n"
+                      "step 1 loss 1 dt 50ms rate 900\nmean rate 500\n");
+  const auto shown = sample.preview();
+  CHECK(shown.exit_code == 0);
+  CHECK_THAT(shown.out, Contains("4 steps, 180 samples/s (mean of 4 lines), median step 50ms, loss 1"));
+  CHECK_THAT(shown.err, Contains("program.metrics.step went back from 1 to 0") && Contains("go from 100 to 900") &&
+                            Contains("1 printed throughput stands in a line without a new step"));
+  const auto record = sample.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
+  CHECK(record.at("steps") == 4);
+  CHECK(record.at("step_p50_s") == 0.05);
+  CHECK(sample.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt", "--set", "program.throughput=last"})
+            .at("record")
+            .at("throughput") == 500);
+}
+
 TEST_CASE("an expression that finds nothing in the sample, or a part of a number, ends with exit code 2 and its place")
 {
   const Sample nothing("loss: 'loss (\\S+)', samples: '(\\S+) imags'", "loss 0.5, 640 images\n");

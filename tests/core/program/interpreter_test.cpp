@@ -37,9 +37,10 @@ TEST_CASE("a first line that names an interpreter that is not there is told")
 
 TEST_CASE("a carriage return at the end of the first line belongs to the interpreter's name")
 {
-  CHECK(objection_to("#!/bin/sh\r\necho\r\n") ==
-        "its first line ends with a carriage return, so it names the interpreter /bin/sh\\x0d, which does not exist; save it with "
-        "line feeds alone: sed -i 's/\\r$//' run.sh");
+  CHECK(
+      objection_to("#!/bin/sh\r\necho\r\n") ==
+      "its first line ends with a carriage return, so it names the interpreter /bin/sh\\x0d, which does not exist; save it with "
+      "line feeds alone: sed -i 's/\\r$//' run.sh");
   CHECK(objection_to("#!/bin/sh -e\r\n").find("the interpreter /bin/sh -e\\x0d") != std::string::npos);
   CHECK(objection_to("\xef\xbb\xbf#!/bin/sh\n").find("byte order mark") != std::string::npos);
 }

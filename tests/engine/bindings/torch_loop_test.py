@@ -34,7 +34,7 @@ class Loop(torch_test.Script):
 
     def passes(self, text, ranks=2, reports="", **settings):
         """Returns the numbers that each rank has printed last, by rank."""
-        done = self.run_script(self.script(torch_test.textwrap.dedent(text) + "\nprint('found', rank, *found)", **settings), ranks=ranks, reports=reports)
+        done = self.run_script(self.script(torch_test.textwrap.dedent(text) + "\nsys.stdout.write(' '.join(map(str, ['found', rank, *found])) + chr(10))", **settings), ranks=ranks, reports=reports)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = {int(rank): [float(word) for word in words.split()] for rank, words in re.findall(r"found (\d+) ?([^\n]*)", done.stdout)}
         self.assertEqual(sorted(found), list(range(ranks)), done.stdout)
@@ -402,6 +402,10 @@ class Reports(Loop):
                 self.assertGreater(forward, 0.09)
             step_s, phases_s = float(steps[1][2]), sum(map(float, steps[1][7:]))
             self.assertGreater(step_s - phases_s, 0.3)
+
+    def test_samples_of_a_loop_without_a_loader_are_those_that_its_model_gets(self):
+        for line in self.reports_of("for i in range(4): train(x[i + rank:i + rank + 7], y[:7])")[1]["step"]:
+            self.assertEqual(line.split()[3], "7.0")
 
     def test_the_operations_of_a_sample_are_counted(self):
         report = self.reports_of("for _ in range(2):\n    for a, b in sync.batches(loader): train(a, b)")[0]

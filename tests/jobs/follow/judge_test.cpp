@@ -192,6 +192,15 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("a rank that another one has lost", e, RunState::failed, "rank 1 on node0 ended with exit code 3: no data for this rank");
     e.error->cause = "ValueError: no such label";
     add("an error of its own", e, RunState::failed, "rank 0 on node0: ValueError: no such label (step 7)");
+    e.error = RankError{0, "node0", "RuntimeError: Connection closed by peer", 7, now};
+    e.begin->environment.clear();
+    e.standard_error = mpirun_report;
+    add("a rank that a signal has killed and another one has lost", e, RunState::failed,
+        "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+    e.error->rank = 1;
+    add("a rank that has lost a peer, and of which alone the launcher knows", e, RunState::failed,
+        "rank 1 on node0: RuntimeError: Connection closed by peer (step 7)");
+    e.begin->environment["program_launch"] = "per-node";
     e.error.reset();
     e.standard_error = "no data\n" + mpirun_report;
     add("mpirun's ranks are launchers", e, RunState::failed, "exit code 1: no data");

@@ -208,7 +208,8 @@ TEST_CASE("a study has a mode and sizes, each once")
   CHECK(find_study_problems(study).at(0).message == "a partition study needs `study.parts`, for example [1, 2, 4]");
   study = {};
   study.nodes = {1};
-  CHECK(find_study_problems(study)[0].message == "sizes need a `study.mode`; allowed: strong, weak, and scaling for a program of your own");
+  CHECK(find_study_problems(study)[0].message ==
+        "sizes need a `study.mode`; allowed: strong, weak, and scaling for a program of your own");
 }
 
 TEST_CASE("a problem is shown where the first key that is given stands")

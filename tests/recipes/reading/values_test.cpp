@@ -113,7 +113,7 @@ TEST_CASE("choices name the nearest and all")
   CHECK(read("optimizer.schedule", "cosine") == "cosine");
   CHECK(read("optimizer.schedule", "cosin") ==
         "`optimizer.schedule` is `cosin`; did you mean `cosine`? Allowed: constant, step, polynomial, cosine");
-  CHECK(read("study.mode", "{}") == "`study.mode` must be one of strong, weak, partition, not a map");
+  CHECK(read("study.mode", "{}") == "`study.mode` must be one of strong, weak, partition, scaling, not a map");
 }
 
 TEST_CASE("durations are seconds, however written")

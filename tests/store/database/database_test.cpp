@@ -2,6 +2,8 @@
 
 #include "store/database/sqlite.hpp"
 
+#include <filesystem>
+
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
@@ -44,7 +46,7 @@ TEST_CASE("a database may have the longest path that a home is accepted with, an
     auto path = folder.path().string() + "/" + std::string(200, 'd') + "/";
     path += std::string(bytes - path.size() - std::string("/results.db").size() - 1 - 100, 'd') + "/" + std::string(100, 'd');
     make_folders(path);
-    return fs::path(path) / "results.db";
+    return std::filesystem::path(path) / "results.db";
   };
   CHECK_NOTHROW(Database(database(longest_database_path), Access::read_write));
   CHECK_THROWS(Database(database(longest_database_path + 1), Access::read_write));

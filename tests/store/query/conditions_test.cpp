@@ -38,6 +38,7 @@ TEST_CASE("conditions take a recipe's dots and its booleans")
 
 TEST_CASE("an empty value also means not there")
 {
+  CHECK(clause("strategy!=easgd").sql == "\"strategy\" IS NOT ?");
   const auto c = clause("strategy='' accuracy!=''");
   CHECK(c.sql == "coalesce(\"strategy\", '') = ? AND coalesce(\"accuracy\", '') != ?");
 }

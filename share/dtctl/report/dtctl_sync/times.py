@@ -1,5 +1,7 @@
 """Phases of a step, by the host's clock or by events on a GPU."""
 
+import collections
+import math
 import time
 
 import torch
@@ -83,7 +85,9 @@ class StepTimes:
     def __init__(self, kind):
         self.kind, self.passes = kind, [kind()]
         self.clears = []  # [begin, end, whether it lies between a batch and the first use of the model]
-        self.input_s, self.samples, self.losses = 0.0, None, []
+        self.input_s, self.losses = 0.0, []
+        self.batches = []  # samples of each that the loop has got; None: unknown
+        self.calls = collections.Counter()  # samples of the calls of each model, for a loop without a loader; NaN: unknown
 
     @property
     def marks(self):
@@ -98,10 +102,22 @@ class StepTimes:
 
     def has_batch(self, samples, seconds):
         """seconds: that the loop has waited for it. samples: None if unknown."""
-        is_first = self.input_s == 0.0
         self.input_s += seconds
-        self.samples = samples if is_first else None if samples is None or self.samples is None else self.samples + samples
+        self.batches.append(samples)
         self.begin_pass()
+
+    def calls_model(self, model, samples):
+        self.mark_once("begin")
+        self.mark_once("first")
+        if model.training:
+            self.calls[id(model)] += math.nan if samples is None else samples
+
+    def samples(self):
+        """None: unknown."""
+        if self.batches:
+            return None if None in self.batches else sum(self.batches)
+        counts = set(self.calls.values())
+        return counts.pop() if len(counts) == 1 and not math.isnan(sum(counts)) else None
 
     def begin_pass(self):
         if "forward" not in self.marks:

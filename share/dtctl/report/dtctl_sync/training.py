@@ -156,8 +156,7 @@ class Training:
         """A model is called from outside of it, or by another one."""
         if self._is_evaluating or not torch.is_grad_enabled() or threading.get_ident() != self._thread:
             return inner(model, *arguments, **options)
-        self._times.mark_once("begin")
-        self._times.mark_once("first")
+        self._times.calls_model(model, None if self._times.batches else dtctl_samples.count_of_call(arguments, options))
         self._comparison.note_input([arguments, options])
         with self._counted.mode():
             return inner(model, *arguments, **options)
@@ -260,7 +259,7 @@ class Training:
             self._packed.gather(late, self._stepping)
             self._packed.mirror(late)
         mean_loss[0] = self._loss_figure()
-        samples[0] = self._times.samples or 1
+        samples[0] = int(self._times.samples() or 1)
         self._times.mark_once("backward")
         if self._gradient_times:
             self._gradient_times.ends_backward(self._times.marks["backward"])
@@ -316,7 +315,8 @@ class Training:
             raise SyncError("training.step() goes with one optimizer; several train in an ordinary loop, with prepare()")
         closures = list(closure) if isinstance(closure, (list, tuple)) else [closure]
         times = self._times
-        times.samples = samples if samples is not None else times.samples
+        if samples is not None:
+            times.batches = [samples]
 
         def compute():
             self._packed.drop_gradients()
@@ -407,7 +407,7 @@ class Training:
         if not self._exchanges:
             return
         exchanges, self._exchanges = self._exchanges, []
-        self._counted.ends_step(exchanges[0].times.samples)
+        self._counted.ends_step(exchanges[0].times.samples())
         self._pending.append(exchanges)
         self._write_reports(most=2)
         if self._gradient_times:
@@ -422,7 +422,7 @@ class Training:
             if not dtctl_report.is_active():
                 continue
             declared = dtctl_samples.declared().a_step
-            samples = exchanges[0].times.samples if declared is None else declared
+            samples = exchanges[0].times.samples() if declared is None else declared
             phases = [each.times.phases(each.waits) for each in exchanges]
             if self._is_traced:
                 for each in exchanges:

@@ -121,7 +121,7 @@ std::string without_colours(const std::string& text) { return std::regex_replace
 
 } // namespace
 
-TEST_CASE("-o - writes nothing but the file to standard output")
+TEST_CASE("with -o - nothing but the file goes to standard output")
 {
   const FigureStudy study;
   const auto figure = [&](const Words& more) { return study.run(with({"--kind", "efficiency", "-o", "-"}, more)); };
