@@ -32,19 +32,25 @@ bool is_left_out(const fs::path& path)
   return name.starts_with('.') || name == "__pycache__";
 }
 
+// A folder of which nothing is copied: a program may write into it, and git keeps it by a hidden file.
+bool is_bare_folder(const ProgramFile& file) { return file.name.ends_with('/'); }
+
 // Walks through the folders of a program. Symbolic links are followed, because a copy needs what they lead to.
 class Walk {
  public:
   // `everything`: also what is_left_out.
   Walk(bool everything, std::vector<ProgramFile>& files) : everything_(everything), files_(files) {}
 
-  // Adds the regular files in the folder and below. `prefix`: the folder's name in the copy, with "/" at its end.
+  // Adds the regular files in the folder and below, or the folder itself if there are none. `prefix`: the folder's name in the
+  // copy, with "/" at its end.
   void add_folder(const fs::path& folder, const std::string& prefix)
   {
+    const auto before = files_.size();
     open_.push_back(fs::canonical(folder));
     for (const auto& entry : fs::directory_iterator(folder))
       if (everything_ || !is_left_out(entry.path())) add(entry, prefix + entry.path().filename().string());
     open_.pop_back();
+    if (files_.size() == before && !prefix.empty()) files_.push_back({prefix, folder, false});
   }
 
  private:
@@ -124,7 +130,7 @@ void require_size(const std::vector<ProgramFile>& files)
   std::uintmax_t bytes = 0;
   std::error_code unknown;
   for (const auto& file : files) {
-    const auto size = fs::file_size(file.path, unknown);
+    const auto size = is_bare_folder(file) ? 0 : fs::file_size(file.path, unknown);
     if (!unknown) bytes += size;
   }
   if (bytes > largest_program_bytes)
@@ -139,7 +145,7 @@ std::string id_of_files(const std::vector<ProgramFile>& files)
   require_size(files);
   Hasher hasher;
   for (const auto& file : files) {
-    const auto bytes = bytes_of(file.path);
+    const auto bytes = is_bare_folder(file) ? "" : bytes_of(file.path);
     hasher.update(file.name + '\0' + (file.is_executable ? 'x' : '-') + std::to_string(bytes.size()) + '\0');
     hasher.update(bytes);
   }
@@ -190,6 +196,7 @@ void copy_file_to(const ProgramFile& file, const fs::path& folder)
   const auto target = folder / file.name;
   auto parent = folder;
   for (const auto& part : fs::path(file.name).parent_path()) make_folder(parent /= part);
+  if (is_bare_folder(file)) return;
   std::error_code error;
   fs::copy_file(file.path, target, error);
   if (error) throw system_error("copy " + file.path.string() + " to " + target.string(), error.value());
@@ -210,6 +217,13 @@ template<class Add> std::vector<ProgramFile> collected(Add add)
 std::vector<ProgramFile> files_of_copy(const fs::path& copy)
 {
   return collected([&](auto& files) { Walk(true, files).add_folder(copy, ""); });
+}
+
+std::vector<ProgramFile> files_and_folders(const ProgramSpec& program)
+{
+  return collected([&](auto& files) {
+    for (const auto& entry : program.files) add_entry(entry, files);
+  });
 }
 
 } // namespace
@@ -233,14 +247,14 @@ std::string name_in_copy(const std::string& entry)
 
 std::vector<ProgramFile> program_files(const ProgramSpec& program)
 {
-  return collected([&](auto& files) {
-    for (const auto& entry : program.files) add_entry(entry, files);
-  });
+  auto files = files_and_folders(program);
+  std::erase_if(files, is_bare_folder);
+  return files;
 }
 
 std::string program_id(const RunSpec& run)
 {
-  const auto id = id_of_files(program_files(run.program));
+  const auto id = id_of_files(files_and_folders(run.program));
   return is_command_known(run) ? id + id_of_command(run.program.command.front()) : id;
 }
 
@@ -260,7 +274,7 @@ void keep_program(const ProgramSpec& program, const std::string& id, const fs::p
   const bool is_damaged = is_there(folder);
   if (is_damaged && has_same_files(folder, id)) return;
   const Temporary temporary{new_folder_beside(folder)};
-  for (const auto& file : program_files(program)) copy_file_to(file, temporary.path);
+  for (const auto& file : files_and_folders(program)) copy_file_to(file, temporary.path);
   if (!has_same_files(temporary.path, id))
     throw files_refusal(is_damaged
                             ? fmt::format("the copy in {} is damaged, and cannot be made again, because the files have changed "

@@ -128,6 +128,25 @@ for epoch in range(2):
   CHECK(result.facts.at("FLOPs of a sample") == "counted in one step: 2 convolutions, 12 products of matrices");
 }
 
+TEST_CASE("observed: FLOPs are counted without a DataLoader, where each step begins with the backward pass behind an evaluation")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+for step in range(20):
+    model.train()
+    optimizer.zero_grad()
+    F.cross_entropy(model(x[:320]), y[:320]).backward()
+    optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model(x[320:])
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.flops.per_sample == 2.0 * 20 * 16 * 2 + 2.0 * 16 * 2 * 3);
+}
+
 TEST_CASE("observed: on two ranks the FLOPs of a sample are those of one, and autocast is the precision")
 {
   if (!has_torch("torch.distributed")) return;

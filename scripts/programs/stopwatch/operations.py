@@ -39,7 +39,7 @@ _FORMULAS = {"linear": _linear, "matmul": _product, "mm": _product, "bmm": _prod
 
 
 class Operations(TorchFunctionMode):
-    total = 0
+    total, is_paused = 0, False
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -53,6 +53,8 @@ class Operations(TorchFunctionMode):
         return result
 
     def add(self, forward, operands):
+        if self.is_paused:
+            return
         derived = sum(each.requires_grad for each in operands) if torch.is_grad_enabled() else 0
         self.total += forward * (1 + derived)
 

@@ -74,7 +74,7 @@ class _Watch:
             self.count(phase)
 
     def count(self, phase):
-        """The operations of the fourth step: all between the third and the fourth update that close a step."""
+        """The operations of the fourth step: all between the third and the fourth update that close a step, without evaluations."""
         if phase.startswith("!") and any(note[1] == "update" for note in self.notes[self.updates :]):
             self.updates = len(self.notes)
             self.steps += 1
@@ -85,6 +85,8 @@ class _Watch:
                 self.counts.__enter__()
             elif self.steps == 4:
                 self.counts.__exit__(None, None, None)
+        if self.counts is not None:
+            self.counts.is_paused = phase.endswith("evaluation")
 
     def write(self):
         sys.settrace(None)

@@ -600,7 +600,7 @@ class _Observer:
         self._end_idle()
         self.part.has_backward = self.recent.has_backward = True
         self._trains()
-        if self.is_counting and not self.counter.why:
+        if self.is_counting and self.recent.is_counted and not self.counter.why:
             self.attempt_to("FLOPs", self.counter.look_at_graph, tensors)
         self.attempt_to("losses", self._take_loss, tensors, self.recent.losses if is_backward else self.recent.losses_of_grad)
         self.in_backward, self.recent.buckets, self.recent.gradients = True, [], []

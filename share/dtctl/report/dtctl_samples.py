@@ -55,7 +55,12 @@ def count(batch, batch_size=None, drawn=None, are_parts=False):
 
 
 def count_of_call(args, kwargs):
-    """The samples that a module gets as its arguments; None: unknown."""
+    """The samples that a module gets as its arguments; None: unknown. Floating numbers in one row may be one sample, such as the state
+    of an environment."""
+    given = [*args, *kwargs.values()]
+    shapes = [shape for shape in map(_shape, given) if shape]
+    if {len(shape) for shape in shapes} == {1} and any("float" in str(getattr(each, "dtype", "")) for each in given):
+        return None
     return count({**dict(enumerate(args)), **kwargs})
 
 

@@ -93,6 +93,23 @@ TEST_CASE("a copy has the id of its program, and a changed copy has not")
   CHECK_FALSE(has_same_files(copy, id));
 }
 
+TEST_CASE("a folder that is empty or has hidden files only is there in the copy, and counts in the id")
+{
+  Fixture fixture;
+  const auto before = program_id(fixture.run);
+  fixture.write("net/results/images/.gitignore", "*");
+  const auto id = program_id(fixture.run);
+  CHECK(id != before);
+  CHECK(program_files(fixture.program).size() == 2); // folders are no files
+  const auto copy = fixture.folder.path() / "programs" / id;
+  keep_program(fixture.program, id, copy);
+  CHECK(has_same_files(copy, id));
+  copy_program(copy, fixture.folder.path() / "work");
+  const auto made = fixture.folder.path() / "work" / "net" / "results" / "images";
+  CHECK(std::filesystem::is_directory(made));
+  CHECK(std::filesystem::is_empty(made));
+}
+
 TEST_CASE("files that change between the hash and the copy are not copied")
 {
   Fixture fixture;
