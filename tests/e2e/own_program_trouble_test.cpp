@@ -178,7 +178,9 @@ TEST_CASE("a rank that ends with exit code 0 while another one waits for it is t
       "import dtctl_report as report, os, sys, time\nreport.begin()\n"
       "for i in range(3): report.step(loss=1.0, samples=8)\n"
       "if os.environ['RANK'] == '" +
-          std::to_string(leaving) + "': os._exit(0)\nwhile True: time.sleep(1)\n",
+          std::to_string(leaving) +
+          "': os._exit(0)\n"
+          "while True: time.sleep(1)\n",
       recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m, launcher: " +
              launcher + "}\n"));
   INFO(launcher << " " << leaving);
