@@ -426,7 +426,7 @@ for epoch in range(4):
   CHECK(seconds_of(result, dt::Phase::forward) < result.between.other_s / 2);
   const auto why = own.dtctl.run({"results", "own", "--why"}).out;
   INFO(why);
-  CHECK(why.find("between epochs  1 rank: ") != std::string::npos);
+  CHECK(why.find("between epochs  1 node: ") != std::string::npos);
   CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM evals"}).at("rows")[0].at("n") == 4);
 }
 
