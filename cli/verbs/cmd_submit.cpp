@@ -372,7 +372,8 @@ ExitCode submit_one(Context& context, const SubmitCommand& command)
   auto plan = load_plan(context, command.asked());
   if (plan.kind != recipes::PlanKind::single)
     throw Error(ErrorKind::usage, plan.name + " asks for " + describe(plan) +
-                                      ", but submit takes a single run; use: dtctl sweep " + shell_quote(command.recipe.recipe));
+                                      ", but submit takes a recipe without study and sweep; use: dtctl sweep " +
+                                      shell_quote(command.recipe.recipe));
   return submit_checked(context, std::move(plan), command.submission);
 }
 

@@ -31,8 +31,9 @@ void check_scopes(const RunSpec& spec, Problems& problems)
 
 void check_optimizer(const RunSpec& spec, Problems& problems)
 {
-  // The rule of a program's workers is its own.
-  const bool has_own_rule = spec.is_own_program() && !strategy_row(spec.sync.strategy).updates_on_servers();
+  // The rule of a program's workers is its own. Its servers have that of the strategy, whatever the default of the key.
+  const bool updates_on_servers = strategy_row(spec.sync.strategy).updates_on_servers();
+  const bool has_own_rule = spec.is_own_program() && (!updates_on_servers || spec.optimizer.name == OptimizerSpec{}.name);
   if (auto misfit = has_own_rule ? std::nullopt : optimizer_misfit(spec.sync.strategy, spec.optimizer.name))
     problems.push_back({{"optimizer.name", "sync.strategy"},
                         std::move(*misfit),

@@ -126,7 +126,8 @@ TEST_CASE("submit refuses a recipe with a study or a sweep, and says what to typ
   dtctl.write("my study.yaml", tiny_recipe(strong));
   const auto study = dtctl.run({"submit", "my study.yaml"});
   CHECK(study.exit_code == 2);
-  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), but submit takes a single run; use: dtctl "
+  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), but submit takes a recipe without study and "
+                     "sweep; use: dtctl "
                      "sweep 'my study.yaml'\n");
   dtctl.write("sweep.yaml", tiny_recipe("sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n"));
   CHECK(dtctl.run({"submit", "sweep.yaml"}).err.find("tiny asks for 2 runs (a sweep)") != std::string::npos);

@@ -37,6 +37,20 @@ std::string problems_of(const RunSpec& spec)
 
 } // namespace
 
+TEST_CASE("a program whose recipe names no optimizer goes with every strategy, and one that names it with those of its rule")
+{
+  for (const auto strategy : {"async-sgd", "async-msgd", "hogwild-sgd", "sync-sgd", "easgd"}) {
+    auto spec = spec_of(strategy, 4);
+    spec.program.command = {"python3", "train.py"};
+    INFO(strategy);
+    CHECK(problems_of(spec).find("optimizer.name") == std::string::npos);
+  }
+  auto named = spec_of("async-sgd", 4);
+  named.program.command = {"python3", "train.py"};
+  named.optimizer.name = "adam";
+  CHECK(problems_of(named).find("`async-sgd` does not go with `optimizer.name: adam`") == 0);
+}
+
 TEST_CASE("a key that the strategy does not look at is refused")
 {
   auto spec = spec_of("sync-sgd");
