@@ -348,7 +348,7 @@ TEST_CASE("whether a program scales at all is one answer: the best size, and the
         "yes: 1.90x on 2 ranks; 1.50x on 4 ranks");
   CHECK(answer_of({{1, {100, 101, 99}}, {2, {80, 81, 79}}}) == "no: 0.80x on 2 ranks");
   CHECK(answer_of({{1, {100, 120, 80}}, {2, {104, 124, 84}}}) ==
-        "cannot tell: 1.05x on 2 ranks, not measurably faster than the smallest size");
+        "cannot tell: 1.04x on 2 ranks, not measurably faster than the smallest size");
   CHECK(answer_of({{1, {100}}, {2, {190}}}) ==
         "cannot tell: 1.90x on 2 ranks, and without 3 runs of both sizes there is no interval");
   CHECK(answer_of({{1, {100}}}) == "not known: no two sizes were measured");
