@@ -18,7 +18,7 @@ dt::CommandResult with_input(const Dtctl& dtctl, const std::string& text, const 
 }
 
 const std::string recipe =
-    "version: 1\nmodel: {name: lenet}\ndata: {name: synthetic}\ntrain: {global_batch: 8, steps: 2}\nname: piped\n";
+    "version: 1\nmodel: {name: lenet}\ndata: {name: synthetic}\ntrain: {global_batch: 8, steps: 20}\nname: piped\n";
 
 } // namespace
 
