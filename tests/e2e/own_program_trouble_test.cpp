@@ -190,57 +190,32 @@ TEST_CASE("a rank that ends with exit code 0 while another one waits for it is t
 
 TEST_CASE("a rank that has left before the first step is the cause, too, and one that has told its result is not")
 {
-  const Own own("import dtctl_report as report, os, time
-report.begin()
-if os.environ['RANK'] == '1': os._exit(0)
-"
-                "while True: time.sleep(1)
-",
-                recipe("train: {stall_after: 2s}
-resources: {
-  ranks_per_node:
-    2, oversubscribe : true, time_limit : 10m}
-"));
+  const auto leaves = recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n");
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nif os.environ['RANK'] == '1': os._exit(0)\n"
+                "while True: time.sleep(1)\n",
+                leaves);
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK(own.cause() == "rank 1 ended with exit code 0 without a result before its first step, and rank 0 waited for it");
-  own.dtctl.write("train.py", "import dtctl_report as report, os, time
-report.begin()
-report.step(loss=1.0, samples=8)
-"
-                              "if os.environ['RANK'] == '1': report.result(); os._exit(0)
-time.sleep(5)
-report.result()
-");
-  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const Own done("import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+                 "if os.environ['RANK'] == '1':\n    report.result()\n    os._exit(0)\ntime.sleep(5)\nreport.result()\n",
+                 leaves);
+  CHECK(done.submit().at("states") == Json{{"succeeded", 1}});
 }
 
 TEST_CASE("a rank that computes on after another one has ended without a result does not wait for it")
 {
-  const Own own("import dtctl_report as report, os, time
-report.begin()
-report.step(loss=1.0, samples=8)
-"
-                "if os.environ['RANK'] == '1': os._exit(0)
-end = time.time() + 6
-while time.time() < end: pass
-report.result()
-",
-                recipe("train: {stall_after: 2s}
-resources: {
-  ranks_per_node:
-    2, oversubscribe : true, time_limit : 10m}
-"));
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+                "if os.environ['RANK'] == '1': os._exit(0)\n"
+                "end = time.time() + 6\nwhile time.time() < end: pass\nreport.result()\n",
+                recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
 }
 
 TEST_CASE("logs show the last state of a progress bar, and its text is kept")
 {
-  const Own own("import sys
-for i in range(1, 4): sys.stderr.write(f'\\r train: {i}/3')
-sys.stderr.write('\\n')
-print('done')
-",
-                recipe("", "  metrics: {result: 'done'}\n"));
+  const Own own(
+      "import sys\nfor i in range(1, 4): sys.stderr.write(f'\\r train: {i}/3')\nsys.stderr.write('\\n')\nprint('done')\n",
+      recipe("", "  metrics: {result: 'done'}\n"));
   own.submit();
   const auto logs = own.dtctl.run({"logs", "own"}).out;
   CHECK_THAT(logs, Contains(" train: 3/3\n") && !Contains("1/3") && !Contains("x0d"));
@@ -254,7 +229,7 @@ TEST_CASE("a run records of what it prints what validate says, step for step")
       "        print(f'epoch {epoch} step {step} loss {4 - epoch}.{step} rate {100 + 800 * (step > 1)} img/s')\n",
       recipe("", "  metrics: {step: 'step (\\d+)', epoch: 'epoch (\\d+)', loss: 'loss (\\S+)', throughput: 'rate (\\S+)'}\n"));
   const auto result = dt::test::result_of(own);
-  own.dtctl.write("out.txt", dt::read_file_if_exists(own.attempt().out()).value());
+  own.dtctl.write("out.txt", dt::read_file(own.attempt().out()));
   const auto record = own.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
   CHECK(record.at("steps") == 12);
   CHECK(result.steps == 12);
