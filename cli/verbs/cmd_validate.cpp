@@ -6,7 +6,6 @@
 #include "core/counted.hpp"
 #include "core/spec/run_spec.hpp"
 #include "core/text.hpp"
-#include "core/units.hpp"
 #include "jobs/program/measurement.hpp"
 #include "jobs/program/output_reader.hpp"
 
@@ -91,9 +90,9 @@ void print_record(Context& context, const RunSpec& spec, const Preview& preview)
   tell("steps", steps, counted(result.steps, "step"));
   const auto& rate = measurement.printed_rate();
   const auto how = std::isnan(rate.value) ? std::string() : fmt::format(" ({})", rate.words);
-  tell("throughput", result.throughput, fmt::format("{} samples/s{}", format_shortest(result.throughput), how));
+  tell("throughput", result.throughput, fmt::format("{:.5g} samples/s{}", result.throughput, how));
   json["throughput_is"] = std::isnan(rate.value) ? Json() : Json(rate.words);
-  tell("step_p50_s", step_s, fmt::format("median step {}", format_duration(step_s)));
+  tell("step_p50_s", step_s, fmt::format("median step {:.4g} s", step_s));
   const auto loss = or_not_measured(result.final_loss), accuracy = or_not_measured(result.accuracy);
   tell("final_loss", loss, fmt::format("loss {}", format_shortest(loss)));
   tell("accuracy", accuracy, fmt::format("accuracy {}", format_shortest(accuracy)));

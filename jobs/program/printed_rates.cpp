@@ -83,7 +83,7 @@ RunRate mean_of(const RankReport& report, const std::vector<Weighted>& rates)
     lowest = std::min(lowest, rate.value);
     highest = std::max(highest, rate.value);
   }
-  run.value = count == 1 ? highest : work / time;
+  run.value = lowest == highest ? highest : work / time;
   run.words = count == 1 ? "one line" : fmt::format("mean of {}", counted(count, "line"));
   if (!has_measured)
     run.doubts.push_back("every printed throughput is of steps of the warm-up (train.warmup_steps), which are in the mean");

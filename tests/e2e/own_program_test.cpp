@@ -467,7 +467,7 @@ TEST_CASE("what is wrong with a program is refused before the submission, with i
   CHECK(
       script("#!/bin/bash\r\necho\r\n")
           .find(
-              "3:20: `program.command`: ./run.sh cannot be started: its first line ends with a carriage return, so it names the "
+              "3:21: `program.command`: ./run.sh cannot be started: its first line ends with a carriage return, so it names the "
               "interpreter /bin/bash\\x0d, which does not exist") != std::string::npos);
   CHECK(script("#!/opt/none/python3\n").find("its first line names the interpreter /opt/none/python3, which does not exist") !=
         std::string::npos);

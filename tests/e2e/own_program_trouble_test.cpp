@@ -178,9 +178,7 @@ TEST_CASE("a rank that ends with exit code 0 while another one waits for it is t
       "import dtctl_report as report, os, sys, time\nreport.begin()\n"
       "for i in range(3): report.step(loss=1.0, samples=8)\n"
       "if os.environ['RANK'] == '" +
-          std::to_string(leaving) +
-          "': os._exit(0)\n"
-          "while True: time.sleep(1)\n",
+          std::to_string(leaving) + "': os._exit(0)\nwhile True: time.sleep(1)\n",
       recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m, launcher: " +
              launcher + "}\n"));
   INFO(launcher << " " << leaving);
@@ -192,22 +190,24 @@ TEST_CASE("a rank that ends with exit code 0 while another one waits for it is t
 
 TEST_CASE("a rank that has left before the first step is the cause, too, and one that has told its result is not")
 {
+  const auto leaves = recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n");
   const Own own("import dtctl_report as report, os, time\nreport.begin()\nif os.environ['RANK'] == '1': os._exit(0)\n"
                 "while True: time.sleep(1)\n",
-                recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
+                leaves);
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK(own.cause() == "rank 1 ended with exit code 0 without a result before its first step, and rank 0 waited for it");
-  own.dtctl.write("train.py", "import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
-                              "if os.environ['RANK'] == '1': report.result(); os._exit(0)\ntime.sleep(5)\nreport.result()\n");
-  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const Own done("import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+                 "if os.environ['RANK'] == '1':\n    report.result()\n    os._exit(0)\ntime.sleep(5)\nreport.result()\n",
+                 leaves);
+  CHECK(done.submit().at("states") == Json{{"succeeded", 1}});
 }
 
 TEST_CASE("a rank that computes on after another one has ended without a result does not wait for it")
 {
-  const Own own(
-      "import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
-      "if os.environ['RANK'] == '1': os._exit(0)\nend = time.time() + 6\nwhile time.time() < end: pass\nreport.result()\n",
-      recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+                "if os.environ['RANK'] == '1': os._exit(0)\n"
+                "end = time.time() + 6\nwhile time.time() < end: pass\nreport.result()\n",
+                recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
 }
 
@@ -227,9 +227,10 @@ TEST_CASE("a run records of what it prints what validate says, step for step")
   const Own own(
       "for epoch in range(3):\n    for step in range(4):\n"
       "        print(f'epoch {epoch} step {step} loss {4 - epoch}.{step} rate {100 + 800 * (step > 1)} img/s')\n",
-      recipe("", "  metrics: {step: 'step (\\d+)', epoch: 'epoch (\\d+)', loss: 'loss (\\S+)', throughput: 'rate (\\S+)'}\n"));
+      recipe("train: {warmup_steps: 0}\n",
+             "  metrics: {step: 'step (\\d+)', epoch: 'epoch (\\d+)', loss: 'loss (\\S+)', throughput: 'rate (\\S+)'}\n"));
   const auto result = dt::test::result_of(own);
-  own.dtctl.write("out.txt", dt::read_file_if_exists(own.attempt().out()).value());
+  own.dtctl.write("out.txt", dt::read_file(own.attempt().out()));
   const auto record = own.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
   CHECK(record.at("steps") == 12);
   CHECK(result.steps == 12);
