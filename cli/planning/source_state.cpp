@@ -106,7 +106,8 @@ struct Changes {
   std::size_t files = 0;
   std::string diff, unknown_names; // of files that git does not know
   std::size_t unknown = 0;
-  std::set<std::string> missing; // what the diff lacks
+  std::set<std::string> missing;    // what the diff lacks
+  std::set<std::string> submodules; // whose files it changes
 
   void add_unknown(const fs::path& folder, const std::string& prefix);
   void add_files(const fs::path& top, const std::string& commit, const std::string& prefix);
@@ -184,7 +185,9 @@ void Changes::add_submodule(const fs::path& top, const Words& modes, const std::
   } else {
     try {
       add_unknown(top / name, prefix + name + "/");
+      const auto before = files;
       add_files(top / name, modes[2], prefix + name + "/");
+      if (files > before) submodules.insert(place);
     } catch (const NoAnswer& answer) {
       missing.insert(fmt::format("the submodule {}: {}", place, answer.why));
       ++files;
@@ -202,11 +205,16 @@ std::string keep_diff(std::string head, Changes& changes, const fs::path& source
   }
   const auto missing = join(Words(changes.missing.begin(), changes.missing.end()), "; ");
   if (!missing.empty()) head += "The diff is incomplete. It lacks " + missing + ".\n";
+  const auto submodules = join(Words(changes.submodules.begin(), changes.submodules.end()), ", ");
+  if (!submodules.empty())
+    head +=
+        "It changes files of the submodules " + submodules + ". Before `git apply`: git submodule update --init --recursive\n";
   const auto text = head + "\n" + changes.diff;
   const auto name = hash_hex(text) + ".patch";
   make_folders(sources);
   write_file_atomic(sources / name, text);
-  return fmt::format("sources/{} of the home, {}{}", name, format_bytes(static_cast<double>(text.size())),
+  return fmt::format("sources/{} of the home, {}{}{}", name, format_bytes(static_cast<double>(text.size())),
+                     submodules.empty() ? "" : ", with files of the submodules " + submodules,
                      missing.empty() ? "" : ", incomplete: it lacks " + missing);
 }
 

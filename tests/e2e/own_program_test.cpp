@@ -149,6 +149,10 @@ TEST_CASE("the report of a study without a succeeded run shows the failure, and 
   for (const auto* section :
        {"Efficiency and speed-up", "Where the efficiency went", "Prediction", "Phases and ranks", "Timeline", "Drift"})
     CHECK_THAT(page, !Catch::Contains(section));
+  REQUIRE(own.dtctl.run({"report", "own", "-o", "report.md"}).ok());
+  const auto text = dt::read_file(own.dtctl.folder() / "report.md");
+  CHECK_THAT(text, Catch::Contains("## Failures") && Catch::Contains("the loader found no images") &&
+                       !Catch::Contains("## Efficiency"));
 }
 
 TEST_CASE("a value reaches the program as argument, variable and file, and each value of a sweep is a run")

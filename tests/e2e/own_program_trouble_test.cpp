@@ -174,86 +174,48 @@ TEST_CASE("a rank that ends with exit code 0 while another one waits for it is t
 {
   const std::string launcher = GENERATE("mpirun", "dtjob");
   const int leaving = GENERATE(0, 1);
-  const Own own("import dtctl_report as report, os, sys, time
-report.begin()
-"
-                "for i in range(3): report.step(loss=1.0, samples=8)
-"
-                "if os.environ['RANK'] == '" +
-                    std::to_string(leaving) +
-                    "': os._exit(0)
-"
-                    "while True: time.sleep(1)
-",
-                recipe("train: {stall_after: 2s}
-resources: {
-  ranks_per_node:
-    2, oversubscribe : true,
-                       time_limit : 10m,
-                       launcher : " +
-                                  launcher +
-                                  "}
-                                  "));
-                                  INFO(launcher << " " << leaving);
-    CHECK(own.submit().at("states") == Json{{"failed", 1}});
-    CHECK_THAT(own.cause(),
-               StartsWith("rank " + std::to_string(leaving) + " ended with exit code 0 without a result at step 3, and rank " +
-                          std::to_string(1 - leaving) + " waited for it"));
+  const Own own(
+      "import dtctl_report as report, os, sys, time\nreport.begin()\n"
+      "for i in range(3): report.step(loss=1.0, samples=8)\n"
+      "if os.environ['RANK'] == '" +
+          std::to_string(leaving) +
+          "': os._exit(0)\n"
+          "while True: time.sleep(1)\n",
+      recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m, launcher: " +
+             launcher + "}\n"));
+  INFO(launcher << " " << leaving);
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK_THAT(own.cause(),
+             StartsWith("rank " + std::to_string(leaving) + " ended with exit code 0 without a result at step 3, and rank " +
+                        std::to_string(1 - leaving) + " waited for it"));
 }
 
 TEST_CASE("a rank that has left before the first step is the cause, too, and one that has told its result is not")
 {
-  const Own own("import dtctl_report as report, os, time
-report.begin()
-if os.environ['RANK'] == '1': os._exit(0)
-"
-                "while True: time.sleep(1)
-",
-                recipe("train: {stall_after: 2s}
-resources: {
-    ranks_per_node:
-      2, oversubscribe : true, time_limit : 10m}
-"));
+  const Own own("import dtctl_report as report, os, time\nreport.begin()\nif os.environ['RANK'] == '1': os._exit(0)\n"
+                "while True: time.sleep(1)\n",
+                recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   CHECK(own.cause() == "rank 1 ended with exit code 0 without a result before its first step, and rank 0 waited for it");
-  own.dtctl.write("train.py", "import dtctl_report as report, os, time
-report.begin()
-report.step(loss=1.0, samples=8)
-"
-                              "if os.environ['RANK'] == '1': report.result(); os._exit(0)
-time.sleep(5)
-report.result()
-");
+  own.dtctl.write("train.py", "import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+                              "if os.environ['RANK'] == '1': report.result(); os._exit(0)\ntime.sleep(5)\nreport.result()\n");
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
 }
 
 TEST_CASE("a rank that computes on after another one has ended without a result does not wait for it")
 {
-  const Own own("import dtctl_report as report, os, time
-report.begin()
-report.step(loss=1.0, samples=8)
-"
-                "if os.environ['RANK'] == '1': os._exit(0)
-end = time.time() + 6
-while time.time() < end: pass
-report.result()
-",
-                recipe("train: {stall_after: 2s}
-resources: {
-    ranks_per_node:
-      2, oversubscribe : true, time_limit : 10m}
-"));
+  const Own own(
+      "import dtctl_report as report, os, time\nreport.begin()\nreport.step(loss=1.0, samples=8)\n"
+      "if os.environ['RANK'] == '1': os._exit(0)\nend = time.time() + 6\nwhile time.time() < end: pass\nreport.result()\n",
+      recipe("train: {stall_after: 2s}\nresources: {ranks_per_node: 2, oversubscribe: true, time_limit: 10m}\n"));
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
 }
 
 TEST_CASE("logs show the last state of a progress bar, and its text is kept")
 {
-  const Own own("import sys
-for i in range(1, 4): sys.stderr.write(f'\\r train: {i}/3')
-sys.stderr.write('\\n')
-print('done')
-",
-                recipe("", "  metrics: {result: 'done'}\n"));
+  const Own own(
+      "import sys\nfor i in range(1, 4): sys.stderr.write(f'\\r train: {i}/3')\nsys.stderr.write('\\n')\nprint('done')\n",
+      recipe("", "  metrics: {result: 'done'}\n"));
   own.submit();
   const auto logs = own.dtctl.run({"logs", "own"}).out;
   CHECK_THAT(logs, Contains(" train: 3/3\n") && !Contains("1/3") && !Contains("x0d"));
@@ -262,136 +224,134 @@ print('done')
 
 TEST_CASE("a run records of what it prints what validate says, step for step")
 {
-    const Own own(
-        "for epoch in range(3):\n    for step in range(4):\n"
-        "        print(f'epoch {epoch} step {step} loss {4 - epoch}.{step} rate {100 + 800 * (step > 1)} img/s')\n",
-        recipe("", "  metrics: {step: 'step (\\d+)', epoch: 'epoch (\\d+)', loss: 'loss (\\S+)', throughput: 'rate (\\S+)'}\n"));
-    const auto result = dt::test::result_of(own);
-    own.dtctl.write("out.txt", dt::read_file_if_exists(own.attempt().out()).value());
-    const auto record = own.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
-    CHECK(record.at("steps") == 12);
-    CHECK(result.steps == 12);
-    CHECK(record.at("throughput") == result.throughput);
-    CHECK(result.throughput == Approx(180));
-    CHECK(record.at("final_loss") == *result.final_loss);
-    CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM steps"}).at("rows")[0].at("n") == 12);
+  const Own own(
+      "for epoch in range(3):\n    for step in range(4):\n"
+      "        print(f'epoch {epoch} step {step} loss {4 - epoch}.{step} rate {100 + 800 * (step > 1)} img/s')\n",
+      recipe("", "  metrics: {step: 'step (\\d+)', epoch: 'epoch (\\d+)', loss: 'loss (\\S+)', throughput: 'rate (\\S+)'}\n"));
+  const auto result = dt::test::result_of(own);
+  own.dtctl.write("out.txt", dt::read_file_if_exists(own.attempt().out()).value());
+  const auto record = own.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
+  CHECK(record.at("steps") == 12);
+  CHECK(result.steps == 12);
+  CHECK(record.at("throughput") == result.throughput);
+  CHECK(result.throughput == Approx(180));
+  CHECK(record.at("final_loss") == *result.final_loss);
+  CHECK(own.dtctl.json({"query", "SELECT count(*) AS n FROM steps"}).at("rows")[0].at("n") == 12);
 }
 
 TEST_CASE("a progress bar whose lines end in carriage returns is read, and its text is kept as it was")
 {
-    const Own own("for i in range(1, 2001): print(f'step {i} loss {1 / i:.6f} ' + 40 * '#', end='\\r')\nprint()\n",
-                  recipe("", "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
-    CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
-    const auto result = dt::read_result(own.attempt());
-    REQUIRE(result);
-    CHECK(result->steps == 2000);
-    CHECK(lines_with(dt::read_file(own.attempt().events()), "step ") == 2000);
-    const auto text = dt::read_file(own.attempt().out());
-    CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\r')) == 2000);
+  const Own own("for i in range(1, 2001): print(f'step {i} loss {1 / i:.6f} ' + 40 * '#', end='\\r')\nprint()\n",
+                recipe("", "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK(result->steps == 2000);
+  CHECK(lines_with(dt::read_file(own.attempt().events()), "step ") == 2000);
+  const auto text = dt::read_file(own.attempt().out());
+  CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\r')) == 2000);
 }
 
 TEST_CASE("a line of more than 64 KiB is kept whole, and the log says that expressions see its beginning only")
 {
-    const Own own("print('loss 0.5 ' + 100000 * 'x' + ' the end')\n", recipe("", "  metrics: {loss: 'loss ([0-9.]+)'}\n"));
-    CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
-    CHECK(dt::read_file(own.attempt().out()).find("x the end\n") != std::string::npos);
-    CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
+  const Own own("print('loss 0.5 ' + 100000 * 'x' + ' the end')\n", recipe("", "  metrics: {loss: 'loss ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  CHECK(dt::read_file(own.attempt().out()).find("x the end\n") != std::string::npos);
+  CHECK_THAT(words_of(own), Contains("a line of more than 64 KiB was printed; program.metrics looks at its first 64 KiB only"));
 }
 
 TEST_CASE("a program that prints much when it is told to stop ends at once: its last lines are searched, and the log has all")
 {
-    const Own own("import os, signal, sys, time\n"
-                  "def stop(*_):\n"
-                  "    sys.stdout.write(40000 * (800 * 'x' + '\\n') + 'step 7 loss 0.125\\n')\n"
-                  "    sys.stdout.flush()\n"
-                  "    os._exit(0)\n"
-                  "signal.signal(signal.SIGUSR1, stop)\n"
-                  "print('step 1 loss 1.0', flush=True)\n"
-                  "time.sleep(1000)\n",
-                  recipe("resources: {time_limit: 60s, signal_ahead: 57s}\n",
-                         "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
-    own.submit();
-    REQUIRE(eventually([&] { return fs::exists(own.attempt().end()); }));
-    CHECK_THAT(words_of(own), Contains("of the output of rank 0 were not searched"));
-    CHECK_THAT(dt::read_file(own.attempt().events()), Contains("\nstep 7 "));
-    CHECK(lines_with(dt::read_file(own.attempt().out()), "xxx") == 40000);
+  const Own own(
+      "import os, signal, sys, time\n"
+      "def stop(*_):\n"
+      "    sys.stdout.write(40000 * (800 * 'x' + '\\n') + 'step 7 loss 0.125\\n')\n"
+      "    sys.stdout.flush()\n"
+      "    os._exit(0)\n"
+      "signal.signal(signal.SIGUSR1, stop)\n"
+      "print('step 1 loss 1.0', flush=True)\n"
+      "time.sleep(1000)\n",
+      recipe("resources: {time_limit: 60s, signal_ahead: 57s}\n", "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)'}\n"));
+  own.submit();
+  REQUIRE(eventually([&] { return fs::exists(own.attempt().end()); }));
+  CHECK_THAT(words_of(own), Contains("of the output of rank 0 were not searched"));
+  CHECK_THAT(dt::read_file(own.attempt().events()), Contains("\nstep 7 "));
+  CHECK(lines_with(dt::read_file(own.attempt().out()), "xxx") == 40000);
 }
 
 TEST_CASE("an expression that has matched nothing is told in the log at the second step, while the program runs")
 {
-    const Own own("");
-    own.dtctl.write("own.yaml", recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '(\\S+) imags'}\n"));
-    own.dtctl.write("train.py", "import os, time\nfor i in range(2): print('loss 0.5, 640 images')\n" + wait_for(own, "go"));
-    own.dtctl.json({"submit", "own.yaml"});
-    const std::string note =
-        "dtctl: note: program.metrics.samples ((\\S+) imags) has found nothing in the first 2 lines of rank 0";
-    REQUIRE(eventually([&] { return words_of(own).find(note) != std::string::npos || own.state() == "failed"; }));
-    CHECK(own.state() == "running");
-    CHECK(words_of(own).find("program.metrics.loss") == std::string::npos);
-    own.dtctl.write("go", "");
-    CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
+  const Own own("");
+  own.dtctl.write("own.yaml", recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '(\\S+) imags'}\n"));
+  own.dtctl.write("train.py", "import os, time\nfor i in range(2): print('loss 0.5, 640 images')\n" + wait_for(own, "go"));
+  own.dtctl.json({"submit", "own.yaml"});
+  const std::string note = "dtctl: note: program.metrics.samples ((\\S+) imags) has found nothing in the first 2 lines of rank 0";
+  REQUIRE(eventually([&] { return words_of(own).find(note) != std::string::npos || own.state() == "failed"; }));
+  CHECK(own.state() == "running");
+  CHECK(words_of(own).find("program.metrics.loss") == std::string::npos);
+  own.dtctl.write("go", "");
+  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
 }
 
 TEST_CASE("a run does not record a part of a number: the figure is left out, and the log and the record say so with the line")
 {
-    const Own own("for loss, acc in ((0.5, '9.5e-1'), (6.32e-08, '0.97')): print(f'loss {loss} acc {acc}')\n",
-                  recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'acc ([0-9.]+)'}\n"));
-    CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
-    const auto row = own.dtctl.json({"query", "SELECT final_loss, accuracy FROM results"}).at("rows")[0];
-    CHECK(row.at("final_loss").is_null());
-    CHECK(row.at("accuracy").is_null()); // which of the two is the best one is not known
-    CHECK_THAT(words_of(own),
-               Contains("dtctl: note: program.metrics.loss found 6.32 in `loss 6.32e-08 acc 0.97`, but the number there "
-                        "is 6.32e-08"));
-    const auto result = dt::read_result(own.attempt());
-    REQUIRE(result);
-    CHECK_THAT(result->caveats.at("metrics"), Contains("1 of 2 figures were left out: program.metrics.loss found 6.32"));
+  const Own own("for loss, acc in ((0.5, '9.5e-1'), (6.32e-08, '0.97')): print(f'loss {loss} acc {acc}')\n",
+                recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'acc ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
+  const auto row = own.dtctl.json({"query", "SELECT final_loss, accuracy FROM results"}).at("rows")[0];
+  CHECK(row.at("final_loss").is_null());
+  CHECK(row.at("accuracy").is_null()); // which of the two is the best one is not known
+  CHECK_THAT(words_of(own),
+             Contains("dtctl: note: program.metrics.loss found 6.32 in `loss 6.32e-08 acc 0.97`, but the number there "
+                      "is 6.32e-08"));
+  const auto result = dt::read_result(own.attempt());
+  REQUIRE(result);
+  CHECK_THAT(result->caveats.at("metrics"), Contains("1 of 2 figures were left out: program.metrics.loss found 6.32"));
 }
 
 TEST_CASE("a run of which every figure of an expression is a part of a number has failed for that reason")
 {
-    const Own own("for i in range(1, 4): print(f'loss {1 / i}, {12640:,} images')\n",
-                  recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '([0-9]+) images'}\n"));
-    CHECK(own.submit().at("states") == Json{{"failed", 1}});
-    CHECK_THAT(own.cause(),
-               StartsWith("program.metrics.samples found 640 in `loss 1.0, 12,640 images`, but the number there is 12,640"));
+  const Own own("for i in range(1, 4): print(f'loss {1 / i}, {12640:,} images')\n",
+                recipe("", "  metrics: {loss: 'loss (\\S+)', samples: '([0-9]+) images'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK_THAT(own.cause(),
+             StartsWith("program.metrics.samples found 640 in `loss 1.0, 12,640 images`, but the number there is 12,640"));
 }
 
 TEST_CASE("an accuracy in percent that the recipe takes for a share fails the run and says which key to use")
 {
-    const Own own("print('loss 0.5 accuracy 97.5')\n",
-                  recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'accuracy ([0-9.]+)'}\n"));
-    CHECK(own.submit().at("states") == Json{{"failed", 1}});
-    CHECK_THAT(own.cause(), Contains("program.metrics.accuracy found 97.5, but an accuracy lies between 0 and 1; use "
-                                     "accuracy_percent if the program prints percent"));
+  const Own own("print('loss 0.5 accuracy 97.5')\n",
+                recipe("", "  metrics: {loss: 'loss ([0-9.]+)', accuracy: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  CHECK_THAT(own.cause(), Contains("program.metrics.accuracy found 97.5, but an accuracy lies between 0 and 1; use "
+                                   "accuracy_percent if the program prints percent"));
 }
 
 TEST_CASE("an attempt that goes on from what an earlier one has kept does not take the figures of the whole run for its own")
 {
-    const Own own(
-        "import os, time\nkept = os.environ['DTCTL_KEEP_FOLDER'] + '/kept'\nbefore = 100 if os.path.exists(kept) else 0\n"
-        "for i in range(before + 1, before + 21): print(f'step {i} loss 0.5: 20 images in 0.5 s, accuracy 0.9')\n"
-        "open(kept, 'w').close()\nraise SystemExit(before == 0)\n",
-        recipe("train: {target_accuracy: 0.8}\n",
-               "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)', samples: '(\\d+) images', step_s: 'in ([0-9.]+) "
-               "s', accuracy: 'accuracy ([0-9.]+)'}\n"));
-    CHECK(own.submit().at("states") == Json{{"failed", 1}});
-    own.dtctl.json({"retry", "last"});
-    CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
-    const auto row = own.dtctl
-                         .json({"query", "SELECT steps, resumed_step, warmup_steps, samples_to_accuracy, throughput FROM results "
-                                         "ORDER BY attempt DESC LIMIT 1"})
-                         .at("rows")[0];
-    INFO(row.dump());
-    CHECK(row.at("steps") == 120);
-    CHECK(row.at("throughput") == 40);
-    for (const auto* name : {"resumed_step", "warmup_steps", "samples_to_accuracy"}) CHECK(row.at(name).is_null());
+  const Own own("import os, time\nkept = os.environ['DTCTL_KEEP_FOLDER'] + '/kept'\nbefore = 100 if os.path.exists(kept) else 0\n"
+                "for i in range(before + 1, before + 21): print(f'step {i} loss 0.5: 20 images in 0.5 s, accuracy 0.9')\n"
+                "open(kept, 'w').close()\nraise SystemExit(before == 0)\n",
+                recipe("train: {target_accuracy: 0.8}\n",
+                       "  metrics: {step: 'step (\\d+)', loss: 'loss ([0-9.]+)', samples: '(\\d+) images', step_s: 'in ([0-9.]+) "
+                       "s', accuracy: 'accuracy ([0-9.]+)'}\n"));
+  CHECK(own.submit().at("states") == Json{{"failed", 1}});
+  own.dtctl.json({"retry", "last"});
+  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
+  const auto row = own.dtctl
+                       .json({"query", "SELECT steps, resumed_step, warmup_steps, samples_to_accuracy, throughput FROM results "
+                                       "ORDER BY attempt DESC LIMIT 1"})
+                       .at("rows")[0];
+  INFO(row.dump());
+  CHECK(row.at("steps") == 120);
+  CHECK(row.at("throughput") == 40);
+  for (const auto* name : {"resumed_step", "warmup_steps", "samples_to_accuracy"}) CHECK(row.at(name).is_null());
 }
 
 TEST_CASE("an expression without a group is refused before the submission, with its place and exit code 2")
 {
-    const Own own(trainer(), recipe("", "  metrics: {loss: 'loss [0-9.]+', result: 'done'}\n"));
-    const auto refused = own.dtctl.run({"submit", "own.yaml"});
-    CHECK(refused.exit_code == 2);
-    CHECK_THAT(refused.err, Contains("own.yaml:6:19: `program.metrics.loss` has no group: put the number in parentheses"));
+  const Own own(trainer(), recipe("", "  metrics: {loss: 'loss [0-9.]+', result: 'done'}\n"));
+  const auto refused = own.dtctl.run({"submit", "own.yaml"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("own.yaml:6:19: `program.metrics.loss` has no group: put the number in parentheses"));
 }

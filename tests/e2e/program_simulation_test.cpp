@@ -85,6 +85,50 @@ TEST_CASE("an unchanged PyTorch program is predicted, and simulated under severa
   CHECK(own.dtctl.json(simulate).at("scaling") == points); // nothing is simulated twice
 }
 
+TEST_CASE("one node of a simulation is as fast as the program was measured, though a pause hits another phase in each step")
+{
+  if (!has_torch()) return;
+  const Own own(R"(
+import time, torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model, step = torch.nn.Linear(64, 64), 0
+class Paused(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = model
+    def forward(self, x):
+        if step % 3 == 0: time.sleep(0.03)
+        return self.inner(x)
+class Optimizer(torch.optim.SGD):
+    def step(self):
+        if step_is(1): time.sleep(0.03)
+        super().step()
+def step_is(n): return step % 3 == n
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 1920
+    def __getitem__(self, i):
+        if i % 32 == 0 and (i // 32) % 3 == 2: time.sleep(0.03)
+        return torch.ones(64)
+network = Paused()
+optimizer = Optimizer(network.parameters(), lr=1e-3)
+for x in torch.utils.data.DataLoader(Data(), batch_size=32):
+    optimizer.zero_grad()
+    network(x).pow(2).mean().backward()
+    optimizer.step()
+    step += 1
+)",
+                "version: 1\nname: own\nprogram:\n  command: [" + python() +
+                    ", train.py]\n  files: [train.py]\ntrain: {warmup_steps: 4}\n");
+  REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
+  const double measured = own.dtctl.json({"query", "SELECT throughput FROM results"}).at("rows")[0].at("throughput");
+  const auto answer =
+      own.dtctl.json({"simulate", "own", "--platform", "ethernet-10g", "--nodes", "1", "--set", "train.steps=200"});
+  INFO(answer.dump(1));
+  const double simulated = answer.at("scaling")[0].at("throughput");
+  CHECK(simulated / measured == Approx(1).epsilon(0.1)); // the medians of the phases would make it three times as fast
+}
+
 TEST_CASE("what cannot be simulated is refused with what to do")
 {
   if (!has_torch()) return;

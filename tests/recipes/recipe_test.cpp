@@ -161,7 +161,7 @@ r.yaml:9:45: `optimizer.momentum` is 2; allowed: 0 to 0.999999
 r.yaml:10:26: `resources.time_limit` must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `soon`
 r.yaml:10:41: `resources.modules` must be a list; write [gcc]
 r.yaml:10:51: `resources.env` names the variable `1A`; allowed: letters, digits and _, not beginning with a digit
-r.yaml:11:16: `study.mode` is `strng`; did you mean `strong`? Allowed: strong, weak, partition
+r.yaml:11:16: `study.mode` is `strng`; did you mean `strong`? Allowed: strong, weak, partition, scaling
 r.yaml:13:13: unknown key `train.sede`; did you mean `train.seed`? Allowed: )" +
             allowed_keys("train", "train.") + R"(
 r.yaml:13:54: `optimizer.weight_decay` needs at least one value

@@ -1,11 +1,13 @@
 #include "cli/report/document/study_document.hpp"
 
+#include "cli/answers/failures.hpp"
 #include "cli/answers/scaling_table.hpp"
 #include "cli/answers/why_tables.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/chart.hpp"
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
+#include "core/counted.hpp"
 #include "core/text.hpp"
 #include "store/query/attribution_query.hpp"
 #include "store/query/pictures/provenance.hpp"
@@ -57,6 +59,35 @@ void add_environment(MarkupDocument& document, const ReportedStudy& study)
   document.table(table);
 }
 
+void add_efficiency(MarkupDocument& document, const ReportedStudy& study, const DocumentPicture& efficiency)
+{
+  const auto& source = study.source;
+  document.heading(2, "Efficiency and speed-up");
+  const auto points = shown_points(source);
+  document.table(without_empty_columns(scaling_table(points, source.shown)));
+  if (points.size() < source.scaling.size())
+    document.paragraph(fmt::format("Shown: {} of {} points.", points.size(), source.scaling.size()));
+  if (!efficiency.file.empty()) document.picture(efficiency.file, efficiency.caption);
+  add_reasons(document, study);
+}
+
+// Returns whether there are figures beside the failures.
+bool add_failures(MarkupDocument& document, const ReportedStudy& study)
+{
+  const auto failures = failures_of(study.source.home, study.runs);
+  std::size_t failed = 0;
+  for (const auto& failure : failures) failed += failure.runs;
+  if (failures.empty()) return true;
+  document.heading(2, "Failures");
+  for (const auto& failure : failures) {
+    document.paragraph(fmt::format("{} of {}: {}: {}. {}", failure.runs, counted(study.runs.size(), "run"),
+                                   name_of(failure.state), failure.cause.empty() ? "no cause is known" : failure.cause,
+                                   "dtctl explain " + short_key(failure.key)));
+    if (!failure.last_lines.empty()) document.code(failure.last_lines + "\n");
+  }
+  return failed < study.runs.size();
+}
+
 } // namespace
 
 void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPicture& efficiency)
@@ -65,13 +96,7 @@ void add_study(MarkupDocument& document, const ReportedStudy& study, const Docum
   document.heading(1, source.study.name);
   document.paragraph(subtitle_of(source.study));
   add_verdict(document, study);
-  document.heading(2, "Efficiency and speed-up");
-  const auto points = shown_points(source);
-  document.table(without_empty_columns(scaling_table(points, source.shown)));
-  if (points.size() < source.scaling.size())
-    document.paragraph(fmt::format("Shown: {} of {} points.", points.size(), source.scaling.size()));
-  if (!efficiency.file.empty()) document.picture(efficiency.file, efficiency.caption);
-  add_reasons(document, study);
+  if (add_failures(document, study)) add_efficiency(document, study, efficiency);
   add_environment(document, study);
   document.heading(2, "Commands");
   document.code(commands_of(study));

@@ -16,6 +16,7 @@
 namespace fs = std::filesystem;
 using namespace dt;
 using Catch::Contains;
+using Catch::EndsWith;
 using dt::cli::source_state;
 using dt::test::TemporaryFolder;
 
@@ -187,7 +188,9 @@ TEST_CASE("the changes of submodules are in the diff: edited, committed there, n
   outer.git("-c user.name=me -c user.email=me@example.org commit -q -m ignore");
   write_file_atomic(outer.root / "sub/sub/notes", "changed\n");
   write_file_atomic(outer.root / "sub/study/train.py", "print(3)\n");
-  CHECK_THAT(outer.state(), Contains(" (main), 2 files changed; diff: "));
+  CHECK_THAT(outer.state(),
+             Contains(" (main), 2 files changed; diff: ") && EndsWith(", with files of the submodules sub, sub/sub"));
+  CHECK_THAT(outer.patch(outer.state()), Contains("Before `git apply`: git submodule update --init --recursive\n"));
   CHECK(outer.difference_after_apply().empty());
   outer.git("-C sub -c user.name=me -c user.email=me@example.org commit -q -a -m there");
   CHECK(outer.difference_after_apply().empty());

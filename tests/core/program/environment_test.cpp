@@ -58,11 +58,9 @@ struct Site {
     install(name, to);
   }
   // Everything on the path of Python becomes as old as an environment usually is.
-  void settle() const
-  {
-    const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
-    fs::last_write_time(packages, before);
-  }
+  void settle() const { fs::last_write_time(packages, fs::file_time_type::clock::now() - std::chrono::hours(1)); }
+  // It has just changed, however long Python takes to answer.
+  void unsettle() const { fs::last_write_time(packages, fs::file_time_type::clock::now() + std::chrono::hours(1)); }
   ProgramEnvironment ask(const Words& command = {"/usr/bin/python3", "train.py"}) const
   {
     return describe_program(command, environments());
@@ -134,7 +132,8 @@ TEST_CASE("an answer is kept, and is asked for again when a package was installe
 
 TEST_CASE("an answer about packages that have just changed is not kept")
 {
-  const Site site; // its package is some milliseconds old
+  const Site site;
+  site.unsettle();
   site.ask();
   CHECK(names_in(site.environments()).size() == 1);
 }
@@ -162,6 +161,7 @@ TEST_CASE("a package that was installed from a repository is known by its commit
   const Site site;
   const auto origin = site.info("alpha", "1.0") / "direct_url.json";
   write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00aa11"}})");
+  site.unsettle();
   const auto before = site.ask();
   write_file_atomic(origin, R"({"url": "https://example.org/a", "vcs_info": {"vcs": "git", "commit_id": "00bb22"}})");
   CHECK(texts_of(environment_changes(site.environments(), before.id, site.ask().id)) ==

@@ -160,11 +160,13 @@ TEST_CASE("a missing spec.json is named")
 TEST_CASE("a spec.json that is torn or not ours is refused by name")
 {
   const auto text =
-      GENERATE(as<std::string>{}, "", "{", "[]", "null", "{}", R"({"schema": 2})", R"({"schema": "1"})", R"({"schema": null})");
+      GENERATE(as<std::string>{}, "", "{", "[]", "null", "{}", R"({"schema": 0})", R"({"schema": "1"})", R"({"schema": null})");
   INFO(text);
   const auto error = error_of([&] { parse_planned_run(text, "/r/spec.json"); });
   CHECK(error.kind() == ErrorKind::environment);
   CHECK(std::string(error.what()) == "/r/spec.json is not a run's spec of format 1");
+  CHECK(message_of([] { parse_planned_run(R"({"schema": 2})", "/r/spec.json"); }) ==
+        "/r/spec.json was written by a later dtctl (schema 2; this one reads 1), so use that one");
 }
 
 TEST_CASE("a spec.json of our format with a wrong or missing member is damaged, and the error says where")

@@ -53,7 +53,7 @@ TEST_CASE("a text that is no list of algorithms is refused with advice")
   CHECK_THROWS_WITH(parse_algorithms(R"({"schema": 1})", "f"), "f: This is not a list of algorithms. " + advice);
   CHECK_THROWS_WITH(parse_algorithms(R"({"schema": 1, "algorithms": []})", "f"), "f: The list of algorithms is empty. " + advice);
   CHECK_THROWS_WITH(parse_algorithms(R"({"schema": 2, "algorithms": []})", "f"),
-                    "f: schema is not 1, so another version of dtctl wrote this file. " + advice);
+                    "f: It was written by a later dtctl (schema 2; this one reads 1), so use that one.");
   CHECK_THROWS_WITH(read_algorithms("/nowhere/a.json"),
                     "/nowhere/a.json: There is no such file. Give the path of the algorithms.json in a run's folder.");
 }
