@@ -13,10 +13,10 @@ def mnist(folder, train, test, seed=1):
     """Files of the names and the format of MNIST (and FashionMNIST): each class is a pattern of its own, plus noise."""
     folder.mkdir(parents=True)
     chance = numpy.random.default_rng(seed)
-    patterns = numpy.kron(chance.integers(0, 2, (10, 7, 7)), numpy.ones((4, 4))) * 160
+    patterns = numpy.kron(chance.integers(0, 2, (10, 7, 7)), numpy.ones((4, 4))) * 50
     for name, number in (("train", train), ("t10k", test)):
         labels = chance.permutation(numpy.arange(number) % 10).astype(numpy.uint8)
-        images = numpy.clip(patterns[labels] + chance.normal(48, 40, (number, 28, 28)), 0, 255).astype(numpy.uint8)
+        images = numpy.clip(patterns[labels] + chance.normal(103, 90, (number, 28, 28)), 0, 255).astype(numpy.uint8)
         (folder / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">4i", 2051, number, 28, 28) + images.tobytes())
         (folder / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">2i", 2049, number) + labels.tobytes())
 

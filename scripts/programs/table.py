@@ -6,7 +6,6 @@ phase before; a function that returns is in "other", or in the phase of the mark
 """
 
 import dataclasses
-import functools
 
 import data
 
@@ -32,7 +31,8 @@ class Program:
     steps: object  # what the arguments and the data come to; None: chance decides
     samples: object
     ranks: int = 1
-    note: str = ""
+    note: str = ""  # how it is started
+    is_closure: bool = False  # optimizer.step(closure)
     taken: tuple = ()  # folders of the repository, beside that of the program
     path: str = ""  # of its modules in the repository
     env: tuple = ()  # options of `env` in front of the program
@@ -118,10 +118,10 @@ PROGRAMS = [
              "--eval_interval=10"], [lambda folder: data.characters(folder / "data/shakespeare_char", 20000)],
             {"train.py": {"<module>": [("lr = get_lr", "!other"), ("losses = estimate_loss", "evaluation"), ("print(f\"step {iter_num}", "other"), ("for micro_step", "other"),
                                        ("logits, loss = model", "forward"), ("X, Y = get_batch('train')", "input"), ("scaler.scale(loss).backward", "backward", "loss", "X.size(0)"),
-                                       ("if grad_clip", "other"), ("scaler.step(optimizer)", "update"), ("scaler.update", "other"), ("optimizer.zero_grad", "clear"), ("t1 = time", "other")]}}, 31, 992, env=("-u", "RANK"), note="without RANK, with which it takes NCCL"),
+                                       ("if grad_clip", "other"), ("scaler.step(optimizer)", "update"), ("scaler.update", "other"), ("optimizer.zero_grad", "clear"), ("t1 = time", "other")]}}, 31, 992, env=("-u", "RANK"), note="started without the variable RANK, with which it takes NCCL"),
     Program("time_sequence_prediction", "LBFGS", EXAMPLES, "time_sequence_prediction", ["train.py", "--steps", "4"], [lambda folder: data.waves(folder / "traindata.pt", 40, 60)],
             {"train.py": {"<module>": [("print('STEP", "!other"), ("optimizer.step", "update", None, "input.size(0)"), ("with torch.no_grad", "evaluation"), ("plt.figure", "other")],
-                          "closure": [("optimizer.zero_grad", "clear"), ("out = seq", "forward"), ("loss.backward", "backward", "loss"), ("return", "update")]}}, 4, 148),
+                          "closure": [("optimizer.zero_grad", "clear"), ("out = seq", "forward"), ("loss.backward", "backward", "loss"), ("return", "update")]}}, 4, 148, is_closure=True),
     Program("reinforce", "reinforcement learning", EXAMPLES, "reinforcement_learning", ["reinforce.py"], [],
             {"reinforce.py": {"main": [("state, _ = env.reset", "!other")], "select_action": [("probs = policy", "forward"), ("m = Categorical", "other")],
                               "finish_episode": [("optimizer.zero_grad", "clear"), ("policy_loss = torch.cat", "forward"), ("policy_loss.backward", "backward", "policy_loss", "len(returns)"),
@@ -170,6 +170,7 @@ class Strategies:
     name: str
     edits: list
     figure: str
+    halved: list  # arguments that halve the batch, for two workers: the global batch is that of the plain form
     words: list = dataclasses.field(default_factory=list)  # in place of some of its arguments
     servers_words: list = dataclasses.field(default_factory=list)  # more arguments where the servers apply plain SGD
 
@@ -194,18 +195,18 @@ def of_mnist(call):
 
 
 WITH_STRATEGIES = [
-    Strategies("mnist", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--epochs", "4"], ["--lr", "0.05"]),
-    Strategies("mnist_rnn", of_mnist("args, model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--epochs", "8", "--lr", "1"], ["--lr", "0.1"]),
-    Strategies("siamese_network", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", [], ["--lr", "0.05"]),
+    Strategies("mnist", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "3"], ["--lr", "0.05"]),
+    Strategies("mnist_rnn", of_mnist("args, model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "8", "--lr", "1"],
+               ["--lr", "0.1"]),
     Strategies("vae", [("main.py", *IMPORT), ("main.py", *adds("optimizer = optim.Adam(model.parameters(), lr=1e-3)")),
                        ("main.py", "enumerate(train_loader)", "enumerate(sync.batches(train_loader))"), ("main.py", *evaluates("        test(epoch)"))],
-               r"Test set loss: ([-\d.naif]+)", ["--epochs", "4"]),
+               r"Test set loss: ([-\d.naif]+)", ["--batch-size", "50"], ["--epochs", "4"]),
     Strategies("pytorch-template", [("train.py", *IMPORT), ("train.py", *adds("    optimizer = config.init_obj('optimizer', torch.optim, trainable_params)")),
                                     ("trainer/trainer.py", *IMPORT), ("trainer/trainer.py", "enumerate(self.data_loader)", "enumerate(sync.batches(self.data_loader))")],
-               r"val_accuracy *: ([\d.]+)"),
+               r"val_accuracy *: ([\d.]+)", ["--bs", "30"]),
     Strategies("minGPT", [("mingpt/trainer.py", *IMPORT), ("mingpt/trainer.py", "        self.optimizer = model.configure_optimizers(config)\n",
                                                           "        self.optimizer = model.configure_optimizers(config)\n        model, self.optimizer = sync.prepare(model, self.optimizer)\n"),
-                          ("mingpt/trainer.py", "iter(train_loader)", "iter(sync.batches(train_loader))")], r"iter \d+: train loss ([\d.nai]+)"),
+                          ("mingpt/trainer.py", "iter(train_loader)", "iter(sync.batches(train_loader))")], r"iter \d+: train loss ([\d.nai]+)", ["--trainer.batch_size=32"]),
 ]
 
 # What the strategies of the registry get here beside their name. With a server: three ranks, of which two train.
