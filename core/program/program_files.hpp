@@ -2,8 +2,8 @@
 //
 // Every entry of ProgramSpec::files is an absolute path that contains "/./". The part behind it is the path of the file or folder
 // in a copy: "/home/me/study/./net" becomes "net" (the notation of rsync --relative). Folders are copied with all regular files
-// in them, without hidden files and without Python's __pycache__; a folder of which nothing is copied is there, empty. A symbolic link
-// becomes a copy of the file or folder to which it leads.
+// in them, without hidden files and without Python's __pycache__; a folder of which nothing is copied is there, empty. A symbolic
+// link becomes a copy of the file or folder to which it leads.
 #pragma once
 
 #include "core/spec/run_spec.hpp"

@@ -99,7 +99,7 @@ class ProgramMeasurement {
   std::map<std::int64_t, IntervalSums> intervals_;
   std::map<std::int64_t, std::int64_t> updates_; // of dtctl_sync: staleness -> number of updates
   std::vector<RankRecord> ranks_;
-  std::vector<double> step_samples_; // of each rank that reported measured steps: their mean
+  std::vector<double> step_samples_;                            // of each rank that reported measured steps: their mean
   std::vector<double> useful_s_, measured_s_, communication_s_; // of each rank that reported steps, over the measured steps
   std::vector<std::vector<double>> useful_steps_s_;             // of the same ranks, in each interval
 };

@@ -435,10 +435,12 @@ TEST_CASE("a scaling study that is a ladder compares a size with the next smalle
 TEST_CASE("a scaling study says what is missing with one size or with too few runs")
 {
   CHECK_THAT(scaling_text_of({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));
-  CHECK_THAT(scaling_text_of({{1, {100, 101}}, {2, {160, 161}}}),
-             Contains("efficiency 79.9 %; with fewer than 3 runs of a size its efficiency has no interval, but the smallest difference "
-                      "from 100 % that these runs could resolve is 2.5 %, and that of 2 ranks is larger"));
-  CHECK_THAT(scaling_text_of({{1, {100, 120}}, {2, {190, 230}}}), Contains("do not show whether its efficiency differs from 100 %"));
+  CHECK_THAT(
+      scaling_text_of({{1, {100, 101}}, {2, {160, 161}}}),
+      Contains("efficiency 79.9 %; with fewer than 3 runs of a size its efficiency has no interval, but the smallest difference "
+               "from 100 % that these runs could resolve is 2.5 %, and that of 2 ranks is larger"));
+  CHECK_THAT(scaling_text_of({{1, {100, 120}}, {2, {190, 230}}}),
+             Contains("do not show whether its efficiency differs from 100 %"));
   CHECK_THAT(scaling_text_of({{1, {100, 101}}, {2, {190, 191}}}), Contains("2 ranks: 1.90x, efficiency 94.8 %") &&
                                                                       Contains("with fewer than 3 runs") &&
                                                                       Contains("smallest difference"));
