@@ -19,6 +19,7 @@ constexpr std::array kinds{
     CaveatKind{"observation", "where the observer stopped, and why"},
     CaveatKind{"reports", "ranks that reported no steps, or stopped to report them"},
     CaveatKind{"metrics", "figures of program.metrics that were left out or are doubtful"},
+    CaveatKind{"losses", "losses of steps that are of one optimizer now, of another then"},
     CaveatKind{"time", "times that are not known, and why"},
     CaveatKind{"packages", "packages that have changed since the submission, and that the program has imported"},
     CaveatKind{"machine", "nodes of which it is not known who else used them"},

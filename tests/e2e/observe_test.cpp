@@ -314,6 +314,31 @@ for epoch in range(2):
   check_computation(result);
 }
 
+TEST_CASE("observed: losses of two optimizers in turn are told as no one series")
+{
+  if (!has_torch("torch.distributed")) return;
+  const std::string two = prelude + R"(
+judge = nn.Linear(20, 1)
+of_judge = torch.optim.RMSprop(judge.parameters())
+for epoch in range(2):
+    for i, (a, b) in enumerate(DataLoader(train, batch_size=32)):
+        of_judge.zero_grad()
+        judge(a).mean().backward()
+        of_judge.step()
+        if i % 5 == 0 or EACH:
+            optimizer.zero_grad()
+            F.cross_entropy(model(a), b).backward()
+            optimizer.step()
+)";
+  const auto caveats_of = [&](const std::string& each) {
+    const Own own(std::string("EACH = ") + each + "\n" + two, recipe());
+    return result_of(own).caveats;
+  };
+  CHECK(caveats_of("False").at("losses") ==
+        "the loss of a step is of one optimizer now, of another then (RMSprop, SGD): the steps' losses are no one series");
+  CHECK_FALSE(caveats_of("True").contains("losses"));
+}
+
 TEST_CASE("observed: an iterable data set has samples, also in its last smaller batch")
 {
   if (!has_torch("torch.distributed")) return;

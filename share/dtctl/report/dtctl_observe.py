@@ -156,6 +156,7 @@ class _Recent:
     def __init__(self):
         self.has_backward = self.updates_in_backward = self.has_communication = False
         self.is_by_hand = False  # its gradients were made by no backward pass that is seen
+        self.optimizer = None  # the id and the class of the one that has stepped
         self.losses_of_grad = []  # of torch.autograd.grad()
         self.losses = []
         self.by_module = collections.Counter()  # samples of the forward passes of each module
@@ -175,7 +176,7 @@ class _Step:
         self.updated = set()  # ids of the optimizers that have stepped
         self.samples = 0
         self.has_batches = self.has_unknown_samples = self.updates_in_backward = self.has_communication = self.is_by_hand = False
-        self.losses = []
+        self.losses, self.loss_of = [], None  # the optimizer that has stepped by the gradients of these losses
         self.learning_rate = None  # of the optimizer with the most parameters
         self.by_module = collections.Counter()
         self.summed_numbers = 0
@@ -186,7 +187,9 @@ class _Step:
     def take(self, recent):
         self.is_counted &= recent.is_counted
         self.flops += recent.flops
-        self.losses = recent.losses or recent.losses_of_grad or self.losses
+        losses = recent.losses or recent.losses_of_grad
+        if losses:
+            self.losses, self.loss_of = losses, recent.optimizer
         self.is_by_hand |= recent.is_by_hand
         self.buckets = recent.buckets or self.buckets
         self.gradients = recent.gradients or self.gradients
@@ -258,6 +261,7 @@ class _Observer:
         self.marks = []
         self.part = None
         self.recent, self.step = _Recent(), _Step()
+        self.loss_of, self.losses_of = None, set()  # the optimizer of the last step's loss; all that had one
         self.has_evaluation = False
         self.idle, self.is_between = 0, False  # index of the mark behind the last update or backward pass; whether an epoch ended since
         self.passes = []  # _Batches
@@ -671,6 +675,7 @@ class _Observer:
             if self.is_off:
                 return
         self.step.updated.add(id(optimizer))
+        self.recent.optimizer = (id(optimizer), type(optimizer).__name__)
         if rates is not None and rates.is_main:
             self.step.learning_rate = rates.last
         self.in_update, self.had_backward_in_update, self.base = True, False, OPTIMIZER
@@ -783,10 +788,21 @@ class _Observer:
         self.step = _Step()
         step.looked_at = self.attempt_to("the readiness of gradients", self.gradient_times.begins_step, self.optimizers, self.modules) or []
         self.closed_steps += 1
+        self._look_at_losses(step.loss_of)
         if self.is_counting or self.closed_steps == UNCOUNTED_STEPS:
             self.attempt_to("FLOPs", self._count_flops, step)
         self._later("step", marks, step)
         self._resolve()
+
+    def _look_at_losses(self, optimizer):
+        """Two optimizers whose losses come in turn, as those of a GAN's networks, make one series of two quantities."""
+        if optimizer is None or optimizer == self.loss_of:
+            return
+        if optimizer in self.losses_of:
+            self.caveat("losses", f"the loss of a step is of one optimizer now, of another then ({self.loss_of[1]}, {optimizer[1]}): the steps' losses are no "
+                        "one series")
+        self.loss_of = optimizer
+        self.losses_of.add(optimizer)
 
     def _count_flops(self, closed):
         """Begins to count after the first steps, and ends when a step was counted whole."""
