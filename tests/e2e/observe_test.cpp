@@ -314,6 +314,32 @@ for epoch in range(2):
   check_computation(result);
 }
 
+TEST_CASE("observed: layers that are trained one after the other, without a DataLoader, have a step for each update")
+{
+  if (!has_torch("torch.distributed")) return;
+  const Own own(prelude + R"(
+layers = [nn.Linear(20, 20), nn.Linear(20, 20), nn.Linear(20, 20)]
+a = torch.randn(32, 20)
+for layer in layers:
+    own = torch.optim.SGD(layer.parameters(), lr=0.1)
+    for i in range(10):
+        own.zero_grad()
+        layer(a).pow(2).mean().backward()
+        own.step()
+    a = layer(a).detach()
+first, then = (torch.optim.SGD(layer.parameters(), lr=0.1) for layer in layers[:2])
+for i in range(5):  # as a GAN: both of them make a step
+    for layer, own in zip(layers, (first, then)):
+        own.zero_grad()
+        layer(a).pow(2).mean().backward()
+        own.step()
+)",
+                recipe());
+  const auto result = result_of(own);
+  CHECK(result.steps == 35);
+  CHECK(result.measured_samples == 31 * 32);
+}
+
 TEST_CASE("observed: losses of two optimizers in turn are told as no one series")
 {
   if (!has_torch("torch.distributed")) return;

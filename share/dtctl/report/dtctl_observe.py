@@ -185,11 +185,26 @@ class _Step:
         self.is_counted, self.flops = True, 0
 
     def take(self, recent):
-        self.is_counted &= recent.is_counted
-        self.flops += recent.flops
         losses = recent.losses or recent.losses_of_grad
         if losses:
             self.losses, self.loss_of = losses, recent.optimizer
+        self._add(recent)
+
+    def take_later(self, step):
+        """What another optimizer has made of the same data."""
+        if step.losses:
+            self.losses, self.loss_of = step.losses, step.loss_of
+        self.end = step.end
+        self.updated |= step.updated
+        self.samples += step.samples
+        self.has_batches |= step.has_batches
+        self.has_unknown_samples |= step.has_unknown_samples
+        self.learning_rate = self.learning_rate if step.learning_rate is None else step.learning_rate
+        self._add(step)
+
+    def _add(self, recent):
+        self.is_counted &= recent.is_counted
+        self.flops += recent.flops
         self.is_by_hand |= recent.is_by_hand
         self.buckets = recent.buckets or self.buckets
         self.gradients = recent.gradients or self.gradients
@@ -261,6 +276,7 @@ class _Observer:
         self.marks = []
         self.part = None
         self.recent, self.step = _Recent(), _Step()
+        self.earlier = None  # what another optimizer has made of this step before, without a DataLoader
         self.loss_of, self.losses_of = None, set()  # the optimizer of the last step's loss; all that had one
         self.has_evaluation = False
         self.idle, self.is_between = 0, False  # index of the mark behind the last update or backward pass; whether an epoch ended since
@@ -670,8 +686,8 @@ class _Observer:
         if self.in_backward:
             self.recent.updates_in_backward = True
             return
-        if self.step.end is not None and id(optimizer) in self.step.updated:
-            self._close_step()
+        if self.step.end is not None:
+            self._joins_step(id(optimizer))
             if self.is_off:
                 return
         self.step.updated.add(id(optimizer))
@@ -682,6 +698,20 @@ class _Observer:
         self.mark(OPTIMIZER)
         if self.part is None:
             self.part = _Part(len(self.marks) - 1)
+
+    def _joins_step(self, optimizer):
+        """An optimizer begins the next step if it has stepped in this one. If it steps again before the first one does, that had
+        made the last step of its own: layers, or a policy and its value, are trained one after the other."""
+        earlier, step = self.earlier, self.step
+        if optimizer in step.updated and earlier is not None:
+            self.earlier, self.step = None, earlier
+            self._close_step()
+            step.end -= earlier.end
+            self.step = step
+        if optimizer in step.updated or (earlier is not None and optimizer in earlier.updated):
+            self._close_step()
+        elif earlier is None and self.recent.has_backward and not step.has_batches:
+            self.earlier, self.step = step, _Step()
 
     def _look_at_optimizer(self, optimizer):
         """Its parameters, of which it may get more, and its learning rate."""
@@ -781,6 +811,9 @@ class _Observer:
         step, end = self.step, self.step.end
         if self.yields():
             return
+        if self.earlier is not None:
+            step, self.earlier = self.earlier, None
+            step.take_later(self.step)
         marks, self.marks = self.marks[: end + 1], self.marks[end:]
         self.idle = max(0, self.idle - end)
         if self.part is not None:
