@@ -20,7 +20,7 @@ double few_messages(double ranks) { return ranks * 2 * std::ceil(std::log2(std::
 double ring_messages(double ranks) { return ranks * 2 * (ranks - 1); }
 
 // A tree has P - 1 connections. The chunks go over each of them twice: up for the sum, down with the result.
-double tree_messages(double ranks) { return chunks_of_whole_vector * 2 * (ranks - 1); }
+double tree_messages(double ranks) { return simulated_chunks_of_a_vector * 2 * (ranks - 1); }
 
 // The vector that the ranks sum. Of a network that only the engine knows, 100 MB.
 std::size_t numbers_of(const RunSpec& spec)
@@ -57,9 +57,8 @@ Blocks::Blocks(const RunSpec& spec)
   const auto bucket =
       spec.sync.progress == ProgressMode::none ? length : std::clamp<std::size_t>(bucket_bytes / sizeof(float), 1, length);
   const auto usual = usual_hierarchical_block(is_one_node, ranks_a_node);
-  const bool grows = !is_one_node && spec.ranks() > most_ranks_with_short_messages;
   count =
-      (length + bucket - 1) / bucket * hierarchical_blocks(bucket, usual, usual * (grows ? longest_simulated_block_growth : 1));
+      (length + bucket - 1) / bucket * hierarchical_blocks(bucket, usual, usual * (is_one_node ? 1 : longest_simulated_block_growth));
   slice_length = std::min(bucket, usual) / ranks_a_node;
 }
 
@@ -114,12 +113,12 @@ double sums_of(const RunSpec& spec)
 // last ones of a sum that halves its slices.
 double copied_bytes(const RunSpec& spec)
 {
-  constexpr double copied_below_bytes = 64 << 10, of_a_sum = 160e3;
+  constexpr double of_a_sum = 160e3;
   const bool in_blocks = is_hierarchical(spec);
   if (in_blocks && spec.resources.nodes == 1) return 0;
   const double bytes = static_cast<double>((in_blocks ? Blocks(spec).slice_length : numbers_of(spec)) * sizeof(float));
   const auto parts = static_cast<double>(in_blocks ? spec.resources.nodes : spec.ranks());
-  return bytes / parts < copied_below_bytes ? std::min(bytes, of_a_sum) * (in_blocks ? hierarchical_blocks_at_once : 1) : 0;
+  return bytes / parts < simulated_eager_bytes ? std::min(bytes, of_a_sum) * (in_blocks ? hierarchical_blocks_at_once : 1) : 0;
 }
 
 } // namespace

@@ -7,12 +7,15 @@ namespace dt {
 
 inline constexpr std::int64_t most_simulated_ranks = 65536;
 
-// The real time of a simulation grows with the number of messages. So beyond this number of ranks dtsim sends each slice of a sum
-// as one message, and cuts a vector that ranks pass on as a whole (tree) into this number of chunks.
-inline constexpr std::int64_t most_ranks_with_short_messages = 8;
-inline constexpr int chunks_of_whole_vector = 64;
-// Beyond that number of ranks, nodes sum a long vector in blocks of up to this many times the usual length
-// (core/hierarchical_blocks.hpp). A vector of 250 MB still has 32 of them.
+// The real time of a simulation grows with the number of messages. So dtsim sends slices that are not passed on as one message, of at
+// most this many numbers (1 GiB: SMPI counts a message's bytes with int), and cuts a vector that ranks pass on (ring, tree) into about
+// this number of chunks.
+inline constexpr std::size_t longest_simulated_message = std::size_t{1} << 28;
+inline constexpr int simulated_chunks_of_a_vector = 64;
+// Shorter messages travel before their receive is posted, as over TCP in Open MPI.
+inline constexpr std::size_t simulated_eager_bytes = 64 << 10;
+// Simulated nodes sum a long vector in blocks of up to this many times the usual length (core/hierarchical_blocks.hpp). A vector of
+// 250 MB still has 32 of them.
 inline constexpr std::size_t longest_simulated_block_growth = 4;
 
 struct SimulationCost {

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/message.hpp"
 #include "engine/comm/machine/pause.hpp"
 
 #include <algorithm>
@@ -114,7 +115,7 @@ Transfer Communicator::send_begin(std::span<const float> values, int to, int tag
 {
   count_sent(values.size_bytes());
   auto transfer = noted("send", values.size_bytes(), to, tag);
-  check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, tag, comm_, transfer.request()), "MPI_Isend");
+  check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, machine_tag(tag, values.size_bytes()), comm_, transfer.request()), "MPI_Isend");
   return transfer;
 }
 
@@ -122,21 +123,21 @@ Transfer Communicator::send_begin(std::span<const std::byte> bytes, int to, int 
 {
   count_sent(bytes.size());
   auto transfer = noted("send", bytes.size(), to, tag);
-  check_mpi(MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, tag, comm_, transfer.request()), "MPI_Isend");
+  check_mpi(MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, machine_tag(tag, bytes.size()), comm_, transfer.request()), "MPI_Isend");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<float> values, int from, int tag)
 {
   auto transfer = noted("receive", values.size_bytes(), from, tag);
-  check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, tag, comm_, transfer.request()), "MPI_Irecv");
+  check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, machine_tag(tag, values.size_bytes()), comm_, transfer.request()), "MPI_Irecv");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int tag)
 {
   auto transfer = noted("receive", bytes.size(), from, tag);
-  check_mpi(MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, tag, comm_, transfer.request()), "MPI_Irecv");
+  check_mpi(MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, machine_tag(tag, bytes.size()), comm_, transfer.request()), "MPI_Irecv");
   return transfer;
 }
 
@@ -213,7 +214,7 @@ void Communicator::transfer(std::span<float> values, int from, int to)
     const auto piece = values.first(std::min(values.size(), largest_count));
     const int count = static_cast<int>(piece.size());
     if (rank_ == from) check_mpi(MPI_Send(piece.data(), count, MPI_FLOAT, to, tag, comm_), "MPI_Send");
-    if (rank_ == to) check_mpi(MPI_Recv(piece.data(), count, MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    if (rank_ == to) check_mpi(MPI_Recv(piece.data(), count, MPI_FLOAT, from, machine_tag(tag, values.size_bytes()), comm_, MPI_STATUS_IGNORE), "MPI_Recv");
     values = values.subspan(piece.size());
   }
 }

@@ -104,6 +104,7 @@ Parcels cut_into_parcels(const Schedule& schedule, std::size_t chunk_length)
       all.sends.push_back(std::move(parcel));
     }
     for (auto& parcel : receives) {
+      all.longest_receive = std::max(all.longest_receive, parcel.stretch.size());
       history.received(parcel, all.receives.size() + 1);
       all.receives.push_back(std::move(parcel));
     }

@@ -25,6 +25,7 @@ struct Parcel {
 // order.
 struct Parcels {
   std::vector<Parcel> sends, receives;
+  std::size_t longest_receive = 0; // numbers
 };
 
 // Cuts messages into chunks of chunk_length numbers. The chunks of a round's messages alternate. A parcel depends only on parcels

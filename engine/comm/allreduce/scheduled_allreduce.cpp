@@ -79,17 +79,17 @@ std::unique_ptr<Allreduce> make_ring(const AllreduceOptions& options, Communicat
 
 std::unique_ptr<Allreduce> make_halving_doubling(const AllreduceOptions& options, Communicator& comm)
 {
-  return std::make_unique<ScheduledAllreduce>(halving_doubling, options, comm);
+  return std::make_unique<ScheduledAllreduce>(halving_doubling, options, comm, 0, Travel::slices_in_turn);
 }
 
 std::unique_ptr<Allreduce> make_tree(const AllreduceOptions& options, Communicator& comm)
 {
-  return std::make_unique<ScheduledAllreduce>(tree, options, comm, 0, Travel::whole_vector);
+  return std::make_unique<ScheduledAllreduce>(tree, options, comm, 0, Travel::passed_vector);
 }
 
 std::unique_ptr<Allreduce> make_topology_aware(const AllreduceOptions& options, Communicator& comm)
 {
-  return std::make_unique<ScheduledAllreduce>(topology_aware_schedule, options, comm);
+  return std::make_unique<ScheduledAllreduce>(topology_aware_schedule, options, comm, 0, Travel::slices_in_turn);
 }
 
 } // namespace dt::comm

@@ -13,7 +13,7 @@ class ScheduledAllreduce : public Allreduce {
   using MakeSchedule = Schedule (*)(const Seat&, const Topology&);
   // chunk_length: chunk size of messages, in numbers; 0: the one that suits the machine, the vector and `travel`.
   ScheduledAllreduce(MakeSchedule make_schedule, const AllreduceOptions& options, Communicator& comm,
-                     std::size_t chunk_length = 0, Travel travel = Travel::slices);
+                     std::size_t chunk_length = 0, Travel travel = Travel::passed_slices);
   using Allreduce::sum;
   void sum(std::span<float> values) override;
   std::unique_ptr<PendingSum> begin(std::span<float> values) override;
@@ -23,7 +23,7 @@ class ScheduledAllreduce : public Allreduce {
   const Parcels& parcels_for(std::size_t length);
   MessageLimits limits_for(std::size_t length) const
   {
-    auto limits = usual_limits(length, travel_);
+    auto limits = usual_limits(length, static_cast<std::size_t>(comm_.size()), travel_);
     if (chunk_length_ > 0) limits.chunk_length = chunk_length_;
     return limits;
   }

@@ -9,13 +9,14 @@ namespace dt::comm {
 
 ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, const MessageLimits& limits, Wire wire,
                            SumBuffers& buffers, std::span<float> values)
-    : comm_(comm), parcels_(parcels), chunk_length_(std::min(limits.chunk_length, values.size())),
-      window_(limits.posted_receives), wire_(wire), buffers_(buffers), values_(values), tag_(comm.fresh_tag())
+    : comm_(comm), parcels_(parcels), limits_(limits),
+      window_(std::clamp<std::size_t>(parcels.receives.size(), 1, limits.posted_receives)), wire_(wire), buffers_(buffers), values_(values), tag_(comm.fresh_tag())
 {
-  buffers_.arrivals.grow(window_ * chunk_length_);
+  buffers_.arrivals.grow(window_ * parcels.longest_receive);
   buffers_.sends.resize(parcels.sends.size());
   buffers_.receives.resize(window_);
   buffers_.in_place.resize(window_);
+  buffers_.posted_s.resize(window_);
   if (wire_ == Wire::bfloat16) buffers_.image.grow(values.size());
   if (comm_.trace() != nullptr) begin_s_ = monotonic_s();
   post_ready();
@@ -23,13 +24,12 @@ ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, const Mes
 
 std::span<Bfloat16> ScheduledSum::rounded_arrival(std::size_t slot, std::size_t length)
 {
-  return {reinterpret_cast<Bfloat16*>(buffers_.arrivals.data() + slot * chunk_length_), length};
+  return {reinterpret_cast<Bfloat16*>(buffers_.arrivals.data() + slot * parcels_.longest_receive), length};
 }
 
 bool ScheduledSum::advance()
 {
   if (complete()) return true;
-  notice_sends();
   while (taken_ < parcels_.receives.size()) {
     post_ready();
     if (posted_receives_ == taken_) {
@@ -57,6 +57,7 @@ void ScheduledSum::wait()
     }
     const double begin = comm_.trace() != nullptr ? monotonic_s() : 0;
     comm_.activity().enter(Doing::waits, "waits for a part of a sum", next.peer);
+    post_at_pace();
     wait_for_receive(taken_);
     if (comm_.trace() != nullptr)
       comm_.trace()->add({"wait", "communication", begin, monotonic_s(),
@@ -81,29 +82,40 @@ void ScheduledSum::wait_for_receive(std::size_t k)
   }
 }
 
-// Only where messages must wait for each other: elsewhere a test costs time and tells nothing.
-void ScheduledSum::notice_sends()
-{
-  if (most_messages_on_the_way() > parcels_.sends.size()) return;
-  noticed_ = std::max(noticed_, sent_);
-  while (noticed_ < posted_sends_ && buffers_.sends[noticed_].test()) ++noticed_;
-}
-
-bool ScheduledSum::may_send(std::size_t k) const
-{
-  const auto most = most_messages_on_the_way();
-  if (k < most) return true;
-  std::size_t on_the_way = 0;
-  for (auto s = std::max(noticed_, sent_); s < k; ++s)
-    if (parcels_.sends[s].peer == parcels_.sends[k].peer) ++on_the_way;
-  return on_the_way < most;
-}
-
-// A receive that is posted when it is next, and not ahead, waits for the sends that it must follow: so a copying one always goes
-// directly to its destination.
+// The transfer of a simulated whole slice begins when its receive is posted. So the next one is posted when this one leaves the link,
+// a latency before it has arrived: at once all would come in any order, several to the same rank while others idle. A copying one
+// always goes directly to its destination.
 bool ScheduledSum::may_receive(std::size_t k) const
 {
-  return k < taken_ + window_ && (window_ > 1 || parcels_.receives[k].after_sends <= sent_);
+  if (k >= taken_ + window_) return false;
+  if (limits_.pace.bytes_per_s == 0) return true;
+  if (parcels_.receives[k].receipt == Receipt::copy && !is_place_free(k)) return false;
+  return k == taken_ || monotonic_s() >= next_post_s(k - 1);
+}
+
+// When the receive behind receive k may be posted.
+double ScheduledSum::next_post_s(std::size_t k) const
+{
+  const auto number_bytes = wire_ == Wire::bfloat16 ? sizeof(Bfloat16) : sizeof(float);
+  return buffers_.posted_s[k % window_] + limits_.pace.transfer_s(parcels_.receives[k].stretch.size() * number_bytes);
+}
+
+// Posts what may be posted before the next receive can be complete.
+void ScheduledSum::post_at_pace()
+{
+  while (limits_.pace.bytes_per_s > 0 && posted_receives_ < parcels_.receives.size()) {
+    const double next_s = next_post_s(posted_receives_ - 1);
+    if (next_s >= next_post_s(taken_) + limits_.pace.latency_s) return;
+    wait_until_s(next_s);
+    if (!may_receive(posted_receives_)) return;
+    post_ready();
+  }
+}
+
+// Whether nothing there is still to be added or sent.
+bool ScheduledSum::is_place_free(std::size_t k) const
+{
+  return parcels_.receives[k].after_receives <= taken_ && parcels_.receives[k].after_sends <= sent_;
 }
 
 // Posts every send that is ready before this rank waits for anything, because other ranks need it.
@@ -111,17 +123,17 @@ void ScheduledSum::post_ready()
 {
   for (; posted_receives_ < parcels_.receives.size() && may_receive(posted_receives_); ++posted_receives_)
     post_receive(posted_receives_);
-  const auto is_ready = [&](std::size_t k) { return parcels_.sends[k].after_receives <= taken_ && may_send(k); };
+  const auto is_ready = [&](std::size_t k) { return parcels_.sends[k].after_receives <= taken_; };
   for (; posted_sends_ < parcels_.sends.size() && is_ready(posted_sends_); ++posted_sends_) post_send(posted_sends_);
 }
 
-// A copying receive goes directly to its destination when nothing there is still to be added or sent.
 void ScheduledSum::post_receive(std::size_t k)
 {
   const auto& parcel = parcels_.receives[k];
   const std::size_t slot = k % window_, length = parcel.stretch.size();
-  const bool in_place = parcel.receipt == Receipt::copy && parcel.after_receives <= taken_ && parcel.after_sends <= sent_;
+  const bool in_place = parcel.receipt == Receipt::copy && is_place_free(k);
   buffers_.in_place[slot] = in_place;
+  if (limits_.pace.bytes_per_s > 0) buffers_.posted_s[slot] = monotonic_s();
   auto& transfer = buffers_.receives[slot];
   if (wire_ == Wire::float32)
     transfer = comm_.receive_begin(in_place ? values_at(parcel.stretch) : arrival(slot, length), parcel.peer, tag_);

@@ -14,6 +14,7 @@ struct SumBuffers {
   Buffer<Bfloat16> image;                // bfloat16 only: the vector as sent
   std::vector<Transfer> sends, receives; // all sends; the posted receives
   std::vector<bool> in_place;            // for each posted receive: whether it goes directly into the vector or its image
+  std::vector<double> posted_s;          // for each posted receive of whole slices: when
 };
 
 // Sends each parcel when it is ready and processes received parcels while others are in transit. Receives are processed in the
@@ -33,9 +34,10 @@ class ScheduledSum : public PendingSum {
  private:
   bool complete() const { return taken_ == parcels_.receives.size() && sent_ == parcels_.sends.size(); }
   void post_ready();
-  bool may_send(std::size_t k) const;
   bool may_receive(std::size_t k) const;
-  void notice_sends();
+  bool is_place_free(std::size_t k) const;
+  double next_post_s(std::size_t k) const;
+  void post_at_pace();
   void wait_for_receive(std::size_t k);
   void post_receive(std::size_t k);
   void post_send(std::size_t k);
@@ -48,13 +50,14 @@ class ScheduledSum : public PendingSum {
   std::span<Bfloat16> image_at(Range stretch) { return dt::values_at(std::span(buffers_.image), stretch); }
   std::span<float> arrival(std::size_t slot, std::size_t length)
   {
-    return std::span(buffers_.arrivals).subspan(slot * chunk_length_, length);
+    return std::span(buffers_.arrivals).subspan(slot * parcels_.longest_receive, length);
   }
   std::span<Bfloat16> rounded_arrival(std::size_t slot, std::size_t length);
 
   Communicator& comm_;
   const Parcels& parcels_;
-  std::size_t chunk_length_, window_; // window_: the most posted receives
+  MessageLimits limits_;
+  std::size_t window_; // the most posted receives
   Wire wire_;
   SumBuffers& buffers_;
   std::span<float> values_;

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include <simgrid/s4u.hpp>
@@ -49,6 +50,14 @@ void remove_unused_time()
 
 double clock_s() { return s4u::Engine::get_clock(); }
 
+// When the calling rank's running thread last ended a time that it spent, by its own clock.
+double& busy_until_s()
+{
+  static std::unordered_map<aid_t, std::array<double, 2>> ends; // of the computing thread, of the communication thread
+  const auto* own = own_time();
+  return ends[s4u::this_actor::get_pid()][own != nullptr && own->runs_beside ? 1 : 0];
+}
+
 // The computing thread passes time until `end_s`, and the communication thread's tasks run beside it.
 void compute_until(double end_s, RankTime& own)
 {
@@ -67,6 +76,7 @@ void compute_with_looks(double seconds, RankTime& own)
   for (; seconds > interval_s && own.amid->has_work(); seconds -= interval_s) {
     s4u::this_actor::sleep_for(interval_s);
     own.looks = true;
+    busy_until_s() = clock_s();
     own.amid->look();
     own.looks = false;
   }
@@ -84,6 +94,13 @@ double thread_clock_s()
 
 void spend_s(double seconds)
 {
+  wait_s(seconds);
+  busy_until_s() = thread_clock_s();
+}
+
+void wait_s(double seconds)
+{
+  if (seconds <= 0) return;
   auto* own = own_time();
   if (own != nullptr && own->captured != nullptr)
     own->captured->seconds_ += seconds;
@@ -94,6 +111,8 @@ void spend_s(double seconds)
   else
     compute_until(thread_clock_s() + seconds, *own);
 }
+
+double idle_s() { return thread_clock_s() - busy_until_s(); }
 
 bool may_block()
 {

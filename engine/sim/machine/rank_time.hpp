@@ -18,6 +18,12 @@ double thread_clock_s();
 // Advances that clock. Time of the computing thread lets the communication thread of the same rank go on.
 void spend_s(double seconds);
 
+// The same for a wait that is no work (idle_s).
+void wait_s(double seconds);
+
+// Since when the calling rank's running thread has not advanced its clock: for how long it has waited.
+double idle_s();
+
 // Whether nothing else of the calling rank goes on while its running thread waits, so that the rank's actor may block.
 bool may_block();
 
@@ -75,7 +81,7 @@ class CapturedTime {
   double seconds() const { return seconds_; }
 
  private:
-  friend void spend_s(double seconds);
+  friend void wait_s(double seconds);
   friend double thread_clock_s();
   double seconds_ = 0;
 };

@@ -1,7 +1,6 @@
 #include "engine/sim/machine/simulated_machine.hpp"
 
 #include "core/error.hpp"
-#include "core/spec/simulation_cost.hpp"
 #include "core/units.hpp"
 #include "engine/sim/machine/rank_time.hpp"
 
@@ -25,8 +24,6 @@ SimulatedMachine& simulated_machine()
   static SimulatedMachine machine;
   return machine;
 }
-
-bool sends_whole_slices() { return simulated_machine().platform.ranks() > most_ranks_with_short_messages; }
 
 std::byte* folded_memory(std::size_t bytes)
 {

@@ -15,10 +15,6 @@ struct SimulatedMachine {
 // The machine of the running simulation. simulate() sets it before the ranks start.
 SimulatedMachine& simulated_machine();
 
-// Whether each slice of a sum is one message, instead of messages as short as on a real machine
-// (core/spec/simulation_cost.hpp).
-bool sends_whole_slices();
-
 // Memory that all ranks share in a folded simulation; its content has no meaning.
 // Throws a usage error if it has fewer than `bytes` bytes.
 std::byte* folded_memory(std::size_t bytes = 0);

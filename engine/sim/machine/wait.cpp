@@ -1,10 +1,9 @@
 // Waiting in a simulation: completed sends are taken off the simulator's hands as early as possible.
 #include "engine/comm/machine/ranks/wait.hpp"
 
-#include "engine/sim/machine/simulated_machine.hpp"
+#include "engine/sim/machine/rank_time.hpp"
 
 #include <array>
-#include <limits>
 
 namespace dt::comm {
 
@@ -25,8 +24,6 @@ bool wait_beside(Transfer& awaited, Transfer* send)
   return first == 0;
 }
 
-// One, where messages are whole slices. Short messages are not limited: a rank begins no message while it adds, so with a limit
-// its link would be idle during each addition.
-std::size_t most_messages_on_the_way() { return sim::sends_whole_slices() ? 1 : std::numeric_limits<std::size_t>::max(); }
+void wait_until_s(double end_s) { sim::wait_s(end_s - sim::thread_clock_s()); }
 
 } // namespace dt::comm

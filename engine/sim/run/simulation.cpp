@@ -91,6 +91,8 @@ void configure()
   for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:no", "contexts/stack-size:256",
                               "smpi/simulate-computation:no", "smpi/test:1e-7", "smpi/wtime:0"})
     s4u::Engine::set_config(setting);
+  for (const char* setting : {"smpi/async-small-thresh", "smpi/send-is-detached-thresh"})
+    s4u::Engine::set_config(fmt::format("{}:{}", setting, simulated_eager_bytes));
 }
 
 // Settings that exist only after smpi_init_options(). The engine makes collective calls of MPI at start-up and for records.

@@ -1,6 +1,7 @@
 #include "engine/comm/machine/ranks/wait.hpp"
 
-#include <limits>
+#include "engine/comm/machine/clock.hpp"
+#include "engine/comm/machine/pause.hpp"
 
 namespace dt::comm {
 
@@ -10,6 +11,6 @@ bool wait_beside(Transfer& awaited, Transfer*)
   return true;
 }
 
-std::size_t most_messages_on_the_way() { return std::numeric_limits<std::size_t>::max(); }
+void wait_until_s(double end_s) { pause_s(end_s - monotonic_s()); }
 
 } // namespace dt::comm

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float guard = -12345.0F;
 constexpr std::size_t guard_size = 16;
-const std::size_t chunk = usual_limits(0, Travel::slices).chunk_length;
+const std::size_t chunk = usual_limits(0, 1, Travel::passed_slices).chunk_length;
 
 const std::vector<std::string> own_algorithms{"ring", "halving-doubling", "tree", "topology-aware"};
 
