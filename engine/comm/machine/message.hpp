@@ -21,7 +21,7 @@ struct MessageLimits {
   // The most receives of a sum that a rank has posted at the same time, at least 1: enough that a link never waits for the rank,
   // few enough that what has arrived stays in the cache. 
   std::size_t posted_receives = 16;
-  Pace pace;
+  Pace pace{};
 };
 
 // The limits for a sum over vectors of `length` numbers of `ranks` ranks.
