@@ -57,7 +57,6 @@ class Reminder {
 
 FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 {
-  make_folders(folder_of(path));
   if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
   if (!waiting) return FileLock::acquire(path);
   const Reminder reminder([&] { waiting(holder_of(path)); });
@@ -66,7 +65,20 @@ FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 
 } // namespace
 
-LockedHome::LockedHome(const Home& home, const Waiting& waiting) : LockedHome(home, acquire(lock_of(home), waiting)) {}
+LockedHome::LockedHome(const Home& home, const Waiting& waiting)
+    : LockedHome(home, (make_folders(home.root()), acquire(lock_of(home), waiting)))
+{
+}
+
+LockedHome LockedHome::existing(const Home& home, const Waiting& waiting)
+{
+  if (!is_there(home.root()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not exist, so there is nothing to change in it. DTCTL_HOME names the home; the first "
+                            "submission makes it",
+                            printable(home.root().string())));
+  return {home, acquire(lock_of(home), waiting)};
+}
 
 LockedHome::LockedHome(const Home& home, FileLock lock) : Home(home), lock_(std::move(lock))
 {
@@ -78,7 +90,7 @@ LockedHome::LockedHome(const Home& home, FileLock lock) : Home(home), lock_(std:
 
 std::optional<LockedHome> LockedHome::try_lock(const Home& home)
 {
-  auto lock = original_of(home) ? std::nullopt : FileLock::try_acquire(lock_of(home));
+  auto lock = !is_there(lock_of(home)) || original_of(home) ? std::nullopt : FileLock::try_acquire(lock_of(home));
   if (!lock) return std::nullopt;
   return LockedHome(home, std::move(*lock));
 }

@@ -38,8 +38,7 @@ std::string mask_secrets(std::string_view text, TextKind kind);
 bool looks_secret(std::string_view name);
 
 // Returns the value of the variable `name` with the secrets in it masked: all of it if the name looks like that of a secret, else
-// what is one by its look. Variables that are known to be harmless (PATH, OMP_*, NCCL_*, SLURM_*, …) may hold long random
-// strings.
+// those in its text. Variables that are known to be harmless (PATH, OMP_*, NCCL_*, SLURM_*, …) may hold long random strings.
 std::string without_secrets(std::string_view name, std::string_view value);
 
 // Returns the same variables with the secrets in their values masked.
@@ -48,11 +47,14 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
 // Returns the same spec with the secrets masked in the values of all keys. Only for display: such a spec must not be run.
 RunSpec without_secrets(RunSpec spec);
 
-// Returns the value of a recipe key as text, with the secrets masked.
+// Returns the value of a recipe key or of a record's field with the secrets in its texts masked.
+FieldValue without_secrets(FieldValue value);
+// The same as text.
 std::string text_without_secrets(const FieldValue& value);
 
-// Masks the secrets in any text: recipes, commands, causes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
-// secret, also values of several lines, and what is a secret by its look.
+// Masks the secrets in any text: recipes, commands, causes, notes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
+// secret, also values of several lines, those of options (`--api-key VALUE`, also in lists of YAML and JSON; `-u NAME:PASSWORD`),
+// and what is a secret by its look.
 std::string without_secrets(std::string_view text);
 
 } // namespace dt

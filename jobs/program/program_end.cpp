@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/record/caveats.hpp"
 #include "core/record/trace_record.hpp"
+#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/rank_failure.hpp"
@@ -236,6 +237,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     say(unknown_load);
     add_caveat(result.caveats, "machine", unknown_load);
   }
+  if (const int niceness = own_surroundings().niceness; niceness > 0)
+    add_caveat(result.caveats, "machine", fmt::format("niceness {}, so other processes of the machine went before it", niceness));
   try {
     write_profile(reports);
   } catch (const std::exception& failure) {

@@ -28,5 +28,11 @@ struct TrendRun {
 // The runs of the home that have the recipe of the run with this key, in the order of their begin: all keys of the recipe that
 // are part of a run's identity are equal, except train.seed, and so are their data. Runs without a value are left out.
 std::vector<TrendRun> runs_of_recipe(Database& database, const std::string& key, Metric metric);
+// Of the runs with these keys, the first of each recipe, in their order, with how many of them have it.
+struct RecipeOfRuns {
+  std::string key;
+  std::size_t runs = 0;
+};
+std::vector<RecipeOfRuns> recipes_of(Database& database, const std::vector<std::string>& keys);
 
 } // namespace dt::store
