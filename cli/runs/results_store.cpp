@@ -24,11 +24,13 @@ namespace fs = std::filesystem;
 
 fs::path pending_folder(const Home& home) { return home.root() / "pending"; }
 
-// Device and inode; zeroes if there is no such file.
-std::pair<dev_t, ino_t> place_of(const fs::path& file)
+// Device and inode; zeroes if there is no such file. With `is_copied` another one, too, whenever the file has changed.
+std::pair<dev_t, ino_t> place_of(const fs::path& file, bool is_copied)
 {
   struct stat facts {};
-  return ::stat(file.c_str(), &facts) == 0 ? std::pair(facts.st_dev, facts.st_ino) : std::pair<dev_t, ino_t>();
+  if (::stat(file.c_str(), &facts) != 0) return {};
+  const auto changed_ns = static_cast<ino_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + static_cast<ino_t>(facts.st_mtim.tv_nsec);
+  return {facts.st_dev, is_copied ? facts.st_ino ^ (changed_ns << 1) : facts.st_ino};
 }
 
 // Whether there are studies that a database should contain.
@@ -193,12 +195,14 @@ void ResultsStore::forget_removed(const LockedHome& home)
 void ResultsStore::open_as(store::Access access)
 {
   const bool is_new = !store::holds_anything(home_.database());
-  opened_ = place_of(home_.database());
+  const auto place = place_of(home_.database(), false), copied = place_of(home_.database(), true);
   try {
     database_.emplace(home_.database(), access);
+    opened_ = database_->is_in_memory() ? copied : place;
   } catch (const Error& error) {
     if (is_new || error.kind() != ErrorKind::environment) throw;
     database_.emplace(home_.database(), store::Access::read_only);
+    opened_ = place;
     opened_writable_ = writable_ = false;
     context_.messages.warn("results may be out of date: {}", error.what());
   }
@@ -228,7 +232,7 @@ void ResultsStore::open_existing()
 
 bool ResultsStore::follow_home()
 {
-  if (opened_ == place_of(home_.database())) return false;
+  if (opened_ == place_of(home_.database(), database_->is_in_memory())) return false;
   told_.clear();
   damaged_.clear();
   opened_writable_ = writable_ = true;

@@ -5,9 +5,11 @@
 #include "core/temporary_file.hpp"
 #include "core/text.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -55,6 +57,20 @@ class Reminder {
   std::thread thread_; // last, because it uses the others
 };
 
+// Calls a function that makes or opens a file of the home.
+template<class Work> auto in_writable(const Home& home, Work work)
+{
+  try {
+    return work();
+  } catch (const SystemError& error) {
+    if (error.number() != EROFS && error.number() != EACCES && error.number() != EPERM) throw;
+    throw Error(ErrorKind::environment,
+                fmt::format("The home {} cannot be written ({}), so nothing was changed. Make it writable, or set DTCTL_HOME to "
+                            "another folder",
+                            printable(home.root().string()), std::generic_category().message(error.number())));
+  }
+}
+
 FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 {
   if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
@@ -66,7 +82,7 @@ FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 } // namespace
 
 LockedHome::LockedHome(const Home& home, const Waiting& waiting)
-    : LockedHome(home, (make_folders(home.root()), acquire(lock_of(home), waiting)))
+    : LockedHome(home, in_writable(home, [&] { return make_folders(home.root()), acquire(lock_of(home), waiting); }))
 {
 }
 
@@ -77,7 +93,7 @@ LockedHome LockedHome::existing(const Home& home, const Waiting& waiting)
                 fmt::format("{} does not exist, so there is nothing to change in it. DTCTL_HOME names the home; the first "
                             "submission makes it",
                             printable(home.root().string())));
-  return {home, acquire(lock_of(home), waiting)};
+  return {home, in_writable(home, [&] { return acquire(lock_of(home), waiting); })};
 }
 
 LockedHome::LockedHome(const Home& home, FileLock lock) : Home(home), lock_(std::move(lock))

@@ -109,19 +109,6 @@ bool is_secret_of_option(std::string_view option, std::string_view value)
   return (option == "-u" || option.ends_with("-user")) && has_password && value.find("://") == value.npos;
 }
 
-// The words of a command. What follows an option such as `--api-token` is its value.
-std::vector<std::string> command_without_secrets(std::vector<std::string> words)
-{
-  std::string before;
-  for (auto& word : words) {
-    const auto option = std::exchange(before, word);
-    const bool is_value =
-        option.starts_with('-') && option.find('=') == option.npos && !word.starts_with('-') && is_secret_of_option(option, word);
-    word = is_value ? std::string(secret_mask) : without_secrets(std::string_view(word));
-  }
-  return words;
-}
-
 struct Part {
   std::size_t begin, end;
 };
@@ -482,13 +469,16 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
   return variables;
 }
 
-FieldValue without_secrets(FieldValue value)
+std::vector<std::string> without_secrets(std::vector<std::string> words)
 {
-  if (auto* variables = std::get_if<std::map<std::string, std::string>>(&value))
-    *variables = without_secrets(std::move(*variables));
-  if (auto* words = std::get_if<std::vector<std::string>>(&value)) *words = command_without_secrets(std::move(*words));
-  if (auto* text = std::get_if<std::string>(&value)) *text = without_secrets(std::string_view(*text));
-  return value;
+  std::string before;
+  for (auto& word : words) {
+    const auto option = std::exchange(before, word);
+    const bool is_value =
+        option.starts_with('-') && option.find('=') == option.npos && !word.starts_with('-') && is_secret_of_option(option, word);
+    word = is_value ? std::string(secret_mask) : without_secrets(std::string_view(word));
+  }
+  return words;
 }
 
 std::string text_without_secrets(const FieldValue& value) { return to_text(without_secrets(value)); }

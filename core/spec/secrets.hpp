@@ -8,6 +8,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace dt {
 
@@ -47,14 +50,27 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
 // Returns the same spec with the secrets masked in the values of all keys. Only for display: such a spec must not be run.
 RunSpec without_secrets(RunSpec spec);
 
-// Returns the value of a recipe key or of a record's field with the secrets in its texts masked.
-FieldValue without_secrets(FieldValue value);
-// The same as text.
+// The words of a command: the word behind an option such as `--api-token` is a secret.
+std::vector<std::string> without_secrets(std::vector<std::string> words);
+
+// Returns the value of a recipe key as text, with the secrets masked.
 std::string text_without_secrets(const FieldValue& value);
 
 // Masks the secrets in any text: recipes, commands, causes, notes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
 // secret, also values of several lines, those of options (`--api-key VALUE`, also in lists of YAML and JSON; `-u NAME:PASSWORD`),
 // and what is a secret by its look.
 std::string without_secrets(std::string_view text);
+
+// A recipe key's value, or a record's: masks the secrets in its texts.
+template<class... Kinds> std::variant<Kinds...> without_secrets(std::variant<Kinds...> value)
+{
+  if (auto* variables = std::get_if<std::map<std::string, std::string>>(&value))
+    *variables = without_secrets(std::move(*variables));
+  else if (auto* words = std::get_if<std::vector<std::string>>(&value))
+    *words = without_secrets(std::move(*words));
+  else if (auto* text = std::get_if<std::string>(&value))
+    *text = without_secrets(std::string_view(*text));
+  return value;
+}
 
 } // namespace dt

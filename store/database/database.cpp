@@ -63,10 +63,11 @@ const fs::path& expected(const fs::path& file, Access access)
   return file;
 }
 
-// Whether a file would have to be made that this access does not make.
+// Whether a file would have to be made that this access does not make, or that nobody can make.
 bool lacks_files(const fs::path& file, Access access)
 {
-  return access == Access::existing && !(holds_anything(file) && is_there(writer_lock_of(file)));
+  if (access != Access::existing) return false;
+  return ::access(folder_of(file).c_str(), W_OK) != 0 || !holds_anything(file) || !is_there(writer_lock_of(file));
 }
 
 int flags_of(Access access, bool is_in_memory)
@@ -80,7 +81,8 @@ int flags_of(Access access, bool is_in_memory)
 void read_from(const fs::path& file, Connection& connection)
 {
   if (!holds_anything(file)) return;
-  Connection source(file, SQLITE_OPEN_READWRITE, connection.lock_timeout_s()); // not READONLY, which leaves a log behind
+  const bool is_fixed = needs_immutable(file);
+  Connection source(file, is_fixed ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, connection.lock_timeout_s(), is_fixed);
   source.wait_for_recovery();
   source.copy_to(connection);
 }

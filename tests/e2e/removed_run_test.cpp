@@ -8,8 +8,12 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace fs = std::filesystem;
 using Catch::Contains;
@@ -111,4 +115,38 @@ TEST_CASE("a time limit ends a run whatever its program has made of its files")
     CHECK_THAT(run.at("cause").get<std::string>(), Contains("stderr"));
   else
     CHECK(run.at("state") == "timed_out");
+}
+
+TEST_CASE("cancel all counts a run once, however many studies have it")
+{
+  const Scene scene("wait_for_go\n");
+  scene.dtctl.write("other.yaml", dt::read_file(scene.dtctl.folder() / "gone.yaml").replace(11, 10, "name: other"));
+  REQUIRE(scene.dtctl.run({"submit", "other.yaml"}).ok());
+  REQUIRE(scene.dtctl.json({"query", "SELECT key FROM studies"}).at("rows").size() == 2);
+  const auto cancelled = scene.dtctl.json({"cancel", "all"});
+  CHECK(cancelled.at("cancelled") == 1);
+  CHECK(cancelled.at("left_alone") == 0);
+}
+
+TEST_CASE("the time limit of a query holds while its rows are printed, although nobody reads them")
+{
+  const Dtctl dtctl;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const auto words = dtctl.command({"query", "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 50000) SELECT n FROM t",
+                                    "--timeout", "1", "--limit", "50000"});
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 2);
+  for (const int end : ends) ::close(end);
 }

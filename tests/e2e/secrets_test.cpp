@@ -1,5 +1,6 @@
 // Secrets that are planted in each place that takes text, and looked for in all that dtctl prints, exports and keeps.
 #include "core/file.hpp"
+#include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 
