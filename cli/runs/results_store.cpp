@@ -61,10 +61,20 @@ bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
          (!row.has_end && status.verdict.exit_code.has_value());
 }
 
-// The database knows an attempt that had not ended, and no attempt is there any more.
+// The database knows an attempt, and none is there any more.
 bool is_removed(const store::RunRow& row, const jobs::RunStatus& status)
 {
-  return row.attempt > 0 && !is_final(row.state) && !status.unreadable && status.attempts == 0;
+  return row.attempt > 0 && !status.unreadable && status.attempts == 0;
+}
+
+// What became of a run that had not ended when its folder was last looked at.
+jobs::Verdict verdict_of_removed(const Home& home, const store::RunRow& row)
+{
+  const bool has_run = row.state == RunState::running || row.state == RunState::suspended;
+  return {RunState::failed,
+          fmt::format("{}: {} is gone", has_run ? jobs::removed_reason : "removed before it ended",
+                      AttemptFolder(home.run(row.key), row.attempt).path().string()),
+          "no attempt is there", std::nullopt, false};
 }
 
 std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)
@@ -78,12 +88,9 @@ std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home&
   for (auto& status : reconcile(context, home, keys)) {
     const auto& row = *open.at(status.key);
     if (is_removed(row, status)) {
+      if (is_final(row.state)) continue; // the database keeps what it was
       status.attempt = row.attempt;
-      const bool has_run = row.state == RunState::running || row.state == RunState::suspended;
-      status.verdict = {RunState::failed,
-                        fmt::format("{}: {} is gone", has_run ? jobs::removed_reason : "removed before it ended",
-                                    AttemptFolder(home.run(row.key), row.attempt).path().string()),
-                        "no attempt is there", std::nullopt, false};
+      status.verdict = verdict_of_removed(home, row);
     }
     auto key = status.key;
     statuses.emplace(std::move(key), std::move(status));

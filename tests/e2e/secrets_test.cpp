@@ -86,6 +86,7 @@ TEST_CASE("no output and no record holds a secret, whatever its form and whereve
       auto words = verb;
       if (as_json) words.emplace_back("--json");
       const auto printed = dtctl.run(words);
+      INFO(dt::join(words, " ") << "\n" << printed.out << printed.err);
       CHECK(printed.exit_code != 2);
       expect_none(printed.out + printed.err, dt::join(words, " "));
     }

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include <CLI/App.hpp>
 #include <catch2/catch.hpp>
 
 namespace fs = std::filesystem;
