@@ -651,6 +651,13 @@ def work(*_):
     CHECK(broken.submit().at("states") == Json{{"failed", 1}});
     CHECK(broken.cause().find("ValueError: the data are broken") != std::string::npos);
   }
+  const std::string two =
+      "import torch.multiprocessing as mp\nchildren = [mp.get_context('fork').Process(target=work) for _ in range(2)]\n"
+      "for child in children: child.start()\nfor child in children: child.join()\n";
+  const Own broken(script(two, "    raise ValueError('the data are broken')\n"), recipe());
+  CHECK(broken.submit().at("states") == Json{{"failed", 1}});
+  CHECK(broken.cause().find("ValueError: the data are broken") != std::string::npos);
+  CHECK(broken.cause().find("(step 0)") == std::string::npos); // of the child whose steps are not counted
 }
 
 TEST_CASE("observed: where several processes of a rank train, the throughput is unknown, and results say so")

@@ -413,6 +413,7 @@ class _Observer:
                 self.caveat("processes", "several processes of a rank train, and only the steps of one are counted: the throughput is not known",
                             of_all_ranks=False)
                 self.be_silent()
+                self.report._step = -1  # of an error that this process may still report: its steps are not counted
             elif script is not None:
                 self.held = []
         return self.is_off
