@@ -219,7 +219,7 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
   add_not_finite(lines, doubts);
   for (const auto& outlier : doubts.outliers) lines.push_back({label_of(outlier), store::describe(outlier)});
-  for (const auto& reason : store::describe(doubts.share(busy, doubts.measured_runs))) lines.push_back({"machine busy", reason});
+  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
   if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
     lines.push_back({"cpu quota", text});
   if (doubts.too_short.runs > 0)
