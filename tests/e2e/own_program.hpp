@@ -55,12 +55,28 @@ inline RunResult result_of(const Own& own)
   return *result;
 }
 
-// Reports `steps` steps of 10 samples, and a result.
+// Connects every rank with rank 0, as ranks that train together are.
+inline const std::string connects = R"(
+import os, socket, time
+rank, place = int(os.environ.get("RANK", "0")), ("127.0.0.1", int(os.environ.get("MASTER_PORT", "0")))
+ranks = int(os.environ.get("WORLD_SIZE", "1"))
+connections = []
+if ranks > 1 and rank == 0:
+    with socket.create_server(place) as server:
+        while len(connections) < ranks - 1: connections.append(server.accept()[0])
+while rank > 0 and not connections:
+    try:
+        connections.append(socket.create_connection(place))
+    except OSError:
+        time.sleep(0.01)
+)";
+
+// Reports `steps` steps of 10 samples, and a result. Its ranks are connected, and have losses of their own.
 inline std::string trainer(const std::string& more = "", int steps = 8)
 {
-  return "import dtctl_report as report, os, signal, sys, time\n" + more + "\nreport.begin()\nfor i in range(" +
+  return "import dtctl_report as report, os, signal, sys, time\n" + more + connects + "\nreport.begin()\nfor i in range(" +
          std::to_string(steps) +
-         "):\n    time.sleep(0.002)\n    report.step(loss=1.0 / (i + 1), samples=10)\n"
+         "):\n    time.sleep(0.002)\n    report.step(loss=1.0 / (i + 1) + rank, samples=10)\n"
          "report.evaluation(accuracy=0.75, samples=100)\nreport.result(parameters=5)\n";
 }
 

@@ -294,7 +294,7 @@ class Parameters(Loop):
                 losses = [nn.functional.cross_entropy(out(which, x[which::2], number), y[which::2]) for which in (%(parts)s)]
                 (sum(losses) / len(losses)).backward()
                 optimizer.step()
-            print("sum", [float(p.double().sum()) for p in model.parameters()])
+            sys.stdout.write("sum " + str([float(p.double().sum()) for p in model.parameters()]) + chr(10))
             """
         for to_none in (True, False):
             sums = []
@@ -349,7 +349,7 @@ class Parameters(Loop):
                 for _ in range(2):
                     critic.zero_grad(); critic(x[%(part)s]).mean().backward(); (-critic(maker(noise[%(part)s]).detach()).mean() / 2).backward(); of_critic.step()
                 maker.zero_grad(); critic(maker(noise[%(part)s])).pow(2).mean().backward(); of_maker.step()
-            print("sum", [float(p.double().sum()) for m in (maker, critic) for p in m.parameters()])
+            sys.stdout.write("sum " + str([float(p.double().sum()) for m in (maker, critic) for p in m.parameters()]) + chr(10))
             """
         sums = []
         for progress, part, ranks in (("", "::", 1), ("none", "rank::2", 2), ("poll", "rank::2", 2)):
