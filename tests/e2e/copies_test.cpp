@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+using dt::test::connects;
 using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;

@@ -936,6 +936,8 @@ class _Observer:
         seconds[FORWARD] += seconds[EVALUATION]  # a pass without gradients within a step, of a teacher for example
         if FORWARD in begun:
             seconds[INPUT] += seconds[HANDING_OVER]
+        if step.has_batches:
+            begun.add(INPUT)  # it may have been read in the step before
         if step.updates_in_backward:
             begun.discard(OPTIMIZER)
         if step.is_by_hand:
