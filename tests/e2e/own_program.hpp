@@ -4,6 +4,7 @@
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <filesystem>
 #include <string>
@@ -54,22 +55,6 @@ inline RunResult result_of(const Own& own)
   REQUIRE(result);
   return *result;
 }
-
-// Connects every rank with rank 0, as ranks that train together are.
-inline const std::string connects = R"(
-import os, socket, time
-rank, place = int(os.environ.get("RANK", "0")), ("127.0.0.1", int(os.environ.get("MASTER_PORT", "0")))
-ranks = int(os.environ.get("WORLD_SIZE", "1"))
-connections = []
-if ranks > 1 and rank == 0:
-    with socket.create_server(place) as server:
-        while len(connections) < ranks - 1: connections.append(server.accept()[0])
-while rank > 0 and not connections:
-    try:
-        connections.append(socket.create_connection(place))
-    except OSError:
-        time.sleep(0.01)
-)";
 
 // Reports `steps` steps of 10 samples, and a result. Its ranks are connected, and have losses of their own.
 inline std::string trainer(const std::string& more = "", int steps = 8)
