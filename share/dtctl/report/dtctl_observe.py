@@ -833,8 +833,8 @@ class _Observer:
         if optimizer is None or optimizer == self.loss_of:
             return
         if optimizer in self.losses_of:
-            self.caveat("losses", f"the loss of a step is of one optimizer now, of another then ({self.loss_of[1]}, {optimizer[1]}): the steps' losses are no "
-                        "one series")
+            names = ", ".join(sorted({name for _, name in self.losses_of}))
+            self.caveat("losses", f"the loss of a step is of one optimizer now, of another then ({names}): the steps' losses are no one series")
         self.loss_of = optimizer
         self.losses_of.add(optimizer)
 
