@@ -254,7 +254,7 @@ std::string plot_details()
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
   return "Kinds:\n" + kinds +
-         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, beside FILE.pdf), 3.5 in wide. Needs gnuplot (gnuplot-nox).\n\n"
+         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, beside FILE.pdf), 3.5 in wide. Needs gnuplot-nox.\n\n"
          "Example:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
 }
 
