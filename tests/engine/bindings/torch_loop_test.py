@@ -190,6 +190,20 @@ class Data(Loop):
             with self.subTest(loader):
                 self.assertEqual(self.passes(self.LOOP.format(loader=loader) + self.SEEN)[0], {0: [0, 0], 1: [0, 0]})
 
+    def test_of_a_sampler_that_draws_without_an_end_is_drawn_as_it_goes(self):
+        endless = "torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**10)"
+        for seed in (1, "100 + rank"):  # drawn alike on all ranks, or independently
+            for strategy in ("sync-sgd", "async-sgd"):
+                with self.subTest(seed=seed, strategy=strategy):
+                    found, _ = self.passes(f"""
+                        data = torch.utils.data.TensorDataset(x, torch.arange(96))
+                        torch.manual_seed({seed})
+                        found = []
+                        for a, i in sync.batches(torch.utils.data.DataLoader(data, 8, sampler={endless}), steps=4): train(a, y[i]); found += i.tolist()
+                        """, ranks=2 if strategy == "sync-sgd" else 3, strategy=strategy)
+                    self.assertNotEqual(found[0], found[1])
+                    self.assertEqual(len(found[0]), 32)
+
     def test_of_a_sampler_that_divides_it_is_not_divided_again(self):
         sampler = "8, sampler=list(range(rank, 96, 2))"
         self.assertEqual(self.passes(self.LOOP.format(loader=sampler) + self.SEEN)[0], {0: [0, 0], 1: [0, 0]})
