@@ -182,8 +182,7 @@ TEST_CASE("ranks get what torchrun would set, and the port is free")
       "open(os.environ['DTCTL_KEEP_FOLDER'] + '/' + os.environ['RANK'], 'w').write(' '.join(os.environ[n] for n in names))\n"
       "if os.environ['RANK'] == '0':\n"
       "    import socket\n"
-      "    listener = socket.socket()\n"
-      "    listener.bind(('', int(os.environ['MASTER_PORT'])))\n");
+      "    with socket.socket() as listener: listener.bind(('', int(os.environ['MASTER_PORT'])))\n");
   const Own own(script, recipe("resources: {ranks_per_node: 2}\n"));
   REQUIRE(own.submit().at("states") == Json{{"succeeded", 1}});
   CHECK(dt::read_file(own.run_folder() / "keep" / "0") == "127.0.0.1 0 0 2 2");
