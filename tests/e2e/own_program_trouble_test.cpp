@@ -151,7 +151,7 @@ TEST_CASE("a run that is stopped does not say that no checkpoint could be writte
 TEST_CASE("a rank that reports nothing is noticed in the record and in the log")
 {
   const Own own(dt::test::connects + "if rank == 1: raise SystemExit(0)\nimport dtctl_report as report\nreport.begin()\n"
-                           "for i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n",
+                                     "for i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n",
                 recipe(two_ranks));
   CHECK(own.submit().at("states") == Json{{"succeeded", 1}});
   const auto result = dt::read_result(own.attempt());

@@ -160,6 +160,20 @@ class Server(Loop):
             self.assertEqual(set(map(tuple, self.passes(loop.format(steps=", steps=15"), ranks=ranks, strategy="async-sgd")[0].values())), {(15,)})
         self.ends(loop.format(steps=""), "a parameter server must know the number of steps", strategy="async-sgd")
 
+    def test_leaves_a_loop_without_an_end_with_its_workers(self):
+        for strategy in ("async-sgd", "async-easgd"):
+            found, said = self.passes("""
+                sys.stdout.write('found %d 0' % rank + chr(10))  # a server's script ends in its loop
+                batches, number = iter(sync.batches(loader, steps=4)), 0
+                while number < 8:
+                    try: a, b = next(batches)
+                    except StopIteration: batches = iter(sync.batches(loader, steps=4))
+                    else: train(a, b); number += 1
+                found = [training.step_number]
+                """, ranks=3, strategy=strategy)
+            self.assertEqual(sorted(found.values()), [[0], [8], [8]])
+            self.assertRegex(said, r"rank \d is a parameter server, and ends with its workers")
+
     def test_outside_of_batches_is_refused_at_its_first_pass(self):
         for text in ("train(x, y)", "optimizer.step()", "with sync.no_sync(): model(x).mean().backward()", "torch.autograd.backward([model(x).mean()])"):
             with self.subTest(text):
