@@ -76,7 +76,7 @@ std::optional<RankFailure> failure_of_rank(const Evidence& e)
 std::string rank_error(const RankError& error)
 {
   auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
-  const bool tells_step = error.step < 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
+  const bool tells_step = error.step <= 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
   return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
