@@ -144,18 +144,21 @@ store::Separation separation_of(const store::ComparedPoint& a, const ComparedSid
 {
   bool is_simulated = true;
   const auto measured_of = [&](const store::ComparedPoint& point, const ComparedSide& side) {
-    std::set<std::string> keys;
+    std::map<std::string, std::string> blocks; // by key
     for (const auto& run : point.runs) {
-      keys.insert(run.key);
+      blocks.emplace(run.key, run.block);
       is_simulated = is_simulated && !run.platform.empty();
     }
     std::vector<store::Measured> measured;
     for (const auto& run : side.measured)
-      if (keys.contains(run.run)) measured.push_back(run);
+      if (const auto block = blocks.find(run.run); block != blocks.end()) measured.emplace_back(run).block = block->second;
     return measured;
   };
   auto separation = store::separation_of(measured_of(a, side_a), measured_of(b, side_b));
-  separation.is_together = separation.is_together || is_simulated;
+  if (is_simulated) {
+    separation.is_together = true;
+    separation.facts.clear();
+  }
   return separation;
 }
 
@@ -166,16 +169,21 @@ store::Separation allow_for_separation(ResultsStore& results, const ComparedSide
 {
   auto whole = store::separation_of(a.measured, b.measured);
   whole.is_together = true;
+  whole.by = store::Confounded::no;
+  bool has_facts = false;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     const auto& pair = matching.pairs[i];
     const auto separation = separation_of(pair.a, a, pair.b, b);
+    has_facts = has_facts || !separation.facts.empty();
     if (separation.is_together) continue;
     whole.is_together = false;
+    whole.by = std::max(whole.by, separation.by);
     const auto metric = comparisons[i].metric;
     if (!store::metric_row(metric).is_of_machine) continue;
     const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric);
     comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
   }
+  if (!has_facts) whole.facts.clear();
   return whole;
 }
 
@@ -188,10 +196,12 @@ void print_separation(Context& context, const store::Separation& separation)
                                   {"apart_s", is_known ? Json(separation.apart_s) : Json(nullptr)},
                                   {"later", is_known ? Json(separation.a_is_later ? "a" : "b") : Json(nullptr)},
                                   {"facts", std::move(facts)}});
-  if (separation.is_together) return;
-  context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
-  for (const auto& [name, a, b] : separation.facts)
-    context.out.field("", " ", text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
+  if (!separation.is_together) context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
+  auto title = separation.is_together ? "differ" : " ";
+  for (const auto& [name, a, b] : separation.facts) {
+    context.out.field("", title, text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
+    title = " ";
+  }
 }
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, store::Rule rule)

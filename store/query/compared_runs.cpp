@@ -39,6 +39,14 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
   return rests;
 }
 
+std::set<std::string> hosts_of(const RunRow& row)
+{
+  const auto hosts = split(row.hosts, ',');
+  std::set<std::string> known(hosts.begin(), hosts.end());
+  known.erase("");
+  return known;
+}
+
 ComparedRun figures_of(const RunRow& row)
 {
   const double samples = row.samples_of_step();
@@ -56,6 +64,7 @@ ComparedRun figures_of(const RunRow& row)
           .knows_target = row.knows_target(),
           .block = row.block,
           .begin_unix_s = row.begin_unix_s,
+          .hosts = hosts_of(row),
           .is_exact = row.is_exact,
           .model = row.model,
           .data_id = {},

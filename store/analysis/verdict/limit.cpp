@@ -47,9 +47,28 @@ Limit limit_of_seeds(Metric metric, std::span<const Sample* const> samples)
           "study.vary_seed: true gives each repeat another seed"};
 }
 
+Confounding words_about(Confounded by)
+{
+  switch (by) {
+  case Confounded::by_time:
+    return {"were measured one after the other, so that a change of the machine looks like a difference",
+            "measure them in rounds (study.order: random)"};
+  case Confounded::by_nodes:
+    return {"were measured on different nodes, so that a difference of the nodes looks like theirs",
+            "measure them on the same ones, as in one allocation (study.layout: ladder)"};
+  case Confounded::no:
+    break;
+  }
+  return {};
+}
+
 Apart apart_of(const Separation& separation, const Repetitions& repetitions)
 {
   if (separation.is_together) return {};
+  if (separation.is_one_study && separation.by != Confounded::no) {
+    const auto [why, remedy] = words_about(separation.by);
+    return {.between = {}, .limit = {Limit::Kind::apart, "A and B " + why, remedy}};
+  }
   const auto between = between_studies_of(repetitions.works);
   const auto missing = missing_in(separation, repetitions, between);
   if (missing.empty()) return {.between = between};
