@@ -64,6 +64,9 @@ void add_compare(Commands& commands)
       ->type_name("STUDY|FILE.json")
       ->excludes(b)
       ->excludes(baseline);
+  verb.add_option("--threshold", options->threshold,
+                  "with a reference: exit 5 also if A is worse by more than this (20%), without statistics: your own rule")
+      ->type_name("SHARE");
   verb.add_flag("--against-now", options->against_now,
                 "run A and B again, interleaved in one study, wait, and compare those runs");
   verb.add_list("--format", options->formats,

@@ -163,15 +163,18 @@ std::vector<Measured> measured_of(Database& database, const std::vector<std::str
   return runs;
 }
 
-Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric)
+Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric,
+                           const std::set<std::string>& left_out)
 {
   auto& connection = database.impl().connection;
   Repetitions repetitions;
   std::set<std::string> seen, host_sets;
   for (const auto& key : {key_a, key_b}) {
     if (key.empty() || seen.contains(key)) continue; // B does the same work as A
-    const auto runs = runs_of_same_work(connection, key, metric);
-    for (const auto& run : runs) seen.insert(run.key), host_sets.insert(run.hosts);
+    auto runs = runs_of_same_work(connection, key, metric);
+    for (const auto& run : runs) seen.insert(run.key);
+    std::erase_if(runs, [&](const auto& run) { return left_out.contains(run.study); });
+    for (const auto& run : runs) host_sets.insert(run.hosts);
     repetitions.works.push_back(work_of(runs));
     repetitions.longest_s = std::max(repetitions.longest_s, longest_time(runs));
   }

@@ -40,12 +40,14 @@ Confounding words_about(Confounded by);
 // Two studies that were measured apart, and what studies of the same works tell about the scatter between such studies.
 struct Apart {
   BetweenStudies between{};
+  Gate gate{};   // known if A is judged by the studies of the reference's work
   Limit limit{}; // not set if the scatter between studies is known
 };
 // The repetitions count only if they reach as far in time as the sides lie apart and, if the sides ran on different hosts, over
 // different hosts too; and never if the sides ran on different processors. Within one study they tell nothing: it can be measured
 // again in rounds.
-Apart apart_of(const Separation& separation, const Repetitions& repetitions);
+// is_gate: B is the reference by which A is judged.
+Apart apart_of(const Separation& separation, const Repetitions& repetitions, bool is_gate = false);
 
 // Of times to target that are compared by ranks and were measured apart: a rank has no interval that could be widened.
 Limit limit_of_ranks();
