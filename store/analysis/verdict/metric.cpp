@@ -161,7 +161,7 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
     ++sample.succeeded;
     sample.copies += run.copies.empty() ? 0 : 1;
     const double value = value_of(run, row);
-    if (run.is_outlying && row.is_speed && !row.is_of_training)
+    if (run.is_outlying && row.is_of_machine)
       ++sample.outlying;
     else
       add_value(sample.candidate, run, value);
