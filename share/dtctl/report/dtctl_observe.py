@@ -433,10 +433,8 @@ class _Observer:
     # ---- time ----
 
     def now(self, phase):
-        if self.device is None:
-            return Mark(phase, time.monotonic(), None)
         event = None
-        if not self.torch.cuda.is_current_stream_capturing():
+        if self.device is not None and not self.torch.cuda.is_current_stream_capturing():
             event = self.pool.pop() if self.pool else self.torch.cuda.Event(enable_timing=True)
             event.record(self.torch.cuda.current_stream(self.device))
         return Mark(phase, time.monotonic(), event)
@@ -446,7 +444,7 @@ class _Observer:
             self.force_mark(phase)
 
     def force_mark(self, phase):
-        self.marks.append(Mark(phase, time.monotonic(), None) if self.device is None else self.now(phase))
+        self.marks.append(self.now(phase))
         self.phase = phase
 
     # ---- input ----

@@ -91,7 +91,7 @@ def watch_draws(torch):
         if draws is None and not self._num_yielded and not getattr(self, "_send_idx", 0):  # else some were drawn before
             draws = vars(self)["_draws_of_dtctl"] = collections.deque()
         if draws is not None:
-            draws.append(len(index) if type(index) is list or isinstance(index, collections.abc.Sized) else None)
+            draws.append(len(index) if isinstance(index, collections.abc.Sized) else None)
         return index
 
     @functools.wraps(reset)

@@ -82,10 +82,9 @@ class Board:
         """For a server, which begins nothing by itself: waits until another rank has passed the next mark. Whether that has ended its
         training: the others follow, or find that they cannot."""
         while Board._shared is not None:
-            with self._lock:
-                found = Board._shared.compare_set(self._key(self.passed), "none", "none").decode()  # reads without waiting
-            if found != "none":
-                return found.endswith("\n" + ENDS)
+            found = self._next_mark()
+            if found:
+                return found[2] == ENDS
             time.sleep(0.002)
         return False
 
@@ -93,12 +92,17 @@ class Board:
         """Why this rank waits in vain in this step; empty if it does not, as far as is known."""
         if Board._shared is None:
             return ""
+        found = self._next_mark()
+        return self._words(found, f"is in step {step}") if found and found[1] < step else ""
+
+    def _next_mark(self):
+        """Rank, step and word of the rank that has passed the next mark first; None: nobody has. Does not wait."""
         with self._lock:
-            found = Board._shared.compare_set(self._key(self.passed), "none", "none").decode()  # reads without waiting
+            found = Board._shared.compare_set(self._key(self.passed), "none", "none").decode()
         if found == "none":
-            return ""
-        other, other_step, what = found.split("\n")
-        return self._words((int(other), int(other_step), what), f"is in step {step}") if int(other_step) < step else ""
+            return None
+        rank, step, what = found.split("\n")
+        return int(rank), int(step), what
 
     def _words(self, other, own):
         rank, step, what = other
