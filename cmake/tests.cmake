@@ -11,7 +11,7 @@ function(dtctl_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;STARTED_BY;LABELS;PROPERTIES" ${ARGN})
   set(target test_${name})
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 120)
+    set(TEST_TIMEOUT 300)
   endif()
   # CMake drops empty elements of lists, so an empty label would take the name of the next property for its value.
   if(NOT TEST_LABELS AND NOT TEST_RANKS)

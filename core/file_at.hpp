@@ -1,4 +1,4 @@
-// Reads and writes at a position of an open file, and locks files that their holders remove.
+// Opens files without waiting, reads and writes at a position of an open file, and locks files that their holders remove.
 #pragma once
 
 #include "core/file.hpp"
@@ -9,6 +9,16 @@
 #include <string_view>
 
 namespace dt {
+
+// Opens a regular file for writing with these flags of open(2) (O_WRONLY, O_APPEND, O_CREAT with mode 0600, …); it is closed on
+// exec. Throws a SystemError that names the file, and IrregularFile if something else is at its path: it never waits for the
+// reader of a FIFO.
+Descriptor open_regular(const std::filesystem::path& path, int flags);
+
+// When the file was last changed, told in the time of this process's clock; NaN if there is no such file. Its age is measured by
+// the clock of its file system alone, against an unnamed file that is written there now: a writer on another machine, or in a
+// container, may have another clock than this process.
+double changed_unix_s(const std::filesystem::path& file);
 
 // Reads `count` bytes from position `begin` on into `bytes`; repeats after signals and short reads. Returns how many were read:
 // fewer than `count` only if the file ends before. The SystemError names `path`.

@@ -62,6 +62,9 @@ Json json_of(const store::NotFiniteRun& run)
       {"run", run.run}, {"divergence", text(run.divergence)}, {"not_finite_steps", run.steps}, {"accuracy", text(run.accuracy)}};
 }
 
+// "1 of 1 run", "2 of 6 runs".
+std::string share(std::size_t count, std::size_t of_runs) { return fmt::format("{} of {}", count, counted(of_runs, "run")); }
+
 std::size_t diverged_count(const store::Doubts& doubts)
 {
   return static_cast<std::size_t>(
@@ -75,7 +78,7 @@ std::string diverged_text(const store::Doubts& doubts)
   for (const auto& run : doubts.not_finite)
     if (!run.divergence.empty()) causes.insert(run.divergence);
   const auto count = diverged_count(doubts);
-  return fmt::format("{} of {} runs: {}{}; {} left out of accuracy and time to target", count, doubts.measured_runs,
+  return fmt::format("{}: {}{}; {} left out of accuracy and time to target", share(count, doubts.measured_runs),
                      causes.size() > 1 ? "for example, " : "", *causes.begin(), count == 1 ? "it is" : "they are");
 }
 
@@ -89,12 +92,12 @@ void add_not_finite(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
     if (!run.accuracy.empty()) ++without_accuracy;
   }
   if (runs > 0)
-    lines.push_back({"NaN or infinite", fmt::format("{} of {} runs: the loss was so in up to {} and became finite again; {}",
-                                                    runs, doubts.measured_runs, counted(steps, "step"),
-                                                    runs == 1 ? "the run counts as it is" : "they count as they are")});
+    lines.push_back({"NaN or infinite",
+                     fmt::format("{}: the loss was so in up to {} and became finite again; {}", share(runs, doubts.measured_runs),
+                                 counted(steps, "step"), runs == 1 ? "the run counts as it is" : "they count as they are")});
   if (without_accuracy > 0)
-    lines.push_back({"NaN", fmt::format("{} of {} runs: the accuracy of the last evaluation is NaN, so it is in no statistics",
-                                        without_accuracy, doubts.measured_runs)});
+    lines.push_back({"NaN", fmt::format("{}: the accuracy of the last evaluation is NaN, so it is in no statistics",
+                                        share(without_accuracy, doubts.measured_runs))});
 }
 
 Json json_of(const store::ThrottledRun& run)
@@ -127,7 +130,7 @@ std::string describe(const store::MixedDependence& mixed)
 std::string describe(const store::CaveatedRuns& caveated, std::size_t of_runs)
 {
   const auto most = std::ranges::max_element(caveated.sentences, {}, [](const auto& sentence) { return sentence.second; });
-  return fmt::format("{} of {} runs: {}{}", caveated.runs, of_runs, caveated.sentences.size() > 1 ? "for example, " : "",
+  return fmt::format("{}: {}{}", share(caveated.runs, of_runs), caveated.sentences.size() > 1 ? "for example, " : "",
                      most->first);
 }
 
@@ -197,14 +200,14 @@ std::string simulated_text(const store::Doubts& doubts)
 {
   std::vector<std::string> platforms;
   for (const auto& [platform, runs] : doubts.simulated_runs) platforms.push_back(platform);
-  return fmt::format("{} of {} runs were simulated on {}: their times are simulated seconds", simulated_count(doubts),
-                     doubts.measured_runs, join(platforms, ", "));
+  return fmt::format("{}: simulated on {}, so their times are simulated seconds",
+                     share(simulated_count(doubts), doubts.measured_runs), join(platforms, ", "));
 }
 
 std::string modelled_text(const store::Doubts& doubts)
 {
-  return fmt::format("{} of {} runs modelled their computation (train.modelled_rate): their throughput is not this machine's",
-                     doubts.modelled_runs, doubts.measured_runs);
+  return fmt::format("{} modelled their computation (train.modelled_rate): their throughput is not this machine's",
+                     share(doubts.modelled_runs, doubts.measured_runs));
 }
 
 } // namespace
@@ -220,25 +223,23 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
     lines.push_back({"cpu quota", text});
   if (doubts.too_short.runs > 0)
-    lines.push_back(
-        {"short", fmt::format("{} of {} runs measured less than {} s (the shortest {}): pauses of the operating system are "
-                              "a large part of so short a time; train for more steps",
-                              doubts.too_short.runs, doubts.measured_runs, store::least_measured_s,
-                              seconds_cell(doubts.too_short.shortest_s).text)});
+    lines.push_back({"short", fmt::format("{} measured less than {} s (the shortest {}): pauses of the operating system are "
+                                          "a large part of so short a time; train for more steps",
+                                          share(doubts.too_short.runs, doubts.measured_runs), store::least_measured_s,
+                                          seconds_cell(doubts.too_short.shortest_s).text)});
   for (const auto& batch : doubts.batches) lines.push_back({"batch", describe(batch), true});
   for (const auto& [kind, caveated] : doubts.caveats) lines.push_back({kind, describe(caveated, doubts.measured_runs)});
   if (!doubts.simulated_runs.empty()) lines.push_back({"simulated", simulated_text(doubts)});
   if (doubts.modelled_runs > 0) lines.push_back({"modelled", modelled_text(doubts)});
   for (const auto& mixed : doubts.mixed) lines.push_back({"mixed", describe(mixed)});
   if (doubts.not_as_submitted > 0)
-    lines.push_back(
-        {"mixed", fmt::format("{} of {} runs had another Python environment than the one with which they were submitted; "
-                              "dtctl show KEY says what differed (not_as_submitted)",
-                              doubts.not_as_submitted, doubts.measured_runs)});
+    lines.push_back({"mixed", fmt::format("{} had another Python environment than the one with which they were submitted; "
+                                          "dtctl show KEY says what differed (not_as_submitted)",
+                                          share(doubts.not_as_submitted, doubts.measured_runs))});
   if (doubts.unused_changes > 0)
     lines.push_back({"packages",
-                     fmt::format("changed after {} of {} runs were submitted, and their program imports none of them: {}",
-                                 doubts.unused_changes, doubts.measured_runs, doubts.unused_text),
+                     fmt::format("changed after the submission of {}, and their program imports none of them: {}",
+                                 share(doubts.unused_changes, doubts.measured_runs), doubts.unused_text),
                      false});
   return lines;
 }
@@ -249,7 +250,7 @@ std::vector<std::string> deciding_facts(const store::Doubts& doubts)
   constexpr std::size_t least_part = 10; // a tenth of the runs
   const auto busy = doubts.busy.size();
   if (busy > 0 && least_part * busy >= doubts.measured_runs)
-    facts.push_back(fmt::format("the machine was busy in {} of {} runs, so repeat when it is idle", busy, doubts.measured_runs));
+    facts.push_back(fmt::format("the machine was busy in {}, so repeat when it is idle", share(busy, doubts.measured_runs)));
   if (doubts.drift && doubts.drift->beyond_noise)
     facts.push_back(fmt::format("the throughput of the control runs changed by {} during the study",
                                 store::percent_change(doubts.drift->change)));

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/program/printed_text.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "jobs/follow/hold_back.hpp"
 #include "jobs/launch/last_words.hpp"
@@ -31,8 +32,8 @@ std::string last_lines(const AttemptFolder& attempt, std::string_view cause)
 {
   try {
     const auto submission = read_submission(attempt);
-    auto lines = jobs::program_lines(trim(shown_text(read_file_if_exists(attempt.err()).value_or(""))),
-                                     submission ? submission->token : "");
+    const auto text = without_secrets(std::string_view(shown_text(read_file_if_exists(attempt.err()).value_or(""))));
+    auto lines = jobs::program_lines(trim(text), submission ? submission->token : "");
     std::erase_if(lines, [&](const auto& line) { return is_told(line, cause); });
     if (lines.size() > quoted_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(quoted_lines));
     return join(lines, "\n");

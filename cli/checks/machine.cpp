@@ -11,6 +11,7 @@
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/machine/cores.hpp"
 #include "jobs/registry/schedulers.hpp"
 #include "store/database/database.hpp"
 #include "store/database/file_system.hpp"
@@ -208,6 +209,19 @@ Finding check_cores()
   return {"cores", Level::ok, found, ""};
 }
 
+Finding check_core_locks()
+{
+  const auto folder = jobs::CoreLocks::default_folder();
+  try {
+    const auto locks = jobs::CoreLocks::existing(folder);
+  } catch (const Error& error) {
+    return {"core locks", Level::fail, error.what(), "until then no run starts on this machine"};
+  }
+  if (const auto avoided = jobs::CoreLocks::avoided(); !avoided.empty())
+    return {"core locks", Level::warn, avoided, "ask the administrator to remove that folder, or its owner"};
+  return {"core locks", Level::ok, folder.string(), ""};
+}
+
 Finding check_hyperthreads()
 {
   if (text_in("/sys/devices/system/cpu/smt/active") != "1")
@@ -297,8 +311,8 @@ std::vector<Finding> check_machine(const Home& home)
 {
   std::vector<Finding> findings{check_engine(), check_agent(), check_recipes(), check_mpi()};
   if (!find_installed("mpirun").empty()) findings.push_back(check_ranks());
-  for (auto& finding : {check_python(), check_figures(), check_cores(), check_hyperthreads(), check_clock(), check_load(),
-                        check_memory(), check_shared_memory()})
+  for (auto& finding : {check_python(), check_figures(), check_cores(), check_core_locks(), check_hyperthreads(), check_clock(),
+                        check_load(), check_memory(), check_shared_memory()})
     findings.push_back(finding);
   for (auto& finding : check_clusters(home)) findings.push_back(std::move(finding));
   for (auto& finding : {check_home(home), check_project(), check_file_system(home), check_database(home)})

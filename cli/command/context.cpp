@@ -46,11 +46,11 @@ void Context::note_unreadable(const std::string& run, const std::string& why)
   unreadable.push_back(line);
 }
 
-LockedHome Context::locked_home() const
+LockedHome::Waiting Context::waiting() const
 {
-  return LockedHome(home(), [this](const std::string& holder) {
+  return [this](const std::string& holder) {
     messages.info("another dtctl changes this home ({}); waiting until it has finished", holder);
-  });
+  };
 }
 
 std::unique_ptr<spdlog::logger> make_messages(bool quiet, bool colour)

@@ -31,8 +31,13 @@ struct Context {
   void note_unreadable(const std::string& run, const std::string& why);
   Home home() const { return Home::from_environment(); }
   // The home, which no other process changes meanwhile. Says on whom it waits. Must not be called while the result of an earlier
-  // call exists.
-  LockedHome locked_home() const;
+  // call exists. For verbs that change what is there; throws a usage error if there is no home.
+  LockedHome locked_home() const { return LockedHome::existing(home(), waiting()); }
+  // The same for verbs that add something: makes the home if it is missing.
+  LockedHome made_home() const { return LockedHome(home(), waiting()); }
+
+ private:
+  LockedHome::Waiting waiting() const;
 };
 
 // Logger that writes "dtctl: …" and "dtctl: warning: …" to standard error; only warnings if `quiet`.

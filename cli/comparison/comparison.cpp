@@ -16,6 +16,7 @@
 #include "core/record/baselines.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "store/analysis/doubts/separation.hpp"
 #include "store/query/compared_runs.hpp"
 #include "store/query/separation_query.hpp"
@@ -37,14 +38,21 @@ namespace {
 
 // Reads "2%" or "0.02" as 0.02. Throws a usage error for anything but a share from 0 to below 1: a number without a percent sign
 // is a fraction, because 2 could mean either.
-double margin_of(const std::string& text)
+double share_of(const char* option, const std::string& text)
 {
   const bool is_percent = text.ends_with('%');
   const auto digits = trim(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
-  const double margin = number_of<double>(digits).value_or(not_measured) / (is_percent ? 100 : 1);
-  if (!(margin >= 0 && margin < 1))
-    throw Error(ErrorKind::usage, "--margin takes a share from 0 to below 100%, such as 2% or 0.02, not " + printable(text));
-  return margin;
+  const double share = number_of<double>(digits).value_or(not_measured) / (is_percent ? 100 : 1);
+  if (!(share >= 0 && share < 1))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} takes a share from 0 to below 100%, such as 2% or 0.02, not {}", option, printable(text)));
+  return share;
+}
+
+// NaN: none was given.
+double threshold_of(const CompareOptions& options)
+{
+  return options.threshold.empty() ? not_measured : share_of("--threshold", options.threshold);
 }
 
 // Warns about each difference between the compared runs, and prints them as the JSON member `differences`.
@@ -144,38 +152,56 @@ store::Separation separation_of(const store::ComparedPoint& a, const ComparedSid
 {
   bool is_simulated = true;
   const auto measured_of = [&](const store::ComparedPoint& point, const ComparedSide& side) {
-    std::set<std::string> keys;
+    std::map<std::string, std::string> blocks; // by key
     for (const auto& run : point.runs) {
-      keys.insert(run.key);
+      blocks.emplace(run.key, run.block);
       is_simulated = is_simulated && !run.platform.empty();
     }
     std::vector<store::Measured> measured;
     for (const auto& run : side.measured)
-      if (keys.contains(run.run)) measured.push_back(run);
+      if (const auto block = blocks.find(run.run); block != blocks.end()) measured.emplace_back(run).block = block->second;
     return measured;
   };
   auto separation = store::separation_of(measured_of(a, side_a), measured_of(b, side_b));
-  separation.is_together = separation.is_together || is_simulated;
+  if (is_simulated) {
+    separation.is_together = true;
+    separation.facts.clear();
+  }
   return separation;
+}
+
+std::set<std::string> studies_of(const ComparedSide& side)
+{
+  std::set<std::string> studies;
+  for (const auto& run : side.measured) studies.insert(run.study);
+  return studies;
 }
 
 // Allows for what separates the points, with what the home knows about the scatter between studies of the same work. Returns what
 // separates the sides as a whole; they are together if all of their points are.
+// With a reference, A is judged by all studies of B's work.
 store::Separation allow_for_separation(ResultsStore& results, const ComparedSide& a, const ComparedSide& b,
-                                       const store::Matching& matching, std::vector<Judged>& comparisons)
+                                       const store::Matching& matching, std::vector<Judged>& comparisons, bool has_reference)
 {
   auto whole = store::separation_of(a.measured, b.measured);
   whole.is_together = true;
+  whole.by = store::Confounded::no;
+  bool has_facts = false;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     const auto& pair = matching.pairs[i];
     const auto separation = separation_of(pair.a, a, pair.b, b);
+    has_facts = has_facts || !separation.facts.empty();
     if (separation.is_together) continue;
     whole.is_together = false;
+    whole.by = std::max(whole.by, separation.by);
     const auto metric = comparisons[i].metric;
     if (!store::metric_row(metric).is_of_machine) continue;
-    const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric);
-    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions));
+    const bool is_a_judged = has_reference || separation.a_is_later;
+    const auto repetitions = store::repetitions_of(results.database(), any_key_of(pair.a), any_key_of(pair.b), metric,
+                                                   studies_of(is_a_judged ? a : b));
+    comparisons[i] = store::across_studies(std::move(comparisons[i]), store::apart_of(separation, repetitions, has_reference));
   }
+  if (!has_facts) whole.facts.clear();
   return whole;
 }
 
@@ -188,10 +214,12 @@ void print_separation(Context& context, const store::Separation& separation)
                                   {"apart_s", is_known ? Json(separation.apart_s) : Json(nullptr)},
                                   {"later", is_known ? Json(separation.a_is_later ? "a" : "b") : Json(nullptr)},
                                   {"facts", std::move(facts)}});
-  if (separation.is_together) return;
-  context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
-  for (const auto& [name, a, b] : separation.facts)
-    context.out.field("", " ", text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
+  if (!separation.is_together) context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
+  auto title = separation.is_together ? "differ" : " ";
+  for (const auto& [name, a, b] : separation.facts) {
+    context.out.field("", title, text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
+    title = " ";
+  }
 }
 
 std::vector<Judged> judged_pairs(const store::Matching& matching, Metric metric, store::Rule rule)
@@ -255,12 +283,14 @@ void print_unmatched(Context& context, const store::Matching& matching)
 // Prints how many points of A are slower than the reference, and returns the exit code. A point of A without a succeeded run,
 // or with ranks that do not train together, makes it ExitCode::runs_failed, because nothing shows that the point is as fast as
 // before.
-ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons)
+ExitCode print_regressions(Context& context, const std::vector<Judged>& comparisons, double threshold)
 {
   std::vector<std::string> slower;
-  std::size_t open = 0, without_runs = 0, without_data = 0, copies = 0;
+  std::size_t open = 0, without_runs = 0, without_data = 0, copies = 0, by_threshold = 0;
   for (const auto& judged : comparisons) {
-    if (store::is_regression(judged)) slower.push_back(judged.name);
+    const bool is_shown = store::is_regression(judged), is_beyond = store::is_worse_by(judged, threshold);
+    if (is_shown || is_beyond) slower.push_back(judged.name);
+    by_threshold += is_beyond && !is_shown ? 1 : 0;
     without_data += store::has_data(judged) ? 0 : 1;
     open += store::has_data(judged) && judged.comparison.verdict == store::Verdict::cannot_tell ? 1 : 0;
     without_runs += judged.a.succeeded == 0 ? 1 : 0;
@@ -268,6 +298,8 @@ ExitCode print_regressions(Context& context, const std::vector<Judged>& comparis
   }
   auto text = slower.empty() ? std::string("none was shown")
                              : fmt::format("{} of {}: {}", slower.size(), comparisons.size(), join(slower, "; "));
+  if (by_threshold > 0)
+    text += fmt::format("; {} of them by your --threshold of {} alone, not by statistics", by_threshold, format_percent(threshold));
   if (open > 0) text += fmt::format("; {} of {} cannot tell", open, comparisons.size());
   if (without_data > without_runs) text += fmt::format("; {} of {} without data", without_data, comparisons.size());
   if (without_runs > 0) text += fmt::format("; {} without a succeeded run of A", without_runs);
@@ -356,7 +388,7 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
   context.out.field("a", "A", text_cell(a.title));
   context.out.field("b", "B", text_cell(b.title));
   auto comparisons = judged_pairs(matching, metric, rule);
-  const auto separation = allow_for_separation(results, a, b, matching, comparisons);
+  const auto separation = allow_for_separation(results, a, b, matching, comparisons, !options.reference.empty());
   for (std::size_t i = 0; i < comparisons.size(); ++i)
     if (are_same_runs(matching.pairs[i].a.runs, matching.pairs[i].b.runs))
       comparisons[i] = store::of_same_runs(std::move(comparisons[i]));
@@ -369,7 +401,7 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
   for (auto& change : package_changes(results, a, b)) differences.push_back(std::move(change));
   warn_about(context, differences);
   if (options.reference.empty()) return ExitCode::ok;
-  const auto code = print_regressions(context, comparisons);
+  const auto code = print_regressions(context, comparisons, threshold_of(options));
   put_formats(printed, options,
               {.titles = {a.title, b.title, separation.is_together ? "" : store::time_text(separation)},
                .comparisons = std::move(comparisons),
@@ -449,8 +481,10 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
   if (!wanted_formats(given.formats).empty() && given.reference.empty() && given.baseline.empty())
     throw Error(ErrorKind::usage, "--format says whether A is worse than a reference: give --reference STUDY or --baseline NAME");
   const auto options = given.baseline.empty() ? given : with_baseline(results, given);
-  const store::Rule rule{.margin = margin_of(options.margin)};
+  const store::Rule rule{.margin = share_of("--margin", options.margin)};
   store::metric_of(options.metric);
+  if (!std::isnan(threshold_of(options)) && options.reference.empty())
+    throw Error(ErrorKind::usage, "--threshold is the rule of a check: give --reference STUDY or --baseline NAME");
   const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);
   if (is_reference_file(options.reference)) {
     if (options.against_now)

@@ -7,10 +7,15 @@
 #include "core/record/notes.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
+#include "jobs/attempts/attempts.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 namespace dt::cli {
 namespace {
@@ -18,6 +23,15 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path pending_folder(const Home& home) { return home.root() / "pending"; }
+
+// Device and inode; zeroes if there is no such file. With `is_copied` another one, too, whenever the file has changed.
+std::pair<dev_t, ino_t> place_of(const fs::path& file, bool is_copied)
+{
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return {};
+  const auto changed_ns = static_cast<ino_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + static_cast<ino_t>(facts.st_mtim.tv_nsec);
+  return {facts.st_dev, is_copied ? facts.st_ino ^ (changed_ns << 1) : facts.st_ino};
+}
 
 // Whether there are studies that a database should contain.
 bool has_earlier_studies(const Home& home)
@@ -47,14 +61,37 @@ bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
          (!row.has_end && status.verdict.exit_code.has_value());
 }
 
+// The database knows an attempt, and none is there any more.
+bool is_removed(const store::RunRow& row, const jobs::RunStatus& status)
+{
+  return row.attempt > 0 && !status.unreadable && status.attempts == 0;
+}
+
+// What became of a run that had not ended when its folder was last looked at.
+jobs::Verdict verdict_of_removed(const Home& home, const store::RunRow& row)
+{
+  const bool has_run = row.state == RunState::running || row.state == RunState::suspended;
+  return {RunState::failed,
+          fmt::format("{}: {} is gone", has_run ? jobs::removed_reason : "removed before it ended",
+                      AttemptFolder(home.run(row.key), row.attempt).path().string()),
+          "no attempt is there", std::nullopt, false};
+}
+
 std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)
 {
+  std::map<std::string, const store::RunRow*> open;
   std::vector<std::string> keys;
   for (const auto& row : rows)
-    if (!is_settled(row)) keys.push_back(row.key);
+    if (!is_settled(row) && open.emplace(row.key, &row).second) keys.push_back(row.key);
   std::map<std::string, jobs::RunStatus> statuses;
   if (keys.empty()) return statuses;
   for (auto& status : reconcile(context, home, keys)) {
+    const auto& row = *open.at(status.key);
+    if (is_removed(row, status)) {
+      if (is_final(row.state)) continue; // the database keeps what it was
+      status.attempt = row.attempt;
+      status.verdict = verdict_of_removed(home, row);
+    }
     auto key = status.key;
     statuses.emplace(std::move(key), std::move(status));
   }
@@ -116,22 +153,11 @@ std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& 
   return verdicts;
 }
 
-void mark_pending(const Home& home, const std::string& study_id)
+void mark_pending(const LockedHome& home, const std::string& study_id)
 {
   make_folders(pending_folder(home));
   write_file_atomic(pending_folder(home) / study_id, "");
 }
-
-namespace {
-
-store::IngestReport rebuild_missing(Context& context, const LockedHome& home)
-{
-  if (store::holds_anything(home.database()) || !has_earlier_studies(home)) return {};
-  context.messages.info("{} is missing; rebuilding it from the run folders", home.database().string());
-  return store::rebuild(home, [&](std::span<const std::string> keys) { return reconcile_verdicts(context, home, keys); });
-}
-
-} // namespace
 
 ResultsStore::ResultsStore(Context& context) : ResultsStore(context, context.home(), nullptr, {}) {}
 
@@ -143,15 +169,19 @@ ResultsStore::ResultsStore(Context& context, const LockedHome& home, const std::
 ResultsStore::ResultsStore(Context& context, const Home& home, const LockedHome* locked, const std::string& later)
     : context_(context), home_(home)
 {
-  open(locked);
+  begin(locked, later);
+}
+
+void ResultsStore::begin(const LockedHome* locked, const std::string& later)
+{
+  locked == nullptr ? open_existing() : open(*locked);
   read_again();
   if (!writable_) return;
   take_in_notes();
-  keep_reserve(home_);
   const auto left = emptied(home_);
   if (names_in(pending_folder(home_)).empty() && left.studies.empty() && left.runs.empty()) return;
-  const auto own = locked == nullptr ? LockedHome::try_lock(home_) : std::nullopt;
-  if (locked == nullptr && own) locked = &*own;
+  const auto own = locked == nullptr && !database_->is_in_memory() ? LockedHome::try_lock(home_) : std::nullopt;
+  if (own) locked = &*own;
   take_in_pending(later, locked != nullptr);
   if (locked != nullptr) forget_removed(*locked);
 }
@@ -169,25 +199,68 @@ void ResultsStore::forget_removed(const LockedHome& home)
   if (done) forget_emptied(home);
 }
 
-void ResultsStore::open(const LockedHome* locked)
+void ResultsStore::open_as(store::Access access)
 {
-  if (const auto words = words_about_copy(home_); !words.empty()) context_.messages.warn("{}", words);
   const bool is_new = !store::holds_anything(home_.database());
+  const auto place = place_of(home_.database(), false), copied = place_of(home_.database(), true);
   try {
-    if (is_new) make_folders(home_.root());
-    if (is_new && has_earlier_studies(home_)) {
-      const auto report =
-          locked != nullptr ? rebuild_missing(context_, *locked) : rebuild_missing(context_, context_.locked_home());
-      for (const auto* left_out : {&report.problems, &report.unreadable})
-        for (const auto& problem : *left_out) warn_once(problem);
-    }
-    database_.emplace(home_.database(), store::Access::read_write);
+    database_.emplace(home_.database(), access);
+    opened_ = database_->is_in_memory() ? copied : place;
   } catch (const Error& error) {
     if (is_new || error.kind() != ErrorKind::environment) throw;
     database_.emplace(home_.database(), store::Access::read_only);
+    opened_ = place;
     opened_writable_ = writable_ = false;
     context_.messages.warn("results may be out of date: {}", error.what());
   }
+}
+
+void ResultsStore::open(const LockedHome& home)
+{
+  if (!store::holds_anything(home.database()) && has_earlier_studies(home)) {
+    context_.messages.info("{} is missing; rebuilding it from the run folders", home.database().string());
+    warn_of_left_out(store::rebuild(home, judge()));
+  }
+  open_as(store::Access::read_write);
+  if (writable_) keep_reserve(home);
+}
+
+void ResultsStore::open_existing()
+{
+  if (const auto words = words_about_copy(home_); !words.empty()) context_.messages.warn("{}", words);
+  open_as(store::Access::existing);
+  if (store::holds_anything(home_.database())) return;
+  if (!is_there(home_.root())) return tell_once(home_.root().string() + " does not exist; the first submission makes this home");
+  if (names_in(home_.studies()).empty()) return;
+  tell_once(home_.database().string() +
+            " is missing, so the run folders are read in its place. To make it again: dtctl db rebuild");
+  warn_of_left_out(store::ingest_home(*database_, home_, judge()));
+}
+
+bool ResultsStore::follow_home()
+{
+  if (opened_ == place_of(home_.database(), database_->is_in_memory())) return false;
+  told_.clear();
+  damaged_.clear();
+  opened_writable_ = writable_ = true;
+  begin(nullptr, {});
+  return true;
+}
+
+void ResultsStore::keep(const LockedHome& home)
+{
+  if (database_->is_in_memory()) open(home);
+}
+
+store::Judge ResultsStore::judge()
+{
+  return [this](std::span<const std::string> keys) { return reconcile_verdicts(context_, home_, keys); };
+}
+
+void ResultsStore::warn_of_left_out(const store::IngestReport& report)
+{
+  for (const auto* left_out : {&report.problems, &report.unreadable})
+    for (const auto& problem : *left_out) warn_once(problem);
 }
 
 std::vector<store::RunVerdict> ResultsStore::storable_verdicts(std::span<const std::string> keys)
@@ -270,6 +343,7 @@ void ResultsStore::take_in_submitted(const StudyRecord& study, std::span<const s
 
 void ResultsStore::no_longer_pending(const StudyRecord& study)
 {
+  if (database_->is_in_memory()) return;
   std::error_code ignored; // the mark remains, and the next call stores the study again
   fs::remove(pending_folder(home_) / study.id, ignored);
 }
@@ -345,10 +419,16 @@ std::vector<RunView> ResultsStore::up_to_date(const std::function<std::vector<st
   auto rows = query();
   auto statuses = statuses_of(context_, home_, rows);
   std::vector<store::RunVerdict> news;
-  for (const auto& row : rows)
-    if (const auto found = statuses.find(row.key); found != statuses.end() && is_news(row, found->second))
+  bool has_removed = false;
+  for (const auto& row : rows) {
+    const auto found = statuses.find(row.key);
+    if (found == statuses.end() || !is_news(row, found->second)) continue;
+    if (found->second.attempts > 0)
       news.push_back(verdict_of(found->second));
-  if (!news.empty() && ingest(news)) rows = query();
+    else
+      has_removed = written([&] { store::ingest_removed(*database_, verdict_of(found->second)); }) || has_removed;
+  }
+  if ((!news.empty() && ingest(news)) || has_removed) rows = query();
   for (auto& [key, status] : statuses)
     if (const auto found = damaged_.find(key); found != damaged_.end()) tell_damaged(status, found->second);
   std::vector<RunView> views;

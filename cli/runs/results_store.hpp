@@ -12,7 +12,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace dt::cli {
 
@@ -29,11 +32,18 @@ void put_status(const Home& home, RunView& view, jobs::RunStatus status);
 
 class ResultsStore {
  public:
-  // Opens the database. If there is none, creates it from the run folders. If it cannot be written, opens it read-only and warns.
-  // Studies marked as pending are stored, except `later`. They stay pending if another process changes the home now.
+  // For reading: makes neither a home nor a file in it. Without a database the run folders are read into one in memory; one that
+  // is there takes in what is new. If it cannot be written, opens it read-only and warns. Studies marked as pending are stored.
+  // They stay pending if another process changes the home now.
   explicit ResultsStore(Context& context);
-  // For a process that holds the lock of the home.
+  // For a process that changes the home: makes the database if it is missing, from the run folders. `later`: a study that stays
+  // pending.
   ResultsStore(Context& context, const LockedHome& home, const std::string& later = {});
+  // For a reader that goes on as one that changes the home.
+  void keep(const LockedHome& home);
+  // For a program that goes on: opens the database again if another file is in its place now, or none.
+  // Returns whether that was so.
+  bool follow_home();
 
   store::Database& database() { return *database_; }
   const Home& home() const { return home_; }
@@ -69,7 +79,12 @@ class ResultsStore {
   // asked about. The first call that knows the state stores them.
   std::vector<store::RunVerdict> storable_verdicts(std::span<const std::string> keys);
   ResultsStore(Context& context, const Home& home, const LockedHome* locked, const std::string& later);
-  void open(const LockedHome* locked);
+  void begin(const LockedHome* locked, const std::string& later);
+  void open(const LockedHome& home);
+  void open_existing();
+  void open_as(store::Access access);
+  store::Judge judge();
+  void warn_of_left_out(const store::IngestReport& report);
   void read_again();
   void forget_removed(const LockedHome& home);
   bool stored(const StudyRecord& study, const std::set<std::string>& succeeded = {});
@@ -85,6 +100,7 @@ class ResultsStore {
   Context& context_;
   Home home_;
   std::optional<store::Database> database_;
+  std::pair<dev_t, ino_t> opened_; // device and inode of its file; zeroes: there was none
   bool opened_writable_ = true, writable_ = true;
   std::set<std::string> told_;
   std::map<std::string, std::string> damaged_; // runs of which a record could not be taken in, by key, with the file and why
@@ -98,6 +114,6 @@ std::vector<store::RunVerdict> reconcile_verdicts(Context& context, const Home& 
 
 // Marks a study whose rows in the database may be older than its folders. The mark is written before a study is changed and
 // removed when the database is up to date. So no study is missed if dtctl is killed in between.
-void mark_pending(const Home& home, const std::string& study_id);
+void mark_pending(const LockedHome& home, const std::string& study_id);
 
 } // namespace dt::cli

@@ -10,6 +10,7 @@
 #include "core/record/event_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/machine/quick_file.hpp"
@@ -31,6 +32,11 @@ std::string end_of_file(const std::filesystem::path& path, std::size_t most_byte
 {
   auto text = jobs::read_tail(path, most_bytes);
   return text.size() < most_bytes ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
+}
+
+std::string end_of_log(const std::filesystem::path& path)
+{
+  return shown_text(without_secrets(std::string_view(end_of_file(path, most_log_bytes))));
 }
 
 // The course of a run that has not ended, from the file that it writes.
@@ -141,8 +147,7 @@ void add_states(Page& page, const RunView& run, const AttemptFolder& attempt)
 void add_logs(Page& page, const AttemptFolder& attempt)
 {
   page.section("log", "End of the output");
-  const auto out = shown_text(end_of_file(attempt.out(), most_log_bytes));
-  const auto err = shown_text(end_of_file(attempt.err(), most_log_bytes));
+  const auto out = end_of_log(attempt.out()), err = end_of_log(attempt.err());
   if (out.empty() && err.empty()) return page.paragraph("The run has printed nothing.", "missing");
   if (!out.empty()) page.preformatted(out);
   if (err.empty()) return;

@@ -4,10 +4,15 @@
 #include "cli/report/html/assets.hpp"
 #include "cli/serve/pages.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
@@ -75,6 +80,12 @@ ServedPage Site::make_page(const std::string& name, const HttpRequest& request)
 ServedPage Site::page_named(const std::string& name, const HttpRequest& request)
 {
   try {
+    if (!is_there(results_.home().root()))
+      return error_page(
+          503, fmt::format(
+                   "The home {} is not there: it was moved or removed, or nothing was submitted yet. If it was moved, end dtctl "
+                   "serve and start it again with DTCTL_HOME set to its new place.",
+                   printable(results_.home().root().string())));
     if (name.empty()) return studies_page(results_, !request.parameter("all").empty(), request.parameter("where"));
     if (name == "study") return served_study_page(results_, request.parameter("id"));
     if (name == "run") return run_page(results_, request.parameter("key"));
@@ -85,6 +96,12 @@ ServedPage Site::page_named(const std::string& name, const HttpRequest& request)
   } catch (const std::exception& error) {
     return error_page(500, error.what());
   }
+}
+
+void Site::follow_home()
+{
+  const auto before = std::exchange(is_home_there_, is_there(results_.home().root()));
+  if (results_.follow_home() || before != is_home_there_) kept_.clear();
 }
 
 bool Site::is_up_to_date(const Kept& kept)
@@ -126,6 +143,7 @@ HttpResponse Site::answer(const HttpRequest& request, const std::string& name)
     response.version = made.page.version();
   } else {
     const std::lock_guard lock(mutex_);
+    follow_home();
     const auto& kept = up_to_date(name, request);
     response.status = kept.status;
     response.body = kept.html;

@@ -44,6 +44,8 @@ class Site {
     std::int64_t changes = 0; // of the database when the page was made
     Clock::time_point made;
   };
+  // Forgets all pages if the home was made, moved or removed since the last request.
+  void follow_home();
   const Kept& up_to_date(const std::string& name, const HttpRequest& request);
   bool is_up_to_date(const Kept& kept);
   // The page, with the schedulers that could not be reached while it was made.
@@ -53,6 +55,7 @@ class Site {
   Context& context_;
   std::mutex mutex_; // of all below: SQLite's connection is used by one thread at a time
   ResultsStore results_;
+  bool is_home_there_ = true;
   std::map<std::string, Kept> kept_; // by name and parameters
 };
 

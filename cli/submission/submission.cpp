@@ -456,8 +456,9 @@ ExitCode submit_and_wait(Context& context, ResultsStore& results, Resolved& reso
   add_scheduler_args(resolved, options.scheduler_args);
   std::vector<jobs::SubmitReport> reports;
   {
-    const auto home = context.locked_home();
+    const auto home = context.made_home();
     reports = hand_over_runs(context, home, resolved, options);
+    results.keep(home);
     keep_results(results, resolved, reports);
   }
   if (!has_all(reports)) {
@@ -486,7 +487,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   tell_unasked(context, resolved);
   if (options.dry_run) return print_dry_run(context, context.home(), resolved, options.scripts);
 
-  std::optional locked(context.locked_home());
+  std::optional locked(context.made_home());
   if (const auto reports = wholly_refused(*locked, resolved)) {
     print_reports(context, *reports, resolved.study.run_names);
     context.messages.warn("nothing was submitted, and no study was created");

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 
 #include <pwd.h>
 #include <unistd.h>
@@ -51,7 +53,9 @@ ExitCode cancel(Context& context, const Selector& selector)
   const auto home = context.locked_home();
   ResultsStore results(context, home);
   require_choice(results, selector);
-  const auto selection = select(results, selector);
+  auto selection = select(results, selector);
+  std::set<std::string> keys; // a run may be in several studies
+  std::erase_if(selection.runs, [&](const RunView& run) { return !keys.insert(run.row.key).second; });
   std::vector<RunView> live;
   std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
   const auto asked = jobs::cancel_runs(home, keys_of(live), who_asks());

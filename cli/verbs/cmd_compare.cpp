@@ -37,7 +37,6 @@ void add_compare(Commands& commands)
        "\n"
        "Examples:\n"
        "  dtctl compare new-study old-study\n"
-       "  dtctl compare last --by sync.strategy --metric time-to-target\n"
        "  dtctl compare last --baseline main --against-now --format github --format markdown=comment.md"},
       [options](Context& context) {
         ResultsStore results(context);
@@ -64,6 +63,9 @@ void add_compare(Commands& commands)
       ->type_name("STUDY|FILE.json")
       ->excludes(b)
       ->excludes(baseline);
+  verb.add_option("--threshold", options->threshold,
+                  "with a reference: exit 5 also if A is worse by this (20%): your rule, no statistics")
+      ->type_name("SHARE");
   verb.add_flag("--against-now", options->against_now,
                 "run A and B again, interleaved in one study, wait, and compare those runs");
   verb.add_list("--format", options->formats,

@@ -1,6 +1,7 @@
 // dtctl db migrate|rebuild|check: maintenance of the results database.
 #include "cli/runs/results_store.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/counted.hpp"
 #include "core/file.hpp"
 #include "store/query/columns.hpp"
 
@@ -49,7 +50,14 @@ ExitCode check(Context& context)
                 "there is no database at " + home.database().string() +
                     "; the first submission creates it. To create it from the run folders: dtctl db rebuild");
   store::Database database(home.database(), store::Access::read_only);
-  const auto problems = database.check();
+  auto problems = database.check();
+  if (problems.empty()) { // the rows can be believed
+    const auto found = store::differences_from(home, database);
+    problems = found.problems;
+    if (found.to_take_in > 0)
+      context.messages.info("{} changed since the database was last brought up to date; dtctl status all does that",
+                            counted(found.to_take_in, "run has", "runs have"));
+  }
   print_database(context, database, home);
   for (const auto& problem : problems) context.messages.warn("{}", problem);
   context.out.field(
@@ -88,7 +96,10 @@ void add_db(Commands& commands)
   commands.add_under(family,
                      {"rebuild", family_verbs, "Rebuild the database from the run folders.", "Example:\n  dtctl db rebuild"},
                      [](Context& context) { return rebuild(context, context.locked_home()); });
-  commands.add_under(family, {"check", family_verbs, "Check the database's integrity.", "Example:\n  dtctl db check"}, check);
+  commands.add_under(
+      family,
+      {"check", family_verbs, "Check the database's integrity, and compare it with the folders.", "Example:\n  dtctl db check"},
+      check);
   commands.add_under(family,
                      {"columns", family_verbs, "List what the columns for queries mean, with their units.",
                       "Example:\n  dtctl db columns | grep throughput"},

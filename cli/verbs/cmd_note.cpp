@@ -6,6 +6,7 @@
 #include "core/lookup.hpp"
 #include "core/record/notes.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -49,7 +50,7 @@ void change_note(Note& note, const NoteOptions& options)
   add_tags(note, options.tags);
   std::erase_if(note.tags, [&](const auto& tag) { return std::ranges::find(options.untags, tag) != options.untags.end(); });
   if (options.clear) note.text.clear();
-  if (!options.words.empty()) note.text = join(options.words, " ");
+  if (!options.words.empty()) note.text = without_secrets(std::string_view(join(options.words, " ")));
   note.changed_unix_s = now_unix_s();
 }
 

@@ -254,8 +254,7 @@ std::string plot_details()
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
   return "Kinds:\n" + kinds +
-         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, with a second file FILE.pdf); as wide as a column, 3.5 in.\n"
-         "Hollow marks and dashed lines are simulated, dotted lines predicted. Figures need gnuplot (gnuplot-nox).\n\n"
+         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, beside FILE.pdf), 3.5 in wide. Needs gnuplot-nox.\n\n"
          "Example:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
 }
 
@@ -268,12 +267,9 @@ void add_plot(Commands& commands)
                             [options](Context& context) { return plot(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name(join(kind_names(), "|"));
-  verb.add_option("-o,--output", options->file,
-                  "file to write; its end chooses the format; -: standard output; default: draw in the terminal")
+  verb.add_option("-o,--output", options->file, "file, its end chooses the format; -: standard output; default: the terminal")
       ->type_name("FILE");
-  verb.add_option(
-          "--format", options->format,
-          "write a script with the data in it, or the data, in place of the figure; or the format of what -o - writes (pdf)")
+  verb.add_option("--format", options->format, "a script with the data in it, or the data; of -o - any (default: pdf)")
       ->type_name("gnuplot|csv|pdf|svg|png")
       ->one_of({"gnuplot", "csv", "pdf", "svg", "png"});
   verb.add_option("--columns", options->columns, "columns of the page that the figure spans (default: 1)")

@@ -12,6 +12,9 @@
 #include <stop_token>
 #include <thread>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 namespace dt::cli {
 namespace {
 
@@ -21,15 +24,16 @@ struct QueryOptions {
   store::QueryLimits limits;
 };
 
-// Ends this process with an error if a query exceeds its time limit. SQLite checks the time only between its instructions, and a
-// single instruction (LIKE, replace, instr on long texts) can take hours. Queries only read, so nothing is left incomplete.
+// Ends this process with an error if a query and the printing of its rows exceed the time limit. SQLite checks the time only
+// between its instructions, and a single instruction (LIKE, replace, instr on long texts) can take hours. Queries only read, so
+// nothing is left incomplete.
 class Watchdog {
  public:
   Watchdog(Context& context, double limit_s)
       : thread_([this, &context, limit_s](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
           wake_.wait_for(lock, stop, std::chrono::duration<double>(limit_s + grace_s), [] { return false; });
-          if (!stop.stop_requested()) end(context, limit_s);
+          if (!stop.stop_requested()) end(context, limit_s, prints_);
         })
   {
   }
@@ -40,33 +44,42 @@ class Watchdog {
   }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
+  // From now on this process prints the answer, and its output must not be used by another thread.
+  void begin_printing()
+  {
+    const std::lock_guard lock(mutex_);
+    prints_ = true;
+  }
 
  private:
   static constexpr double grace_s = 0.5; // time in which SQLite's own check can act first
 
-  [[noreturn]] static void end(Context& context, double limit_s)
+  [[noreturn]] static void end(Context& context, double limit_s, bool prints)
   {
-    context.out.fail(store::query_overrun(limit_s), ExitCode::usage);
-    std::fflush(nullptr);
+    const auto error = store::query_overrun(limit_s);
+    if (prints) {
+      const auto line = fmt::format("dtctl: {}\n", error.what());
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    } else {
+      context.out.fail(error, ExitCode::usage);
+      std::fflush(nullptr);
+    }
     std::_Exit(static_cast<int>(ExitCode::usage));
   }
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
+  bool prints_ = false;
   std::jthread thread_;
 };
-
-store::Table answer_of(Context& context, store::Database& database, const QueryOptions& options)
-{
-  const Watchdog watchdog(context, options.limits.time_s);
-  return store::query(database, options.sql, options.limits);
-}
 
 ExitCode query(Context& context, const QueryOptions& options)
 {
   ResultsStore results(context);
   results.refresh_newest();
-  const auto table = answer_of(context, results.database(), options);
+  static Watchdog watchdog(context, options.limits.time_s); // JSON is printed after this function
+  const auto table = store::query(results.database(), options.sql, options.limits);
+  watchdog.begin_printing();
   if (options.format == "csv" && !context.json) {
     context.out.block("csv", csv_of(table));
   } else {
@@ -91,7 +104,7 @@ void add_query(Commands& commands)
   verb.add_option("SQL", options->sql, "one SELECT statement")->required()->type_name("SQL");
   verb.add_option("--format", options->format, "table or csv")->type_name("table|csv")->one_of({"table", "csv"});
   verb.add_option("--limit", options->limits.rows, "print at most N rows (100000)")->type_name("N")->check(positive_number());
-  verb.add_option("--timeout", options->limits.time_s, "time limit in seconds (30)")
+  verb.add_option("--timeout", options->limits.time_s, "time limit in seconds, with the printing of the rows (30)")
       ->type_name("SECONDS")
       ->check(positive_number());
 }

@@ -172,7 +172,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const bool by_run = options.runs || !selection.whole_study;
   const bool lists_runs_only = by_run && options.best_by.empty();
   const auto rows = lists_runs_only ? std::vector<store::RunRow>() : rows_of(selection.runs);
-  auto figures = store::figures_of(rows);
+  auto figures = store::figures_in_studies(results.database(), rows);
   const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
   if (!by_run && store::sizes_of_kind(selection.study->kind) == store::StudySizes::grow) print_scale(context, points);
   const auto labels = labels_of(selection, by_run ? Controls::shown : Controls::left_out);

@@ -5,7 +5,11 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,12 +22,30 @@ struct TrendOptions {
   Period period() const { return by == "day" ? Period::day : by == "week" ? Period::week : Period::month; }
 };
 
-PointTrend trend_of_point(ResultsStore& results, const store::ComparedPoint& point, store::Metric metric)
+PointTrend trend_of_recipe(ResultsStore& results, const std::string& title, const std::string& key, store::Metric metric)
 {
-  const auto runs = store::runs_of_recipe(results.database(), point.runs.front().key, metric);
+  const auto runs = store::runs_of_recipe(results.database(), key, metric);
   std::vector<std::string> keys;
   for (const auto& run : runs) keys.push_back(run.key);
-  return trend_of(store::title_of(point), studies_of(runs, store::measured_of(results.database(), keys)));
+  return trend_of(title, studies_of(runs, store::measured_of(results.database(), keys)));
+}
+
+// What is followed: points whose runs differ only in their seeds are one series, under the title of the first.
+std::vector<std::pair<std::string, std::string>> titles_and_keys(ResultsStore& results,
+                                                                 const std::vector<store::ComparedPoint>& points)
+{
+  std::map<std::string, const store::ComparedPoint*> by_key;
+  std::vector<std::string> keys;
+  for (const auto& point : points) {
+    keys.push_back(point.runs.front().key);
+    by_key.emplace(keys.back(), &point);
+  }
+  std::vector<std::pair<std::string, std::string>> series;
+  for (const auto& [key, count] : store::recipes_of(results.database(), keys))
+    series.emplace_back(store::title_of(*by_key.at(key)) +
+                            (count > 1 ? fmt::format(", and {} with other seeds", counted(count - 1, "point")) : ""),
+                        key);
+  return series;
 }
 
 std::string sum_of(const PointTrend& trend)
@@ -41,8 +63,8 @@ ExitCode print_trends(Context& context, const TrendOptions& options)
   const auto points = compared_points(select(results, options.selector));
   if (points.empty()) throw Error(ErrorKind::usage, "no run is selected, so there is no recipe to follow");
   Json all = Json::array();
-  for (const auto& point : points) {
-    const auto trend = trend_of_point(results, point, metric);
+  for (const auto& [title, key] : titles_and_keys(results, points)) {
+    const auto trend = trend_of_recipe(results, title, key, metric);
     const auto table = trend_table(trend, options.period(), store::metric_row(metric).title);
     if (!context.json) {
       context.out.heading(trend.title);

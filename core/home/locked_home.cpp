@@ -5,9 +5,11 @@
 #include "core/temporary_file.hpp"
 #include "core/text.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -55,9 +57,22 @@ class Reminder {
   std::thread thread_; // last, because it uses the others
 };
 
+// Calls a function that makes or opens a file of the home.
+template<class Work> auto in_writable(const Home& home, Work work)
+{
+  try {
+    return work();
+  } catch (const SystemError& error) {
+    if (error.number() != EROFS && error.number() != EACCES && error.number() != EPERM) throw;
+    throw Error(ErrorKind::environment,
+                fmt::format("The home {} cannot be written ({}), so nothing was changed. Make it writable, or set DTCTL_HOME to "
+                            "another folder",
+                            printable(home.root().string()), std::generic_category().message(error.number())));
+  }
+}
+
 FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 {
-  make_folders(folder_of(path));
   if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);
   if (!waiting) return FileLock::acquire(path);
   const Reminder reminder([&] { waiting(holder_of(path)); });
@@ -66,7 +81,20 @@ FileLock acquire(const fs::path& path, const LockedHome::Waiting& waiting)
 
 } // namespace
 
-LockedHome::LockedHome(const Home& home, const Waiting& waiting) : LockedHome(home, acquire(lock_of(home), waiting)) {}
+LockedHome::LockedHome(const Home& home, const Waiting& waiting)
+    : LockedHome(home, in_writable(home, [&] { return make_folders(home.root()), acquire(lock_of(home), waiting); }))
+{
+}
+
+LockedHome LockedHome::existing(const Home& home, const Waiting& waiting)
+{
+  if (!is_there(home.root()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not exist, so there is nothing to change in it. DTCTL_HOME names the home; the first "
+                            "submission makes it",
+                            printable(home.root().string())));
+  return {home, in_writable(home, [&] { return acquire(lock_of(home), waiting); })};
+}
 
 LockedHome::LockedHome(const Home& home, FileLock lock) : Home(home), lock_(std::move(lock))
 {
@@ -78,7 +106,7 @@ LockedHome::LockedHome(const Home& home, FileLock lock) : Home(home), lock_(std:
 
 std::optional<LockedHome> LockedHome::try_lock(const Home& home)
 {
-  auto lock = original_of(home) ? std::nullopt : FileLock::try_acquire(lock_of(home));
+  auto lock = !is_there(lock_of(home)) || original_of(home) ? std::nullopt : FileLock::try_acquire(lock_of(home));
   if (!lock) return std::nullopt;
   return LockedHome(home, std::move(*lock));
 }

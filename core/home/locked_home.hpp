@@ -25,7 +25,10 @@ class LockedHome : public Home {
   // Makes the home if it is missing, and waits until no other process holds its lock. If that takes longer than two seconds,
   // `waiting` is called once, in another thread. The process must not hold the lock already.
   explicit LockedHome(const Home& home, const Waiting& waiting = {});
-  // Returns nothing if another process holds the lock. The home must exist.
+  // For what changes only what is there: throws a usage error if there is no home. A home that is made at the place from which
+  // one was moved would keep the supervisor from leaving its link there (jobs/local/supervisor.cpp).
+  static LockedHome existing(const Home& home, const Waiting& waiting = {});
+  // Makes no file: returns nothing if the lock was never made, or another process holds it.
   static std::optional<LockedHome> try_lock(const Home& home);
   // Whether a process holds the lock now.
   static bool is_locked(const Home& home);

@@ -1,10 +1,11 @@
 #include "core/record/attempt_record.hpp"
 
-#include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/record/json_fields.hpp"
 #include "core/record/parse.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dt {
 namespace {
@@ -77,6 +78,7 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     return;
   case heartbeat:
     record.heartbeat = parse_heartbeat(text);
+    if (const auto changed = changed_unix_s(path); record.heartbeat && !std::isnan(changed)) record.heartbeat->unix_s = changed;
     return;
   case launches:
     record.launches = parse_launches(text);

@@ -3,6 +3,7 @@
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -114,8 +115,7 @@ std::string record_preemption(const AttemptFolder& attempt, const Preemption& pr
 void record_launch(const AttemptFolder& attempt, const Launch& launch)
 {
   const auto path = attempt.launches();
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  auto file = open_regular(path, O_WRONLY | O_CREAT | O_APPEND);
   write_all(file.get(), to_line(launch), path);
   if (file.close() != 0) throw system_error("write " + path.string(), errno);
 }
@@ -206,8 +206,7 @@ void AttemptWriter::write_lines(bool synced)
   if (unwritten_.empty() && !(synced && written_ > 0)) return;
   const auto path = attempt_.events();
   // A file that was removed is not made anew: its first lines would be missing.
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | (written_ == 0 ? O_CREAT : 0), 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  auto file = open_regular(path, O_WRONLY | (written_ == 0 ? O_CREAT : 0));
   ::lseek(file.get(), written_, SEEK_SET);
   write_all(file.get(), unwritten_, path);
   if (synced && ::fdatasync(file.get()) != 0) throw system_error("sync " + path.string(), errno);

@@ -1,12 +1,13 @@
 #include "core/record/claim.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/number.hpp"
 #include "core/temporary_file.hpp"
 #include "core/units.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 
@@ -108,8 +109,8 @@ OwnerState state_of(const AttemptFolder& attempt, const std::optional<Owner>& ow
   const auto& process = owner->process;
   if (process.pid <= 0) return OwnerState::dead;
   if (is_in_sight(process)) return is_alive(process) ? OwnerState::alive : OwnerState::dead;
-  const auto beat = read_heartbeat(attempt);
-  const auto last_sign_unix_s = std::max(owner->unix_s, beat ? beat->unix_s : 0.0);
+  const auto claimed = changed_unix_s(attempt.owner());
+  const auto last_sign_unix_s = std::fmax(std::isnan(claimed) ? owner->unix_s : claimed, changed_unix_s(attempt.heartbeat()));
   const auto self = identify_process(::getpid()).value_or(ProcessId{});
   const bool is_same_machine = !process.machine_id.empty() && process.machine_id == self.machine_id;
   // Machines that were copied have one machine id. Only one of them has signs of life from after the last start of this one.

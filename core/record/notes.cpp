@@ -1,6 +1,7 @@
 #include "core/record/notes.hpp"
 
 #include "core/record/json_fields.hpp"
+#include "core/spec/secrets.hpp"
 
 #include <algorithm>
 
@@ -12,7 +13,7 @@ namespace {
 Note note_of(const record::Json& json)
 {
   Note note{.tags = json.at("tags").get<std::vector<std::string>>(),
-            .text = json.at("text").get<std::string>(),
+            .text = without_secrets(std::string_view(json.at("text").get<std::string>())),
             .changed_unix_s = json.at("changed_unix_s").get<double>()};
   std::sort(note.tags.begin(), note.tags.end());
   note.tags.erase(std::unique(note.tags.begin(), note.tags.end()), note.tags.end());

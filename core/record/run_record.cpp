@@ -5,6 +5,7 @@
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"
 #include "core/record/parse.hpp"
+#include "core/spec/secrets.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
 
@@ -190,11 +191,22 @@ Cancellation record::parse_cancellation(std::string_view text)
   return cancellation;
 }
 
-std::string to_json(const BeginRecord& begin) { return record::to_json(begin, begin_fields()); }
+// The environment may hold the command of the program, with its secrets.
+std::string to_json(const BeginRecord& begin)
+{
+  auto shown = begin;
+  shown.environment = without_secrets(begin.environment);
+  return record::to_json(shown, begin_fields());
+}
 
 std::optional<BeginRecord> read_begin(const AttemptFolder& attempt) { return read(attempt.begin(), parse_begin); }
 
-std::optional<BeginRecord> record::parse_begin(std::string_view text) { return parse(text, begin_fields()); }
+std::optional<BeginRecord> record::parse_begin(std::string_view text)
+{
+  auto begin = parse(text, begin_fields());
+  if (begin) begin->environment = without_secrets(std::move(begin->environment)); // an older dtctl wrote them
+  return begin;
+}
 
 std::string to_json(const RunResult& result)
 {

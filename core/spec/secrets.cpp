@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace dt {
@@ -26,9 +28,10 @@ constexpr std::string_view harmless_names[]{
     "RCCL_*",   "UCX_*",    "OMPI_*", "PMIX_*",  "PRTE_*",  "HWLOC_*", "I_MPI_*", "FI_*",   "MPICH_*",    "CUDA_*",
     "NVIDIA_*", "ROCR_*",   "HIP_*",  "SLURM_*", "DTCTL_*", "TORCH_*", "TF_*",    "XLA_*",  "LD_*",       "LC_*"};
 
-// Names that contain a word of secrets and are none.
-constexpr std::string_view innocent_names[]{"PWD",      "OLDPWD",   "NUM_KEY_VALUE_HEADS", "KEY_DIM",
-                                            "KEY_SIZE", "SORT_KEY", "PRIMARY_KEY",         "SSH_AUTH_SOCK"};
+// Names that contain a word of secrets and are none. The first two are only the shell's.
+constexpr std::string_view folder_names[]{"PWD", "OLDPWD"};
+constexpr std::string_view innocent_names[]{"NUM_KEY_VALUE_HEADS", "KEY_DIM",      "KEY_SIZE", "SORT_KEY",
+                                            "PRIMARY_KEY",         "SSH_AUTH_SOCK"};
 
 bool is_harmless(std::string_view upper_name)
 {
@@ -50,7 +53,7 @@ bool is_word_of_secrets(const std::string& word)
 {
   constexpr std::string_view parts[]{"TOKEN",      "SECRET",  "PASSWORD",      "PASSWD", "PASSPHRASE",
                                      "CREDENTIAL", "PRIVATE", "AUTHORIZATION", "COOKIE"};
-  constexpr std::string_view words[]{"KEY",    "APIKEY", "AUTH", "PASS",    "PWD",    "PAT",
+  constexpr std::string_view words[]{"KEY",    "APIKEY", "AUTH", "PASS",    "PWD",    "PAT",     "PW",
                                      "BEARER", "DSN",    "JWT",  "SSHPASS", "PGPASS", "PASSCODE"};
   constexpr std::string_view of_texts[]{"TOKENS", "TOKENIZER", "TOKENIZERS", "TOKENIZED"};
   if (std::find(std::begin(of_texts), std::end(of_texts), word) != std::end(of_texts)) return false;
@@ -66,24 +69,18 @@ TextKind kind_of(std::string_view name)
   return name == upper(name) ? TextKind::value : TextKind::prose;
 }
 
-// The words of a command. What follows an option such as `--api-token` is its value.
-std::vector<std::string> command_without_secrets(std::vector<std::string> words)
+bool is_name_byte(char c)
 {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_value = i > 0 && words[i - 1].starts_with('-') && words[i - 1].find('=') == std::string::npos &&
-                          looks_secret(words[i - 1]) && !words[i].starts_with('-');
-    words[i] = is_value ? std::string(secret_mask) : without_secrets(std::string_view(words[i]));
-  }
-  return words;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-bool is_name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
-// Position at which the name that ends before `end` begins.
+// Position at which the name that ends before `end` begins. Dashes before it, as of an option, are none of it.
 std::size_t begin_of_name(std::string_view text, std::size_t end)
 {
-  while (end > 0 && is_name_byte(text[end - 1])) --end;
-  return end;
+  auto begin = end;
+  while (begin > 0 && is_name_byte(text[begin - 1])) --begin;
+  while (begin < end && text[begin] == '-') ++begin;
+  return begin;
 }
 
 // Position after the quoted text that begins at `begin`, as YAML writes it: \" within double quotes, '' within single ones.
@@ -100,6 +97,74 @@ std::size_t end_of_quoted(std::string_view line, std::size_t begin)
   }
   return line.size();
 }
+
+// ---- values of options ------------------------------------------------------------------------------------------------
+
+// Whether the value behind the option is a secret: by the option's name, or as NAME:PASSWORD of a user.
+bool is_secret_of_option(std::string_view option, std::string_view value)
+{
+  if (looks_secret(option)) return true;
+  const auto colon = value.find(':');
+  const bool has_password = colon != value.npos && colon > 0 && value.find_first_not_of("0123456789:") != value.npos;
+  return (option == "-u" || option.ends_with("-user")) && has_password && value.find("://") == value.npos;
+}
+
+struct Part {
+  std::size_t begin, end;
+};
+
+// The value of the option that ends before `at`. Between the two stands a blank, or what divides the words of a list: `", "` and
+// the like, the dash of the next item; or the backslash of a line that goes on. In doubt, too much is the value.
+std::optional<Part> value_behind_option(std::string_view text, std::size_t at)
+{
+  const auto behind = [&](std::string_view bytes, std::size_t from) {
+    return std::min(text.find_first_not_of(bytes, from), text.size());
+  };
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;
+  auto begin = behind(" \t,", at);
+  const bool is_in_list = text.substr(at, begin - at).find(',') != text.npos;
+  bool is_item = false;
+  if (text.substr(begin).starts_with("\\\n")) {
+    begin = behind(" \t", begin + 2);
+  } else if (begin < text.size() && text[begin] == '\n') {
+    begin = behind(" \t\n", begin);
+    is_item = text.substr(begin).starts_with("- ");
+    if (!is_item && !is_in_list) return std::nullopt;
+    if (is_item) begin = behind(" \t", begin + 1);
+  } else if (begin == at) {
+    return std::nullopt;
+  }
+  if (begin == text.size()) return std::nullopt;
+  if (text[begin] == '"' || text[begin] == '\'') {
+    const auto end = end_of_quoted(text, begin);
+    return Part{begin + 1, end > begin + 1 && text[end - 1] == text[begin] ? end - 1 : end};
+  }
+  if (text[begin] == '-') return std::nullopt; // another option
+  const auto* ends = is_item ? "\n" : is_in_list ? ",]}\n" : " \t\n\"'`";
+  const auto end = std::min(text.find_first_of(ends, begin), text.size());
+  return Part{begin, begin + trim(text.substr(begin, end - begin)).size()};
+}
+
+// `--api-key VALUE` in any text: commands, lists of YAML and JSON, scripts.
+std::string without_option_values(std::string_view text)
+{
+  constexpr std::string_view before_option = " \t\n\"'`[({,;|&=";
+  std::string masked;
+  std::size_t done = 0;
+  for (auto at = text.find('-'); at != text.npos; at = text.find('-', at)) {
+    const auto begin = at;
+    while (at < text.size() && (is_name_byte(text[at]) || text[at] == '.')) ++at;
+    if (begin < done || (begin > 0 && before_option.find(text[begin - 1]) == text.npos)) continue;
+    const auto value = value_behind_option(text, at);
+    if (!value || value->begin == value->end) continue;
+    if (!is_secret_of_option(text.substr(begin, at - begin), text.substr(value->begin, value->end - value->begin))) continue;
+    masked.append(text.substr(done, value->begin - done)).append(secret_mask);
+    at = done = value->end;
+  }
+  return masked.append(text.substr(done));
+}
+
+// ---- assignments ------------------------------------------------------------------------------------------------------
 
 // Position after the value that begins at `begin`, behind the mark `:` or `=`. In doubt, too much is a value: a value in a flow
 // mapping ends at a comma or a brace, one of the shell at a blank, any other at a comment or the end of the line.
@@ -132,11 +197,12 @@ bool is_in_sentence(std::string_view line, std::size_t begin, std::string_view n
   return !is_block_key(line, begin) && line.substr(0, begin).find_first_of("{[,\"'") == line.npos;
 }
 
-MaskedLine masked_line(std::string_view line)
+// `marks`: ":=" or "=" alone.
+MaskedLine masked_line(std::string_view line, std::string_view marks)
 {
   MaskedLine masked;
   std::size_t done = 0;
-  for (auto at = line.find_first_of(":="); at != line.npos; at = line.find_first_of(":=", at + 1)) {
+  for (auto at = line.find_first_of(marks); at != line.npos; at = line.find_first_of(marks, at + 1)) {
     if (at < done) continue;
     auto name_end = at;
     if (name_end > 0 && (line[name_end - 1] == '"' || line[name_end - 1] == '\'')) --name_end; // a quoted key
@@ -358,9 +424,35 @@ std::string mask_secrets(std::string_view text, TextKind kind)
   return without_random_words(masked, kind);
 }
 
+namespace {
+
+// A variable that is known to be harmless may be a list of paths, divided by colons.
+std::string masked_text(std::string_view text, TextKind kind)
+{
+  std::vector<std::string> lines;
+  auto secret_indent = std::string_view::npos;
+  for (const auto& line : split(mask_secrets(without_option_values(text), kind), '\n')) {
+    const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
+    if (secret_indent != std::string_view::npos && (indent > secret_indent || (indent == line.size() && !line.empty()))) {
+      if (lines.back() != std::string(secret_indent + 2, ' ') + std::string(secret_mask))
+        lines.push_back(std::string(secret_indent + 2, ' ') + std::string(secret_mask));
+      continue;
+    }
+    auto masked = masked_line(line, kind == TextKind::known ? "=" : ":=");
+    if (!line.empty()) secret_indent = masked.secret_indent;
+    lines.push_back(std::move(masked.text));
+  }
+  return join(lines, "\n");
+}
+
+} // namespace
+
 bool looks_secret(std::string_view name)
 {
-  const auto whole = upper(name);
+  if (std::find(std::begin(folder_names), std::end(folder_names), name) != std::end(folder_names)) return false;
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  auto whole = upper(name);
+  std::replace(whole.begin(), whole.end(), '-', '_');
   if (std::find(std::begin(innocent_names), std::end(innocent_names), whole) != std::end(innocent_names)) return false;
   const auto words = words_of(whole);
   return whole.find("CONNECTION_STRING") != whole.npos || std::any_of(words.begin(), words.end(), is_word_of_secrets);
@@ -368,8 +460,7 @@ bool looks_secret(std::string_view name)
 
 std::string without_secrets(std::string_view name, std::string_view value)
 {
-  if (looks_secret(name)) return std::string(secret_mask);
-  return mask_secrets(value, kind_of(name));
+  return looks_secret(name) ? std::string(secret_mask) : masked_text(value, kind_of(name));
 }
 
 std::map<std::string, std::string> without_secrets(std::map<std::string, std::string> variables)
@@ -378,46 +469,29 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
   return variables;
 }
 
-namespace {
-
-FieldValue value_without_secrets(FieldValue value)
+std::vector<std::string> without_secrets(std::vector<std::string> words)
 {
-  if (auto* variables = std::get_if<std::map<std::string, std::string>>(&value))
-    *variables = without_secrets(std::move(*variables));
-  if (auto* words = std::get_if<std::vector<std::string>>(&value)) *words = command_without_secrets(std::move(*words));
-  if (auto* text = std::get_if<std::string>(&value)) *text = without_secrets(std::string_view(*text));
-  return value;
+  std::string before;
+  for (auto& word : words) {
+    const auto option = std::exchange(before, word);
+    const bool is_value =
+        option.starts_with('-') && option.find('=') == option.npos && !word.starts_with('-') && is_secret_of_option(option, word);
+    word = is_value ? std::string(secret_mask) : without_secrets(std::string_view(word));
+  }
+  return words;
 }
 
-} // namespace
-
-std::string text_without_secrets(const FieldValue& value) { return to_text(value_without_secrets(value)); }
+std::string text_without_secrets(const FieldValue& value) { return to_text(without_secrets(value)); }
 
 RunSpec without_secrets(RunSpec spec)
 {
   for (const auto& key : spec_keys()) {
     const bool has_text = key.type == KeyType::text || key.type == KeyType::text_list || key.type == KeyType::text_map;
-    if (has_text) set_value(spec, key, value_without_secrets(value_of(spec, key)));
+    if (has_text) set_value(spec, key, without_secrets(value_of(spec, key)));
   }
   return spec;
 }
 
-std::string without_secrets(std::string_view text)
-{
-  std::vector<std::string> lines;
-  auto secret_indent = std::string_view::npos;
-  for (const auto& line : split(mask_secrets(text, TextKind::prose), '\n')) {
-    const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
-    if (secret_indent != std::string_view::npos && (indent > secret_indent || (indent == line.size() && !line.empty()))) {
-      if (lines.back() != std::string(secret_indent + 2, ' ') + std::string(secret_mask))
-        lines.push_back(std::string(secret_indent + 2, ' ') + std::string(secret_mask));
-      continue;
-    }
-    auto masked = masked_line(line);
-    if (!line.empty()) secret_indent = masked.secret_indent;
-    lines.push_back(std::move(masked.text));
-  }
-  return join(lines, "\n");
-}
+std::string without_secrets(std::string_view text) { return masked_text(text, TextKind::prose); }
 
 } // namespace dt

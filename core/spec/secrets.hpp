@@ -8,6 +8,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace dt {
 
@@ -38,8 +41,7 @@ std::string mask_secrets(std::string_view text, TextKind kind);
 bool looks_secret(std::string_view name);
 
 // Returns the value of the variable `name` with the secrets in it masked: all of it if the name looks like that of a secret, else
-// what is one by its look. Variables that are known to be harmless (PATH, OMP_*, NCCL_*, SLURM_*, …) may hold long random
-// strings.
+// those in its text. Variables that are known to be harmless (PATH, OMP_*, NCCL_*, SLURM_*, …) may hold long random strings.
 std::string without_secrets(std::string_view name, std::string_view value);
 
 // Returns the same variables with the secrets in their values masked.
@@ -48,11 +50,27 @@ std::map<std::string, std::string> without_secrets(std::map<std::string, std::st
 // Returns the same spec with the secrets masked in the values of all keys. Only for display: such a spec must not be run.
 RunSpec without_secrets(RunSpec spec);
 
+// The words of a command: the word behind an option such as `--api-token` is a secret.
+std::vector<std::string> without_secrets(std::vector<std::string> words);
+
 // Returns the value of a recipe key as text, with the secrets masked.
 std::string text_without_secrets(const FieldValue& value);
 
-// Masks the secrets in any text: recipes, commands, causes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
-// secret, also values of several lines, and what is a secret by its look.
+// Masks the secrets in any text: recipes, commands, causes, notes. Masks the values after `NAME:` or `NAME=` if NAME looks like a
+// secret, also values of several lines, those of options (`--api-key VALUE`, also in lists of YAML and JSON; `-u NAME:PASSWORD`),
+// and what is a secret by its look.
 std::string without_secrets(std::string_view text);
+
+// A recipe key's value, or a record's: masks the secrets in its texts.
+template<class... Kinds> std::variant<Kinds...> without_secrets(std::variant<Kinds...> value)
+{
+  if (auto* variables = std::get_if<std::map<std::string, std::string>>(&value))
+    *variables = without_secrets(std::move(*variables));
+  else if (auto* words = std::get_if<std::vector<std::string>>(&value))
+    *words = without_secrets(std::move(*words));
+  else if (auto* text = std::get_if<std::string>(&value))
+    *text = without_secrets(std::string_view(*text));
+  return value;
+}
 
 } // namespace dt

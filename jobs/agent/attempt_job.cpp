@@ -3,6 +3,7 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/process.hpp"
 #include "core/record/attempt_writer.hpp"
 #include "core/record/claim.hpp"
@@ -95,7 +96,10 @@ class AttemptJob {
     }
     await_home();
     record_energy(); // before the end, with which the ingest reads the run again
-    end_with(code);
+    if (place_.was_removed())
+      leave_word(code);
+    else
+      end_with(code);
     if (code != 0) hold_back();
     return code;
   }
@@ -141,6 +145,7 @@ class AttemptJob {
   int work()
   {
     const auto submission = read_intent();
+    submission_ = submission;
     token_ = submission.token;
     for (const auto& path : {attempt_.run_folder(), spec_path(attempt_.run_folder()), attempt_.path(), attempt_.script()})
       require_own(path);
@@ -550,7 +555,7 @@ class AttemptJob {
       place_.watch();
       try {
         const auto end = recorder_->conclude(code, asked_unix_s_);
-        if (!place_.has_moved() || (await_home() && is_there(attempt_.result()))) return end;
+        if (!place_.has_moved() || !await_home() || is_there(attempt_.result())) return end;
       } catch (const std::exception&) {
         if (!place_.has_moved() || !await_home()) throw;
       }
@@ -651,6 +656,23 @@ class AttemptJob {
     }
   }
 
+  // The folder was removed while the run of it went on. As long as the run is there, the folder is made again for the records
+  // that say so; otherwise the run would seem to be one that nobody has started yet.
+  void leave_word(int code) const
+  {
+    const auto why = fmt::format("{}: {} is gone", removed_reason, attempt_.path().string());
+    say(why, code);
+    record([&] {
+      if (!is_there(attempt_.run_folder()) || !submission_ || is_there(attempt_.submission())) return;
+      make_folder(attempt_.path().parent_path()); // one at a time: the run's own folder is not made again
+      make_folder(attempt_.path());
+      if (!create_file_quick(attempt_.submission(), to_json(*submission_))) return; // another attempt has the number
+      claim(attempt_, own_identity(token_, submission_->job_id, submission_->restart));
+      put(attempt_.stop_reason(), why + "\n");
+      end_with(code);
+    });
+  }
+
   // What happened on the way, which is no cause of the end.
   void note(const std::string& what) const { say("note: " + what, {}); }
 
@@ -672,8 +694,10 @@ class AttemptJob {
   void say(const std::string& what, std::optional<int> code) const
   {
     const auto line = own_line(token_, what, code);
-    const Descriptor file(::open(attempt_.err().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (file.is_open() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
+    try {
+      return write_all(open_regular(attempt_.err(), O_WRONLY | O_CREAT | O_APPEND).get(), line, attempt_.err());
+    } catch (const Error&) { // the place for it below is that of this process
+    }
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
 
@@ -686,7 +710,8 @@ class AttemptJob {
   std::optional<int> asked_;                                      // the last signal that asked the run to stop
   double asked_unix_s_ = std::numeric_limits<double>::infinity(); // when the first one did
   bool has_asked_scheduler_ = false;
-  std::string token_; // of the submission; every process of the job has it in its environment
+  std::optional<Submission> submission_; // once it was read
+  std::string token_;                    // of it; every process of the job has it in its environment
   int launches_ = 0;
   std::optional<RunSpec> spec_;
   std::optional<AttemptEnergy> energy_;     // of this node, from the launch of the ranks on

@@ -27,7 +27,7 @@ void AttemptPlace::open()
 
 bool AttemptPlace::await(const std::function<void()>& begin_to_wait)
 {
-  for (bool is_first = true; !is_at_its_path(); is_first = false) {
+  for (bool is_first = true; was_removed() || !is_at_its_path(); is_first = false) {
     if (is_lost()) return false;
     if (is_first) begin_to_wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -38,11 +38,11 @@ bool AttemptPlace::await(const std::function<void()>& begin_to_wait)
 
 bool AttemptPlace::is_lost()
 {
+  if (was_removed()) return true; // also if a program has made another folder at its path
   if (is_at_its_path()) {
     absent_since_.reset();
     return false;
   }
-  if (was_removed()) return true;
   if (!absent_since_) absent_since_ = Clock::now();
   return Clock::now() - *absent_since_ >= patience;
 }

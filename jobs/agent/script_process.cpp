@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "jobs/machine/inbox.hpp"
 
 #include <array>
@@ -25,13 +26,6 @@ struct ChildPlan {
   int in, out, err, launch;
 };
 
-Descriptor open_or_throw(const std::filesystem::path& path, int flags)
-{
-  Descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
-  return file;
-}
-
 // Runs in the child. This program has one thread, so the child may allocate.
 [[noreturn]] void become_script(const ChildPlan& plan)
 {
@@ -51,9 +45,10 @@ Descriptor open_or_throw(const std::filesystem::path& path, int flags)
 
 ScriptProcess::Started ScriptProcess::start(const AttemptFolder& attempt, const std::map<std::string, std::string>& environment)
 {
-  const auto in = open_or_throw("/dev/null", O_RDONLY);
-  const auto out = open_or_throw(attempt.out(), O_WRONLY | O_CREAT | O_APPEND);
-  const auto err = open_or_throw(attempt.err(), O_WRONLY | O_CREAT | O_APPEND);
+  const Descriptor in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!in.is_open()) throw system_error("open /dev/null", errno);
+  const auto out = open_regular(attempt.out(), O_WRONLY | O_CREAT | O_APPEND);
+  const auto err = open_regular(attempt.err(), O_WRONLY | O_CREAT | O_APPEND);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw system_error("pipe", errno);
   const Descriptor write_end(ends[1]);

@@ -46,6 +46,8 @@ bool has_stepped(const AttemptFolder& attempt);
 
 // Content of stop_reason when the job reaches its time limit, and when it is warned ahead of the limit.
 inline constexpr std::string_view time_limit_reason = "time_limit";
+// Beginning of what the same file says of a run whose folder was removed, and of the cause that is shown.
+inline constexpr std::string_view removed_reason = "removed while it ran";
 
 JobHandle handle_of(const LatestAttempt& latest);
 

@@ -76,7 +76,7 @@ std::optional<RankFailure> failure_of_rank(const Evidence& e)
 std::string rank_error(const RankError& error)
 {
   auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
-  const bool tells_step = error.step < 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
+  const bool tells_step = error.step <= 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
   return tells_step ? text : text + fmt::format(" (step {})", error.step);
 }
 
@@ -152,7 +152,7 @@ std::string lost_rank(const Evidence& e)
 std::string failure_cause(const Evidence& e, std::optional<int> code)
 {
   constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
-  if (e.stop_reason.starts_with(not_run)) return e.stop_reason;
+  if (e.stop_reason.starts_with(not_run) || e.stop_reason.starts_with(removed_reason)) return printable(e.stop_reason);
   if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
   if (const auto lost = lost_rank(e); !lost.empty()) return lost;
   if (e.error) return rank_error(*e.error);

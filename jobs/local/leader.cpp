@@ -1,6 +1,7 @@
 #include "jobs/local/leader.hpp"
 
 #include "core/error.hpp"
+#include "core/file_at.hpp"
 #include "core/paths.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/machine/inbox.hpp"
@@ -28,12 +29,10 @@ void say(int pipe, char word, const std::string& text)
   [[maybe_unused]] const auto written = ::write(pipe, message.data(), message.size());
 }
 
-void open_as(int descriptor, const std::filesystem::path& path, int flags)
+// The supervisor has all three standard streams, so a new file never is one of them.
+void put_at(int descriptor, const Descriptor& file)
 {
-  const int opened = ::open(path.c_str(), flags, 0600);
-  if (opened < 0) throw system_error("open " + path.string(), errno);
-  ::dup2(opened, descriptor);
-  if (opened != descriptor) ::close(opened);
+  if (!file.is_open() || ::dup2(file.get(), descriptor) < 0) throw system_error("open a standard stream", errno);
 }
 
 std::vector<std::string> environment_of(const Ticket& ticket, const std::string& job_id)
@@ -69,9 +68,9 @@ void prepare(const Ticket& ticket, const AttemptFolder& attempt, const TakenCore
 {
   block_job_signals(); // dtjob reads them; until it runs they wait
   ::signal(SIGPIPE, SIG_DFL);
-  open_as(0, "/dev/null", O_RDONLY);
-  open_as(1, attempt.out(), O_WRONLY | O_CREAT | O_APPEND);
-  open_as(2, attempt.err(), O_WRONLY | O_CREAT | O_APPEND);
+  put_at(0, Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  put_at(1, open_regular(attempt.out(), O_WRONLY | O_CREAT | O_APPEND));
+  put_at(2, open_regular(attempt.err(), O_WRONLY | O_CREAT | O_APPEND));
   bind_to(cores.cores);
   for (const auto& lock : cores.locks) ::fcntl(lock.descriptor(), F_SETFD, 0);
   if (::chdir(ticket.working_folder.c_str()) != 0 && ::chdir(attempt.path().c_str()) != 0)
@@ -95,6 +94,7 @@ void run_leader(const Ticket& ticket, const TakenCores& cores, const std::string
   }
   auto environment = environment_of(ticket, job_id);
   auto words = command_of(ticket, agent);
+  if (ticket.surroundings) take_over(*ticket.surroundings);
   ::execve(words[0].c_str(), pointers(words).data(), pointers(environment).data());
   const auto message = own_line(ticket.token, "cannot start " + words[0] + ": " + system_error("exec", errno).what());
   [[maybe_unused]] const auto written = ::write(2, message.data(), message.size());

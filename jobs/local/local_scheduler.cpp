@@ -107,6 +107,7 @@ void add_all(Queue& queue, std::span<const JobRequest> requests, const SubmitRul
   common.allowed_cores = allowed;
   common.working_folder = fs::current_path(error);
   common.environment = environment_to_keep();
+  common.surroundings = own_surroundings();
   common.group = requests.front().token;
   common.max_running = rules.max_running;
   const auto lock = queue.lock();
@@ -159,7 +160,7 @@ std::string others_words(const Home& own)
     return home_of(attempt).root().lexically_normal() == fs::absolute(own.root()).lexically_normal();
   };
   try {
-    const CoreLocks locks(CoreLocks::default_folder());
+    const auto locks = CoreLocks::existing(CoreLocks::default_folder());
     for (const auto& [path, cores] : locks.holders())
       if (const AttemptFolder attempt(path); !is_own(attempt) && ++others <= most_named)
         words.push_back(fmt::format("{} holds {}", name_of_job(attempt), counted(cores, "core")));

@@ -68,7 +68,8 @@ std::string to_json(const Ticket& ticket)
               {"max_running", ticket.max_running},
               {"after", ticket.after},
               {"working_folder", text_of_bytes(ticket.working_folder.string())},
-              {"environment", environment}}
+              {"environment", environment},
+              {"surroundings", ticket.surroundings ? Json::parse(to_json(*ticket.surroundings)) : Json()}}
              .dump() +
          "\n";
 }
@@ -89,6 +90,8 @@ Ticket ticket_of(const Json& json)
   ticket.after = json.at("after").get<std::vector<std::int64_t>>();
   ticket.working_folder = bytes_of_text(json.at("working_folder"));
   for (const auto& [name, value] : json.at("environment").items()) ticket.environment[name] = bytes_of_text(value);
+  if (const auto around = json.value("surroundings", Json()); around.is_object())
+    ticket.surroundings = parse_surroundings(around.dump());
   return ticket;
 }
 

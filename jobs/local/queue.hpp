@@ -3,7 +3,7 @@
 //   <home>/local/queue.lock          held while jobs are added, and while a supervisor decides whether it may exit
 //   <home>/local/last_id             the last number that was given out
 //   <home>/local/<host>/queue/*.json a job that has not ended: <number>-<cores>-<token>.json, in order of submission
-//   <home>/local/<host>/supervisor.lock, supervisor.log, trouble
+//   <home>/local/<host>/supervisor.lock, successor.lock, supervisor.log, trouble
 //
 // A job is in the queue from its submission until its end was handled. Whether it runs is recorded only in the attempt's
 // owner.json (core/record/claim.hpp), so that no two files can contradict each other after a process was killed.
@@ -11,6 +11,7 @@
 
 #include "core/file.hpp"
 #include "core/home/home.hpp"
+#include "core/surroundings.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -34,9 +35,10 @@ struct Ticket {
   std::int64_t when_idle_s = 0; // longest wait for a quiet machine; 0: none
   std::filesystem::path working_folder;
   std::map<std::string, std::string> environment;
-  std::string group;               // common to all jobs of one submission
-  std::int64_t max_running = 0;    // how many jobs of the group may run at once; 0: no limit
-  std::vector<std::int64_t> after; // numbers of jobs that must leave the queue before this job starts
+  std::optional<Surroundings> surroundings; // niceness, umask and limits of the submitter
+  std::string group;                        // common to all jobs of one submission
+  std::int64_t max_running = 0;             // how many jobs of the group may run at once; 0: no limit
+  std::vector<std::int64_t> after;          // numbers of jobs that must leave the queue before this job starts
 };
 
 // The parts of a queue file's name.
@@ -73,7 +75,10 @@ class Queue {
   void remove(const QueueEntry& entry) const;
 
   std::filesystem::path home_root() const { return root_.parent_path(); }
+  // Its content: the surroundings of the supervisor that has it.
   std::filesystem::path supervisor_lock() const { return folder_ / "supervisor.lock"; }
+  // Held by a supervisor that waits until the present one leaves, because it can give jobs more.
+  std::filesystem::path successor_lock() const { return folder_ / "successor.lock"; }
   std::filesystem::path supervisor_log() const { return folder_ / "supervisor.log"; }
   // One sentence that says why the next job could not be started; blank or absent if there is no problem.
   std::filesystem::path trouble() const { return folder_ / "trouble"; }

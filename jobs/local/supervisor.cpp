@@ -4,13 +4,16 @@
 #include "core/file.hpp"
 #include "core/home/home_identity.hpp"
 #include "core/paths.hpp"
+#include "core/surroundings.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
+#include "jobs/launch/job_environment.hpp"
 #include "jobs/local/leader.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/machine/quiet_watch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -49,7 +52,7 @@ struct Running {
   Ticket ticket;
   Owner owner;
   std::optional<TakenCores> cores; // of jobs that this process started; adopted jobs hold their locks themselves
-  std::optional<Clock::time_point> asked_to_end{};
+  std::optional<Clock::time_point> asked_to_end{}, folder_gone_since{};
   int stage = 0; // number of signals sent so far
 };
 
@@ -107,6 +110,10 @@ class Supervisor {
   int run()
   {
     while (is_in_charge() || follow_home()) {
+      if (is_awaited()) {
+        log("leaves for a supervisor that can give jobs more");
+        return 0;
+      }
       try {
         finish_ended();
         end_those_asked();
@@ -130,6 +137,15 @@ class Supervisor {
     }, named{};
     return ::fstat(lock_->descriptor(), &held) == 0 && ::stat(queue_.supervisor_lock().c_str(), &named) == 0 &&
            held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  }
+
+  bool is_awaited() const
+  {
+    try {
+      return ::access(queue_.successor_lock().c_str(), F_OK) == 0 && !FileLock::try_acquire(queue_.successor_lock());
+    } catch (const Error&) { // for example too many open files
+      return false;
+    }
   }
 
   // If the home was moved, leaves a link at its old place, because the jobs that run, and this process, know it by that. Returns
@@ -197,20 +213,35 @@ class Supervisor {
   void end_if_asked(Running& job)
   {
     const AttemptFolder attempt(job.ticket.attempt);
-    if (!job.asked_to_end && must_end(job, attempt)) job.asked_to_end = Clock::now();
+    if (!job.asked_to_end && (has_outlived(job, attempt) || has_lost_folder(job, attempt) || is_there(attempt.cancel())))
+      job.asked_to_end = Clock::now();
     if (job.asked_to_end) press(job);
   }
 
-  // dtjob keeps the time limit; this is for a dtjob that does not act any more.
-  bool must_end(const Running& job, const AttemptFolder& attempt) const
+  // dtjob keeps the time limit; this is for a dtjob that does not act any more. Whatever the job's files are, it ends.
+  static bool has_outlived(const Running& job, const AttemptFolder& attempt)
   {
     constexpr std::int64_t patience_s = 60;
-    if (is_there(attempt.cancel())) return true;
     const auto limit_s = job.ticket.time_limit_s;
     if (limit_s <= 0 || age_s(job.owner) < static_cast<double>(limit_s + patience_s)) return false;
     log(job.entry.job_id() + " has outlived its time limit");
-    write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
+    try {
+      write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
+    } catch (const Error& error) {
+      log(error.what());
+    }
     return true;
+  }
+
+  // So does dtjob if its folder is gone, after the time in which the link to a home that was moved is made.
+  static bool has_lost_folder(Running& job, const AttemptFolder& attempt)
+  {
+    constexpr double patience_s = 40;
+    if (!is_gone(attempt.path()))
+      job.folder_gone_since.reset();
+    else if (!job.folder_gone_since)
+      job.folder_gone_since = Clock::now();
+    return job.folder_gone_since && seconds_since(*job.folder_gone_since) > patience_s;
   }
 
   // Sends a stronger signal in each stage. The first SIGKILL spares dtjob, so that it can still record the end.
@@ -401,14 +432,14 @@ class Supervisor {
   std::optional<QuietWait> quiet_;
 };
 
-// Our environment without the token of a surrounding job, because the supervisor outlives that job.
-std::vector<char*> inherited_environment()
+// The variables that a job would keep, and those that say where dtctl's own things are. The supervisor serves other shells, too.
+std::vector<std::string> own_environment()
 {
-  std::vector<char*> words;
-  const auto own = std::string(token_variable) + "=";
-  for (char** word = environ; *word != nullptr; ++word)
-    if (!std::string_view(*word).starts_with(own)) words.push_back(*word);
-  words.push_back(nullptr);
+  constexpr std::array<const char*, 3> places{"DTCTL_CORE_LOCKS", "DTCTL_JOB_AGENT", "DTCTL_PROC_STAT"};
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment_to_keep()) words.push_back(name + "=" + value);
+  for (const auto* name : places)
+    if (const char* value = std::getenv(name)) words.push_back(std::string(name) + "=" + value);
   return words;
 }
 
@@ -427,13 +458,20 @@ std::vector<char*> inherited_environment()
   ::_exit(127);
 }
 
-void spawn_supervisor(const Home& home, const Queue& queue)
+std::vector<char*> pointers_to(std::vector<std::string>& words)
+{
+  std::vector<char*> list;
+  for (auto& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+void spawn_supervisor(const Home& home, const Queue& queue, bool succeeds)
 {
   std::vector<std::string> words{own_program().string(), "supervise", "--home", std::filesystem::absolute(home.root()).string()};
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const auto environment = inherited_environment();
+  if (succeeds) words.emplace_back("--succeed");
+  auto variables = own_environment();
+  const auto argv = pointers_to(words), environment = pointers_to(variables);
   const auto log_path = queue.supervisor_log().string();
   const pid_t child = ::fork();
   if (child < 0) throw system_error("start the local queue's supervisor", errno);
@@ -446,28 +484,55 @@ void spawn_supervisor(const Home& home, const Queue& queue)
   }
 }
 
+// Waits for the end of the present supervisor. Returns nothing if another process waits already.
+std::optional<FileLock> succeed(const Queue& queue)
+{
+  const auto turn = FileLock::try_acquire(queue.successor_lock());
+  return turn ? std::optional(FileLock::acquire(queue.supervisor_lock())) : std::nullopt;
+}
+
+// Whether a supervisor that this process starts could give jobs more than the present one. Older ones do not say what they can.
+bool can_do_better(const Queue& queue)
+{
+  const auto text = text_if_readable(queue.supervisor_lock());
+  return !text.empty() && allow_more(own_surroundings(), parse_surroundings(text)) &&
+         FileLock::try_acquire(queue.successor_lock());
+}
+
 } // namespace
 
 int run_supervisor(const Home& home, const SupervisorOptions& options)
 {
   if (original_of(home)) return 0; // what a copy's queue holds is the original's
   for (const int signal : {SIGHUP, SIGINT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  leave_surroundings();
   const Queue queue(home);
   auto lock = FileLock::try_acquire(queue.supervisor_lock());
+  if (!lock && options.succeeds) lock = succeed(queue);
   if (!lock) return 0;
-  return Supervisor(home, options, std::move(*lock)).run();
+  const auto own = to_json(own_surroundings()) + "\n";
+  if (::ftruncate(lock->descriptor(), 0) == 0) (void)!::pwrite(lock->descriptor(), own.data(), own.size(), 0);
+  try {
+    return Supervisor(home, options, std::move(*lock)).run();
+  } catch (const Error& error) { // of the locks of cores: whoever looks at a job that waits is told
+    log(error.what());
+    Notice(queue.trouble()).say(error.what());
+    return static_cast<int>(exit_code_of(error.kind()));
+  }
 }
 
 void ensure_supervisor(const Home& home)
 {
   const Queue queue(home);
   if (queue.list().empty() || original_of(home)) return;
+  bool is_one_there = false;
   try {
-    if (!FileLock::try_acquire(queue.supervisor_lock())) return;
+    is_one_there = !FileLock::try_acquire(queue.supervisor_lock());
+    if (is_one_there && !can_do_better(queue)) return;
   } catch (const Error&) { // a read-only home: no job can run here, but status requests must work
     return;
   }
-  spawn_supervisor(home, queue);
+  spawn_supervisor(home, queue, is_one_there);
 }
 
 } // namespace dt::jobs::local

@@ -2,6 +2,7 @@
 
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <string>
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,11 +90,49 @@ void bind_to(std::span<const int> cores)
   if (::sched_setaffinity(0, sizeof set, &set) != 0) throw system_error("set the cores of the job", errno);
 }
 
-CoreLocks::CoreLocks(fs::path folder) : folder_(std::move(folder))
+namespace {
+
+std::vector<fs::path> usual_folders()
 {
-  make_folders(folder_.parent_path());
-  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) throw system_error("make folder " + folder_.string(), errno);
+  const auto user = std::to_string(::geteuid());
+  std::vector<fs::path> folders;
+  if (::access("/run/lock", W_OK) == 0 || ::access(("/run/lock/dtctl-" + user).c_str(), F_OK) == 0)
+    folders.push_back("/run/lock/dtctl-" + user);
+  if (::access(("/run/user/" + user).c_str(), W_OK) == 0) folders.push_back("/run/user/" + user + "/dtctl-cores");
+  folders.push_back("/tmp/dtctl-" + user + "/cores");
+  folders.push_back(user_data_folder() / "dtctl-cores" / host_name());
+  return folders;
+}
+
+// "PATH belongs to another user (uid 1001)" of the folder or the one around it, if dtctl would make that too. Empty if neither is
+// another user's.
+std::string foreign_part(const fs::path& folder)
+{
+  for (const auto& part : {folder.parent_path(), folder}) {
+    struct stat facts {};
+    if (::lstat(part.c_str(), &facts) != 0 || (facts.st_uid == ::geteuid() && S_ISDIR(facts.st_mode))) continue;
+    if (part != folder && (facts.st_uid == 0 || S_ISLNK(facts.st_mode))) continue; // of the system: /run/lock is a link on some
+    return fmt::format("{} {}", part.string(),
+                       S_ISDIR(facts.st_mode) ? fmt::format("belongs to another user (uid {})", facts.st_uid) : "is no folder");
+  }
+  return {};
+}
+
+} // namespace
+
+CoreLocks::CoreLocks(fs::path folder) : CoreLocks(std::move(folder), Makes::folder) {}
+
+CoreLocks CoreLocks::existing(const fs::path& folder) { return {folder, Makes::nothing}; }
+
+CoreLocks::CoreLocks(fs::path folder, Makes makes) : folder_(std::move(folder))
+{
   struct stat status {};
+  if (makes == Makes::folder) {
+    make_folders(folder_.parent_path());
+    if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) throw system_error("make folder " + folder_.string(), errno);
+  } else if (!is_there(folder_)) {
+    return;
+  }
   if (::lstat(folder_.c_str(), &status) != 0) throw system_error("look at " + folder_.string(), errno);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
     throw Error(ErrorKind::environment, folder_.string() + " does not belong to you, so dtctl cannot assign cores safely; "
@@ -102,9 +142,20 @@ CoreLocks::CoreLocks(fs::path folder) : folder_(std::move(folder))
 fs::path CoreLocks::default_folder()
 {
   if (const char* named = std::getenv("DTCTL_CORE_LOCKS"); named != nullptr && named[0] != '\0') return fs::absolute(named);
-  const auto user = "dtctl-" + std::to_string(::geteuid());
-  if (::access("/run/lock", W_OK) == 0) return fs::path("/run/lock") / user;
-  return fs::path("/tmp") / user / "cores";
+  const auto folders = usual_folders();
+  const auto own = std::find_if(folders.begin(), folders.end(), [](const auto& one) { return foreign_part(one).empty(); });
+  return own == folders.end() ? folders.front() : *own;
+}
+
+std::string CoreLocks::avoided()
+{
+  const auto taken = default_folder();
+  for (const auto& folder : usual_folders()) {
+    if (folder == taken) return {};
+    if (const auto why = foreign_part(folder); !why.empty())
+      return fmt::format("{}, so the locks of cores are in {}", why, taken.string());
+  }
+  return {};
 }
 
 std::optional<TakenCores> CoreLocks::take(std::size_t count, std::span<const int> allowed, const fs::path& attempt)

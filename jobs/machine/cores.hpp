@@ -34,8 +34,14 @@ class CoreLocks {
  public:
   // Makes the folder, with access for this user only. Throws an environment error if it belongs to somebody else.
   explicit CoreLocks(std::filesystem::path folder);
-  // $DTCTL_CORE_LOCKS, else /run/lock/dtctl-<uid>, else /tmp/dtctl-<uid>/cores.
+  // For those who only look: makes nothing. Throws like the constructor if the folder is somebody else's.
+  static CoreLocks existing(const std::filesystem::path& folder);
+  // $DTCTL_CORE_LOCKS, else the first of these that belongs to nobody else: /run/lock/dtctl-<uid>, /run/user/<uid>/dtctl-cores,
+  // /tmp/dtctl-<uid>/cores, and the folder dtctl-cores/<host> where the user's data lie.
   static std::filesystem::path default_folder();
+  // "/run/lock/dtctl-1000 belongs to another user (uid 1001), so …": why an earlier one of them is not the default. Empty if
+  // there is no such.
+  static std::string avoided();
 
   // Takes `count` of the `allowed` cores for an attempt, or nothing. A caller that gets nothing holds the turn until a later call
   // succeeds or it drops the turn. Meanwhile nobody else can take cores, in whichever queue, so that no later job overtakes.
@@ -48,6 +54,8 @@ class CoreLocks {
   std::optional<std::filesystem::path> next_in_turn() const;
 
  private:
+  enum class Makes { folder, nothing };
+  CoreLocks(std::filesystem::path folder, Makes makes);
   std::filesystem::path folder_;
   std::optional<FileLock> turn_;
 };

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/temporary_file.hpp"
 
 #include <cerrno>
@@ -36,8 +37,7 @@ void write_new_file_quick(const fs::path& path, std::string_view bytes)
 
 void extend_file_quick(const fs::path& path, std::string_view bytes)
 {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) throw system_error("open " + path.string(), errno);
+  auto file = open_regular(path, O_WRONLY);
   write_all(file.get(), bytes, path);
   if (file.close() != 0) throw system_error("write " + path.string(), errno);
 }

@@ -118,9 +118,16 @@ const std::pair<const std::size_t, Departures::Rank>* Departures::first_left() c
   return first;
 }
 
-MissingRank Departures::words_of(std::size_t number, const Rank& rank)
+// mpirun, srun and dtjob tell of another exit code; what a launcher of the program tells is its own affair.
+std::string Departures::ending_of(const Rank& rank) const
 {
-  return {static_cast<int>(number), rank.start.host, "has ended with exit code 0 without a result " + words_of_step(rank.step)};
+  return (spec_.has_own_launcher() ? "ended without a result " : "ended with exit code 0 without a result ") +
+         words_of_step(rank.step);
+}
+
+MissingRank Departures::words_of(std::size_t number, const Rank& rank) const
+{
+  return {static_cast<int>(number), rank.start.host, "has " + ending_of(rank)};
 }
 
 std::optional<MissingRank> Departures::left_before(int other) const
@@ -137,9 +144,7 @@ std::vector<MissingRank> Departures::missing() const
   std::vector<MissingRank> missing;
   const bool has_others = std::ranges::any_of(ranks_, [](const auto& rank) { return !rank.second.left; });
   for (const auto& [number, rank] : ranks_)
-    if (has_others && rank.left && !rank.has_word)
-      missing.push_back(
-          {static_cast<int>(number), rank.start.host, "has ended with exit code 0 without a result " + words_of_step(rank.step)});
+    if (has_others && rank.left && !rank.has_word) missing.push_back(words_of(number, rank));
   return missing;
 }
 
@@ -165,8 +170,7 @@ std::string Departures::cause(bool is_at_limit) const
   const auto who = waiting.size() == 1   ? "rank " + waiting.front()
                    : waiting.size() <= 4 ? "ranks " + join(waiting, ", ")
                                          : counted(waiting.size(), "other rank");
-  return fmt::format("rank {} ended with exit code 0 without a result {}, and {} waited for it", left->first,
-                     words_of_step(left->second.step), who);
+  return fmt::format("rank {} {}, and {} waited for it", left->first, ending_of(left->second), who);
 }
 
 bool tells_lost_peer(std::string_view cause)

@@ -46,7 +46,8 @@ class Departures {
     bool has_word = false; // it has told a result or an error
   };
 
-  static MissingRank words_of(std::size_t number, const Rank& rank);
+  std::string ending_of(const Rank& rank) const;
+  MissingRank words_of(std::size_t number, const Rank& rank) const;
   bool is_here(const Rank& rank) const;
   bool is_over(std::size_t number, Rank& rank) const;
   void read_report(std::size_t number, Rank& rank) const;

@@ -1,7 +1,7 @@
 #include "jobs/program/pending_text.hpp"
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/file_at.hpp"
 
 #include <cerrno>
 
@@ -13,8 +13,7 @@ namespace dt::jobs {
 void PendingText::write()
 {
   if (text_.empty()) return;
-  Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path_.string(), errno);
+  auto file = open_regular(path_, O_WRONLY | O_CREAT | O_APPEND);
   std::size_t done = 0;
   int error = 0;
   while (done < text_.size() && error == 0) {

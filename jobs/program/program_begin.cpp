@@ -1,6 +1,7 @@
 // The begin of an attempt of the user's own program: ProgramRecorder::write_begin and what it needs.
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/container.hpp"
@@ -44,6 +45,7 @@ std::map<std::string, std::string> environment_of(const PlannedRun& run)
   if (run.spec.has_own_launcher()) facts[std::string(own_launcher)] = name_of(run.spec.program.launch);
   if (const char* git = std::getenv("DTCTL_GIT_STATE")) facts["git_state"] = git;
   if (const char* idle = std::getenv("DTCTL_WHEN_IDLE")) facts["when_idle"] = idle;
+  facts.merge(facts_of(own_surroundings()));
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }

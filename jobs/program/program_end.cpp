@@ -4,6 +4,7 @@
 #include "core/file.hpp"
 #include "core/record/caveats.hpp"
 #include "core/record/trace_record.hpp"
+#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/rank_failure.hpp"
@@ -118,9 +119,11 @@ RankError ProgramRecorder::blamed(const RankReport& report) const
   const RankError own{report.start.rank, report.start.host, printable(cause), step, unix_s};
   const auto left = tells_lost_peer(cause) ? departures_->left_before(own.rank) : std::nullopt;
   if (!left) return own;
-  const auto told = rank_failure(read_tail(attempt_.err(), stderr_tail));
+  const auto words = read_tail(attempt_.err(), stderr_tail);
+  const auto by_torchrun = failure_by_torchrun(words);
+  const auto told = by_torchrun ? by_torchrun : rank_failure(words);
   if (told && told->first_rank() == left->rank) return own;
-  return {left->rank, left->host, fmt::format("{}, and rank {} lost it", left->why, own.rank), -1, unix_s};
+  return {left->rank, left->host, fmt::format("it {}, and rank {} lost the connection to it", left->why, own.rank), -1, unix_s};
 }
 
 ProgramRecorder::End ProgramRecorder::conclude(int code, double told_to_stop_unix_s)
@@ -236,6 +239,8 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
     say(unknown_load);
     add_caveat(result.caveats, "machine", unknown_load);
   }
+  if (const int niceness = own_surroundings().niceness; niceness > 0)
+    add_caveat(result.caveats, "machine", fmt::format("niceness {}, so other processes of the machine went before it", niceness));
   try {
     write_profile(reports);
   } catch (const std::exception& failure) {

@@ -3,6 +3,7 @@
 #include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/home/home.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
@@ -144,8 +145,7 @@ fs::path begin_reports(const AttemptFolder& attempt, const RunSpec& spec, const 
   for (int rank = first; rank < end; ++rank) {
     const auto path = report_file(attempt, static_cast<std::size_t>(rank));
     const RankLine line{rank, static_cast<int>(::getpid()), host_name(), cores_of_this_rank(), gpus_of_this_rank()};
-    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (!file.is_open()) throw system_error("open " + path.string(), errno);
+    const auto file = open_regular(path, O_WRONLY | O_CREAT | O_APPEND);
     write_all(file.get(), std::exchange(text, {}) + to_line(line), path);
   }
   return report_file(attempt, static_cast<std::size_t>(first));
@@ -153,8 +153,7 @@ fs::path begin_reports(const AttemptFolder& attempt, const RunSpec& spec, const 
 
 void append_to(const fs::path& path, const std::string& text)
 {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  const auto file = open_regular(path, O_WRONLY | O_APPEND);
   write_all(file.get(), text, path);
 }
 
@@ -225,8 +224,7 @@ void put_first(const char* variable, const std::string& folder)
 
 void redirect(int descriptor, const fs::path& path)
 {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw system_error("open " + path.string(), errno);
+  const auto file = open_regular(path, O_WRONLY | O_CREAT | O_APPEND);
   ::dup2(file.get(), descriptor);
 }
 

@@ -9,8 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace dt::recipes {
 namespace {
@@ -201,6 +205,29 @@ bool is_variable_name(std::string_view name)
   return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_inner);
 }
 
+// Why Linux starts no program with this word: an argument, or NAME=VALUE of a variable. Empty if it does.
+std::string objection_to_word(std::string_view word)
+{
+  constexpr std::size_t longest = 128 * 1024 - 1; // MAX_ARG_STRLEN, with the byte behind it
+  if (word.find('\0') != word.npos) return "holds a byte of value 0, at which it would end";
+  if (word.size() <= longest) return {};
+  return fmt::format("has {} bytes; no program can be started with more than {}", word.size(), longest);
+}
+
+// Of a job's script, which is one of bash: it cannot set these.
+bool is_variable_of_bash(std::string_view name)
+{
+  constexpr std::string_view fixed[]{"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"};
+  return std::find(std::begin(fixed), std::end(fixed), name) != std::end(fixed);
+}
+
+void check_variables(const char* key, const std::map<std::string, std::string>& variables, Problems& problems)
+{
+  for (const auto& [name, value] : variables)
+    if (const auto why = objection_to_word(name + "=" + value); !why.empty())
+      problems.push_back({{key}, fmt::format("`{}`: the variable {} {}", key, ticked(name), why)});
+}
+
 void check_environment(const RunSpec& spec, Problems& problems)
 {
   for (const auto& [name, value] : spec.resources.env)
@@ -208,6 +235,15 @@ void check_environment(const RunSpec& spec, Problems& problems)
       problems.push_back({{"resources.env"},
                           "`resources.env` names the variable " + ticked(name) +
                               "; allowed: letters, digits and _, not beginning with a digit"});
+    else if (is_variable_of_bash(name))
+      problems.push_back(
+          {{"resources.env"},
+           "`resources.env` names the variable " + ticked(name) + ", which bash sets itself; choose another name"});
+  check_variables("resources.env", spec.resources.env, problems);
+  check_variables("program.parameters", spec.program.parameters, problems);
+  for (const auto& word : spec.program.command)
+    if (const auto why = objection_to_word(word); !why.empty())
+      problems.push_back({{"program.command"}, "`program.command`: a word of it " + why});
   for (const auto& name : spec.program.environment)
     if (!is_variable_name(name) || name.starts_with("DTCTL_"))
       problems.push_back({{"program.environment"},

@@ -159,8 +159,9 @@ def small_template(folder):
 
     recipe = json.loads((folder / "config.json").read_text())
     recipe["data_loader"]["args"].update(batch_size=60, num_workers=0)
-    recipe["trainer"].update(epochs=2, tensorboard=False)
-    (folder / "small.json").write_text(json.dumps(recipe))
+    for name, epochs in (("small.json", 2), ("longer.json", 12)):
+        recipe["trainer"].update(epochs=epochs, tensorboard=False)
+        (folder / name).write_text(json.dumps(recipe))
 
 
 @dataclasses.dataclass
@@ -172,7 +173,7 @@ class Strategies:
     figure: str
     halved: list  # arguments that halve the batch, for two workers: the global batch is that of the plain form
     words: list = dataclasses.field(default_factory=list)  # in place of some of its arguments
-    servers_words: list = dataclasses.field(default_factory=list)  # more arguments where the servers apply plain SGD
+    servers_rate: float = 0  # where the servers update by SGD in place of the program's optimizer; 0: it has no option for it
 
 
 IMPORT = ("import torch\n", "import torch\nimport dtctl_sync as sync\n")
@@ -195,18 +196,19 @@ def of_mnist(call):
 
 
 WITH_STRATEGIES = [
-    Strategies("mnist", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "3"], ["--lr", "0.05"]),
-    Strategies("mnist_rnn", of_mnist("args, model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "8", "--lr", "1"],
-               ["--lr", "0.1"]),
+    Strategies("mnist", of_mnist("model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "4", "--gamma", "1"], 0.05),
+    Strategies("mnist_rnn", of_mnist("args, model, device, test_loader"), r"Accuracy: (\d+)/(\d+)", ["--batch-size", "32"], ["--epochs", "12", "--lr", "1", "--gamma", "1"],
+               0.1),
     Strategies("vae", [("main.py", *IMPORT), ("main.py", *adds("optimizer = optim.Adam(model.parameters(), lr=1e-3)")),
                        ("main.py", "enumerate(train_loader)", "enumerate(sync.batches(train_loader))"), ("main.py", *evaluates("        test(epoch)"))],
                r"Test set loss: ([-\d.naif]+)", ["--batch-size", "50"], ["--epochs", "4"]),
     Strategies("pytorch-template", [("train.py", *IMPORT), ("train.py", *adds("    optimizer = config.init_obj('optimizer', torch.optim, trainable_params)")),
-                                    ("trainer/trainer.py", *IMPORT), ("trainer/trainer.py", "enumerate(self.data_loader)", "enumerate(sync.batches(self.data_loader))")],
-               r"val_accuracy *: ([\d.]+)", ["--bs", "30"]),
+                                    ("trainer/trainer.py", *IMPORT), ("trainer/trainer.py", "enumerate(self.data_loader)", "enumerate(sync.batches(self.data_loader))"),
+                                    ("parse_config.py", "(r'%m%d_%H%M%S')", "('%m%d_%H%M%S_') + os.environ['RANK']")],  # its folder of this second is for one process
+               r"val_accuracy *: ([\d.]+)", ["--bs", "30"], ["-c", "longer.json"], 0.05),
     Strategies("minGPT", [("mingpt/trainer.py", *IMPORT), ("mingpt/trainer.py", "        self.optimizer = model.configure_optimizers(config)\n",
                                                           "        self.optimizer = model.configure_optimizers(config)\n        model, self.optimizer = sync.prepare(model, self.optimizer)\n"),
-                          ("mingpt/trainer.py", "iter(train_loader)", "iter(sync.batches(train_loader))")], r"iter \d+: train loss ([\d.nai]+)", ["--trainer.batch_size=32"]),
+                          ("mingpt/trainer.py", "iter(train_loader)", "iter(sync.batches(train_loader, steps=40))")], r"iter \d+: train loss ([\d.nai]+)", ["--trainer.batch_size=32"]),
 ]
 
 # What the strategies of the registry get here beside their name. With a server: three ranks, of which two train.

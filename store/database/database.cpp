@@ -58,13 +58,33 @@ void expect_makeable(const fs::path& file)
 // Returns `file` after checking that it can be opened.
 const fs::path& expected(const fs::path& file, Access access)
 {
-  access == Access::read_only ? expect_present(file) : expect_makeable(file);
+  if (access == Access::read_only) expect_present(file);
+  if (access == Access::read_write) expect_makeable(file);
   return file;
 }
 
-int flags_of(Access access)
+// Whether a file would have to be made that this access does not make, or that nobody can make.
+bool lacks_files(const fs::path& file, Access access)
 {
-  return access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (access != Access::existing) return false;
+  return ::access(folder_of(file).c_str(), W_OK) != 0 || !holds_anything(file) || !is_there(writer_lock_of(file));
+}
+
+int flags_of(Access access, bool is_in_memory)
+{
+  constexpr int making = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (is_in_memory) return making | SQLITE_OPEN_MEMORY;
+  return access == Access::read_only ? SQLITE_OPEN_READONLY : access == Access::existing ? SQLITE_OPEN_READWRITE : making;
+}
+
+// Copies what the file has, if there is one.
+void read_from(const fs::path& file, Connection& connection)
+{
+  if (!holds_anything(file)) return;
+  const bool is_fixed = needs_immutable(file);
+  Connection source(file, is_fixed ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, connection.lock_timeout_s(), is_fixed);
+  source.wait_for_recovery();
+  source.copy_to(connection);
 }
 
 void expect_current(Connection& connection)
@@ -125,27 +145,32 @@ void prepare_for_writing(Connection& connection, bool local)
 }
 
 Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
-    : connection(expected(file, access), flags_of(access), lock_timeout_s, access == Access::read_only && needs_immutable(file)),
-      file_system(file_system_at(file))
+    : is_in_memory(lacks_files(file, access)), connection(expected(file, access), flags_of(access, is_in_memory), lock_timeout_s,
+                                                          access == Access::read_only && needs_immutable(file)),
+      file_system(is_in_memory ? FileSystem{"memory", true} : file_system_at(file))
 {
+  if (is_in_memory) read_from(file, connection);
   connection.wait_for_recovery();
-  const bool is_copy = access == Access::read_only && connection.lacks_space();
-  if (is_copy) connection.read_into_memory();
+  if (access == Access::read_only && connection.lacks_space()) {
+    connection.read_into_memory();
+    is_in_memory = true;
+  }
   connection.execute("PRAGMA foreign_keys = ON");
   connection.execute("PRAGMA cache_size = -65536"); // KiB
-  if (is_copy)
+  if (is_in_memory)
     migrate(connection);
-  else if (access == Access::read_write)
-    prepare_for_writing(connection, file_system.local);
-  else
+  else if (access == Access::read_only)
     expect_current(connection);
+  else
+    prepare_for_writing(connection, file_system.local);
   journal_mode = connection.text_of("PRAGMA journal_mode");
 }
 
 void Database::Impl::write(const std::function<void(Connection&)>& work)
 {
   std::optional<FileLock> lock;
-  if (!connection.is_in_transaction()) lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
+  if (!is_in_memory && !connection.is_in_transaction())
+    lock = acquire_writer_lock(connection.file(), connection.lock_timeout_s());
   Transaction transaction(connection);
   work(connection);
   transaction.commit();
@@ -158,6 +183,7 @@ Database::Database(const fs::path& file, Access access, double lock_timeout_s)
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 
+bool Database::is_in_memory() const { return impl_->is_in_memory; }
 int Database::version() const { return schema_version(impl_->connection); }
 std::int64_t Database::changes()
 {

@@ -15,7 +15,9 @@ namespace dt::store {
 
 enum class Access {
   read_write, // creates the file and migrates it if needed; refuses a file of a newer dtctl
-  read_only,  // the file must exist and have the current version; on a full disk it is copied into memory first
+  // The same for those who may make no file: where the database or its lock is missing, all is done in memory.
+  existing,
+  read_only, // the file must exist and have the current version; on a full disk it is copied into memory first
 };
 
 // Whether there is a database to read. An empty file, left by a full disk or an interrupted copy, does not count, although SQLite
@@ -32,6 +34,9 @@ class Database {
   Database(const std::filesystem::path& file, Access access, double lock_timeout_s = usual_lock_timeout_s);
   ~Database();
   Database(Database&&) noexcept;
+
+  // Whether what is written stays in memory, and is lost with this object.
+  bool is_in_memory() const;
 
   int version() const;
   // Returns "wal", or "delete" on a file system that is not local, where WAL fails and locks are unreliable.

@@ -380,10 +380,11 @@ void Transaction::commit()
   open_ = false;
 }
 
+std::filesystem::path writer_lock_of(const std::filesystem::path& database) { return database.string() + ".lock"; }
+
 FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s)
 {
-  auto path = database;
-  path += ".lock";
+  const auto path = writer_lock_of(database);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   for (;;) {
     if (auto lock = FileLock::try_acquire(path)) return std::move(*lock);

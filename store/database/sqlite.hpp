@@ -160,7 +160,9 @@ class Transaction {
   bool is_part_, open_ = true;
 };
 
-// Takes the lock that allows one writer per machine: a lock file next to the database. Waits at most `timeout_s`.
+// The file next to the database whose lock allows one writer per machine.
+std::filesystem::path writer_lock_of(const std::filesystem::path& database);
+// Takes that lock. Waits at most `timeout_s`.
 FileLock acquire_writer_lock(const std::filesystem::path& database, double timeout_s);
 
 // Sets journal mode and durability according to the file system, and migrates. WAL needs memory shared by all users of the file,
@@ -170,6 +172,7 @@ void prepare_for_writing(Connection& connection, bool local);
 struct Database::Impl {
   Impl(const std::filesystem::path& file, Access access, double lock_timeout_s);
 
+  bool is_in_memory; // and is lost at the end
   Connection connection;
   FileSystem file_system;
   std::string journal_mode;

@@ -264,6 +264,14 @@ std::vector<std::string> studies_to_read_again(Database& database)
   return ids;
 }
 
+void ingest_removed(Database& database, const RunVerdict& verdict)
+{
+  database.impl().write([&](Connection& connection) {
+    connection.statement("UPDATE runs SET state = ?, cause = ?, evidence = ? WHERE key = ?")
+        .run(name_of(verdict.state), verdict.cause, verdict.evidence, verdict.key);
+  });
+}
+
 IngestReport ingest_runs(Database& database, const Home& home, std::span<const RunVerdict> verdicts)
 {
   Ingest ingest(database.impl(), home);

@@ -71,10 +71,26 @@ void ingest_notes(Database& database, const Home& home);
 // Removes a study, the given runs of it, and runs that are known only from its list. Keeps runs that belong to another study too.
 void remove_study(Database& database, const std::string& study_id, std::span<const std::string> run_keys);
 
-// Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. `judge`
-// returns the verdicts for a batch of keys (cli passes jobs::reconcile). Damaged records of a run or a study leave out that one
-// alone. Runs whose files cannot be read now are left out if there is no database yet; else throws an environment error, because
-// the new database would have less than the old one.
-IngestReport rebuild(const LockedHome& home, const std::function<std::vector<RunVerdict>(std::span<const std::string>)>& judge);
+// Returns the verdicts for a batch of keys (cli passes jobs::reconcile).
+using Judge = std::function<std::vector<RunVerdict>(std::span<const std::string>)>;
+
+// Takes in all studies, runs, predictions and notes of a home. Damaged records of a run or a study leave out that one alone.
+IngestReport ingest_home(Database& database, const Home& home, const Judge& judge);
+
+// How a database differs from the home that it is of: a sentence for each difference that no later call mends, as of an old copy
+// that was put back; and how many runs the next command that looks at them takes in.
+struct HomeDifferences {
+  std::vector<std::string> problems;
+  std::size_t to_take_in = 0;
+};
+HomeDifferences differences_from(const Home& home, Database& database);
+
+// Stores the verdict about a run whose folder is gone, so that nothing else of it can be read again.
+void ingest_removed(Database& database, const RunVerdict& verdict);
+
+// Builds the database anew from the folders, in a second file, and then copies it over the old one in one transaction. Runs whose
+// files cannot be read now are left out if there is no database yet; else throws an environment error, because the new database
+// would have less than the old one.
+IngestReport rebuild(const LockedHome& home, const Judge& judge);
 
 } // namespace dt::store

@@ -84,7 +84,7 @@ class Row {
     values_.push_back(std::move(value));
     return *this;
   }
-  // The record's fields; lists have tables of their own. Without a record the columns are NULL.
+  // The record's fields, without secrets; lists have tables of their own. Without a record the columns are NULL.
   template<class Record> Row& add(Fields<Record> fields, const std::optional<Record>& record, const Names& left_out = {})
   {
     static const Record none{};
@@ -92,7 +92,7 @@ class Row {
       const auto value = value_of(field, record ? *record : none);
       const bool is_list = std::holds_alternative<std::vector<std::string>>(value);
       if (is_list || std::find(left_out.begin(), left_out.end(), field.name) != left_out.end()) continue;
-      add(field.column(), record ? cell_of(value) : Cell());
+      add(field.column(), record ? cell_of(without_secrets(value)) : Cell());
     }
     return *this;
   }
@@ -117,8 +117,6 @@ class Row {
 
 std::int64_t write_study_row(Connection& connection, StudyRecord study)
 {
-  for (auto* text : {&study.description, &study.recipe_path, &study.recipe_text})
-    *text = without_secrets(std::string_view(*text));
   return Row()
       .add(stored_study_fields(), std::optional(std::move(study)))
       .add("points_current", 0)
@@ -292,9 +290,7 @@ void write_attempt(Connection& connection, std::int64_t run_id, const AttemptRec
   row.add(begin_fields(), attempt.begin, {"environment"});
   row.add("end_unix_s", attempt.end ? Cell(attempt.end->unix_s) : Cell());
   row.add("exit_code", attempt.end ? Cell(std::int64_t{attempt.end->exit_code}) : Cell());
-  auto failure = attempt.error;
-  if (failure) failure->cause = without_secrets(std::string_view(failure->cause));
-  row.add(error_fields(), failure).add("launches", static_cast<std::int64_t>(attempt.launches.size()));
+  row.add(error_fields(), attempt.error).add("launches", static_cast<std::int64_t>(attempt.launches.size()));
   row.add("preempted_unix_s", attempt.preemption ? Cell(attempt.preemption->unix_s) : Cell());
   row.add(preemption_fields(), attempt.preemption, {"unix_s", "steps"});
   row.add("fenced_by", attempt.fenced_by ? Cell(std::int64_t{*attempt.fenced_by}) : Cell());
@@ -319,8 +315,7 @@ void write_current(Connection& connection, std::int64_t run_id, const AttemptRec
   write_ranks(connection, run_id, *current);
   if (current->begin)
     for (const auto& [name, value] : current->begin->environment)
-      connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)")
-          .run(run_id, name, without_secrets(name, value));
+      connection.statement("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?)").run(run_id, name, value);
   if (!current->result) return;
   auto result = current->result;
   if (current->energy) result->energy = current->energy->run;

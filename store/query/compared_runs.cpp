@@ -39,6 +39,14 @@ std::map<std::string, Rest> rests_of(Connection& connection, const std::vector<R
   return rests;
 }
 
+std::set<std::string> hosts_of(const RunRow& row)
+{
+  const auto hosts = split(row.hosts, ',');
+  std::set<std::string> known(hosts.begin(), hosts.end());
+  known.erase("");
+  return known;
+}
+
 ComparedRun figures_of(const RunRow& row)
 {
   const double samples = row.samples_of_step();
@@ -56,6 +64,7 @@ ComparedRun figures_of(const RunRow& row)
           .knows_target = row.knows_target(),
           .block = row.block,
           .begin_unix_s = row.begin_unix_s,
+          .hosts = hosts_of(row),
           .is_exact = row.is_exact,
           .model = row.model,
           .data_id = {},
@@ -89,12 +98,32 @@ std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows)
   return runs;
 }
 
+std::vector<ComparedRun> figures_in_studies(Database& database, const std::vector<RunRow>& rows)
+{
+  auto runs = figures_of(rows);
+  std::map<std::string, std::vector<ComparedRun*>> of_studies;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!rows[i].study.empty()) of_studies[rows[i].study].push_back(&runs[i]);
+  for (const auto& [study, chosen] : of_studies) {
+    const auto all_rows = runs_of_study(database, study);
+    if (all_rows.size() <= chosen.size()) continue; // they are the whole study
+    std::map<std::string, ComparedRun> all;
+    for (auto& run : figures_of(all_rows)) all.emplace(run.key, run);
+    for (auto* run : chosen)
+      if (const auto found = all.find(run->key); found != all.end()) {
+        run->is_outlying = found->second.is_outlying;
+        run->block = found->second.block;
+      }
+  }
+  return runs;
+}
+
 std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key)
 {
   const auto column = key.empty() ? std::string() : column_of_key(database, key);
   const auto rests = rests_of(database.impl().connection, rows, column);
   auto dependences = dependences_of(database.impl().connection, keys_of(rows));
-  auto runs = figures_of(rows);
+  auto runs = figures_in_studies(database, rows);
   for (auto& run : runs) {
     if (const auto rest = rests.find(run.key); rest != rests.end()) {
       run.value = rest->second.value;

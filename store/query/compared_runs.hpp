@@ -11,9 +11,12 @@
 
 namespace dt::store {
 
-// The runs with the figures of `rows`, for a verdict on them. They lack what tells whether a comparison is fair: data, build and
+// The runs with the figures of `rows`, which are all runs of their studies, for a verdict on them. They lack what tells whether a comparison is fair: data, build and
 // what a program depended on. Nothing is read from the database.
 std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows);
+
+// The same of rows that may be a part of their studies: what makes an outlier, and a round, is told by all runs of a study.
+std::vector<ComparedRun> figures_in_studies(Database& database, const std::vector<RunRow>& rows);
 
 // The same with everything that a ComparedRun has. `key` is a column of runs_flat or a recipe's key (sync.strategy), whose values
 // are compared; empty: none. An unknown key is a usage error that names the nearest column.

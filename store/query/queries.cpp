@@ -34,6 +34,15 @@ const std::string block_in_view =
     "(SELECT " + std::string(ladder_block) +
     " FROM attempts WHERE attempts.run_id = runs_flat.run_id AND attempts.attempt = runs_flat.attempt)";
 
+// Those of a run on one node stand in its attempt, which a list of many runs reads anyway.
+std::string hosts_of(const std::string& run, const std::string& nodes, const std::string& host)
+{
+  return "coalesce(iif(" + nodes + " > 1, (SELECT group_concat(DISTINCT host) FROM ranks WHERE ranks.run_id = " + run + "), " +
+         host + "), '')";
+}
+const std::string hosts_in_view = hosts_of("runs_flat.run_id", "nodes", "host"),
+                  hosts_in_tables = hosts_of("runs.id", "runs.resources_nodes", "attempts.host");
+
 // A column of RunRow: in the view runs_flat; in the tables, for one study, because the view would first compute and sort all of
 // its columns; and how it is read.
 struct RunColumn {
@@ -67,6 +76,7 @@ const RunColumn run_columns[]{
     {"coalesce(job_id, '')", "coalesce(attempts.job_id, '')", text<&RunRow::job_id>},
     {block_in_view.c_str(), ladder_block.data(), text<&RunRow::block>},
     {"begin_unix_s", "attempts.begin_unix_s", real<&RunRow::begin_unix_s>},
+    {hosts_in_view.c_str(), hosts_in_tables.c_str(), text<&RunRow::hosts>},
     {"train_target_accuracy", "runs.train_target_accuracy", real<&RunRow::target_accuracy>},
     {"train_modelled_rate", "runs.train_modelled_rate", real<&RunRow::modelled_rate>},
     {"train_seed", "runs.train_seed", integer<&RunRow::seed>},

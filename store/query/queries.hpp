@@ -42,6 +42,7 @@ struct RunRow {
   std::string job_id;                 // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
   std::string block;                  // MeasuredRun::block
   double begin_unix_s = not_measured; // of that attempt's ranks
+  std::string hosts;                  // on which it ran, divided by commas; empty: not known
   double target_accuracy = 0;         // 0: no target
   double modelled_rate = 0;           // train.modelled_rate; 0 or NaN: the computation was not modelled
   std::int64_t seed = 0;              // train.seed

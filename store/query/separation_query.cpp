@@ -17,12 +17,14 @@ namespace dt::store {
 namespace {
 
 // The names of facts in the table `environment`, and in Measured.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> fact_columns{{{"cpu_model", "processors"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> fact_columns{{{"cpu_model", "processors"},
                                                                                      {"kernel", "kernels"},
                                                                                      {"clock_governor", "clock governors"},
                                                                                      {"mpi_version", "MPI libraries"},
                                                                                      {"dnnl_version", "oneDNN versions"},
-                                                                                     {"compiler", "compilers"}}};
+                                                                                     {"compiler", "compilers"},
+                                                                                     {"niceness", "niceness"},
+                                                                                     {"limits", "resource limits"}}};
 
 std::string build_text(const std::string& build)
 {
@@ -77,14 +79,20 @@ void add_facts(Connection& connection, const std::string& keys, std::map<std::st
   }
 }
 
-// "(other.ranks IS this.ranks AND …)": whether two rows of `runs` do the same work, but perhaps by another build.
-std::string same_recipe()
+// The columns of `runs` that are equal in all runs of one recipe, by whichever build and with whichever seed.
+std::vector<std::string> recipe_columns()
 {
   std::vector<std::string> columns{"ranks", "data_id"};
   for (const auto* key : column_keys())
     if (key->identity && key->path != "train.seed") columns.push_back(column_of(*key));
+  return columns;
+}
+
+// "(other.ranks IS this.ranks AND …)": whether two rows of `runs` do the same work, but perhaps by another build.
+std::string same_recipe()
+{
   std::vector<std::string> conditions;
-  for (const auto& column : columns) conditions.push_back("other." + column + " IS this." + column);
+  for (const auto& column : recipe_columns()) conditions.push_back("other." + column + " IS this." + column);
   return "(" + join(conditions, " AND ") + ")";
 }
 
@@ -155,15 +163,18 @@ std::vector<Measured> measured_of(Database& database, const std::vector<std::str
   return runs;
 }
 
-Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric)
+Repetitions repetitions_of(Database& database, const std::string& key_a, const std::string& key_b, Metric metric,
+                           const std::set<std::string>& left_out)
 {
   auto& connection = database.impl().connection;
   Repetitions repetitions;
   std::set<std::string> seen, host_sets;
   for (const auto& key : {key_a, key_b}) {
     if (key.empty() || seen.contains(key)) continue; // B does the same work as A
-    const auto runs = runs_of_same_work(connection, key, metric);
-    for (const auto& run : runs) seen.insert(run.key), host_sets.insert(run.hosts);
+    auto runs = runs_of_same_work(connection, key, metric);
+    for (const auto& run : runs) seen.insert(run.key);
+    std::erase_if(runs, [&](const auto& run) { return left_out.contains(run.study); });
+    for (const auto& run : runs) host_sets.insert(run.hosts);
     repetitions.works.push_back(work_of(runs));
     repetitions.longest_s = std::max(repetitions.longest_s, longest_time(runs));
   }
@@ -191,6 +202,19 @@ std::vector<TrendRun> runs_of_recipe(Database& database, const std::string& key,
     if (const double value = s.real("figure"), begin = s.real("begin_unix_s"); value > 0 && std::isfinite(begin))
       runs.push_back({s.text("key"), s.text("study_key"), begin, value});
   return runs;
+}
+
+std::vector<RecipeOfRuns> recipes_of(Database& database, const std::vector<std::string>& keys)
+{
+  // Beside min() alone, SQLite takes the other columns from the row that has it.
+  static const auto query = "SELECT wanted.value AS key, min(wanted.key) AS place, count(*) AS runs FROM json_each(?) AS wanted "
+                            "JOIN runs ON runs.key = wanted.value GROUP BY runs." +
+                            join(recipe_columns(), ", runs.") + " ORDER BY place";
+  auto s = database.impl().connection.statement(query);
+  s.bind(json_list(keys));
+  std::vector<RecipeOfRuns> recipes;
+  while (s.next()) recipes.push_back({s.text("key"), static_cast<std::size_t>(s.integer("runs"))});
+  return recipes;
 }
 
 } // namespace dt::store

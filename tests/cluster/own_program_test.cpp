@@ -42,7 +42,8 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
   for (const auto* launcher : {"mpirun", "srun"}) {
     INFO(launcher);
     const ClusterUser user(cluster);
-    user.dtctl().write("train.py", trainer("until = time.process_time() + 1\nwhile time.process_time() < until: pass"));
+    user.dtctl().write("train.py",
+                       trainer(connects + "until = time.process_time() + 1\nwhile time.process_time() < until: pass"));
     const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
     user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, launcher: " + launcher + mpi + "}\n");
     CHECK(user.wait(90) == 0);

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+using dt::test::connects;
 using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;
@@ -70,21 +71,6 @@ std::string plain(const std::string& begin, const std::string& loss, int steps =
          "\nreport.begin()\nfor i in range(" + std::to_string(steps) + "):\n    time.sleep(0.002)\n    report.step(loss=" + loss +
          ", samples=10)\nreport.result()\n";
 }
-
-const std::string connects = R"(
-import socket
-place = ("127.0.0.1", int(os.environ["MASTER_PORT"]))
-if rank == 0:
-    with socket.create_server(place) as server:
-        other, _ = server.accept()
-else:
-    while True:
-        try:
-            other = socket.create_connection(place)
-            break
-        except OSError:
-            time.sleep(0.01)
-)";
 
 } // namespace
 
@@ -170,9 +156,10 @@ TEST_CASE(
 
 TEST_CASE("of a program whose output is searched, the processes of the ranks tell whether it exchanges anything")
 {
-  const std::string metrics = "  metrics: {step: 'step (\\d+)', loss: 'loss (\\S+)', samples: '(\\d+) samples'}\n";
-  const std::string loop =
-      "for i in range(60):\n    time.sleep(0.05)\n    print('step', i + 1, 'loss', 1 / (i + 1), '10 samples', flush=True)\n";
+  const std::string metrics =
+      "  metrics: {step: 'step (\\d+)', loss: 'loss (\\S+)', samples: '(\\d+) samples', step_s: 'in (\\S+) s'}\n";
+  const std::string loop = "for i in range(60):\n    time.sleep(0.05)\n    print('step', i + 1, 'loss', 1 / (i + 1), '10 samples "
+                           "in 0.05 s', flush=True)\n";
   const std::string begin = "import os, time\nrank = int(os.environ['RANK'])\n";
   CHECK_THAT(copies(begin + loop, metrics), Catch::StartsWith("the 2 ranks exchange nothing"));
   CHECK(copies(begin + connects + loop, metrics).empty());

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using Catch::Matchers::Contains;
+using dt::test::connects;
 using dt::test::Json;
 using dt::test::Own;
 using dt::test::recipe;
@@ -107,8 +108,9 @@ TEST_CASE("an accuracy of NaN is shown as NaN and is not taken for one that was 
 
 TEST_CASE("of a program that reports no communication --why names the phase and does not say that computation is slower")
 {
-  const std::string train = "import dtctl_report as report, time, os\nranks = int(os.environ['WORLD_SIZE'])\nreport.begin()\n"
-                            "for i in range(12):\n    time.sleep(0.004 * ranks)\n    report.step(loss=1.0, samples=8, phases=";
+  const std::string train =
+      connects + "import dtctl_report as report\nreport.begin()\n"
+                 "for i in range(12):\n    time.sleep(0.004 * ranks)\n    report.step(loss=1.0 + rank, samples=8, phases=";
   const Own own(train + "{'input': 0.0, 'forward': 0.001, 'backward': 0.003 * ranks, 'optimizer': 0.0})\nreport.result()\n",
                 recipe("study: {mode: weak, ranks: [1, 2]}\n"));
   CHECK(own.submit("sweep").at("states") == Json{{"succeeded", 2}});

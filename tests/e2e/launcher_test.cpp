@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using Catch::Contains;
+using dt::test::connects;
 using dt::test::has_torch;
 using dt::test::Json;
 using dt::test::Own;
@@ -143,8 +144,8 @@ TEST_CASE("a launcher that starts another number of ranks than the recipe says f
 TEST_CASE("the command of a launcher that reads no variables by itself takes them from the shell")
 {
   const std::string script =
-      "import os, dtctl_report as report\nreport.begin()\nfor i in range(8): report.step(loss=1.0, samples=10)\n"
-      "report.result()\n";
+      connects + "import dtctl_report as report\nreport.begin()\nfor i in range(8): report.step(loss=1.0 + rank, samples=10)\n"
+                 "report.result()\n";
   const Own own(
       script,
       "version: 1\nname: own\nprogram:\n  command: [bash, -c, 'test \"$DTCTL_NODE_RANK $DTCTL_NODES\" = \"0 1\" && test -n "

@@ -5,8 +5,10 @@
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"
+#include "tests/support/processes.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -57,6 +59,33 @@ TEST_CASE("the jobs of a home that is moved go on: the one that runs and the one
   CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 2}});
   for (const auto& attempt : first_attempts(moved)) CHECK(dt::read_result(attempt));
+}
+
+TEST_CASE("nobody who looks, or would change something, at the old place of a home that is moved keeps its runs from going on")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", waiting_recipe(dtctl));
+  const auto moved = dtctl.folder() / "moved";
+  REQUIRE(dtctl.run({"sweep", "tiny.yaml", "--max-jobs", "1"}).ok());
+  REQUIRE(eventually([&] { return fs::exists(dtctl.folder() / "begun"); }));
+  const auto supervisors =
+      dt::test::without_children(dt::test::processes_with_words({"supervise", "--home", dtctl.home().string()}));
+  REQUIRE(supervisors.size() == 1);
+  ::kill(supervisors.front(), SIGSTOP); // it looks only when the verbs below have been there
+  fs::rename(dtctl.home(), moved);
+  for (const Words& verb :
+       {Words{"status", "all"}, Words{"status", "--all"}, Words{"results"}, Words{"query", "SELECT 1"}, Words{"cancel", "all"},
+        Words{"retry", "all"}, Words{"remove", "tiny", "--yes"}, Words{"db", "rebuild"}, Words{"db", "migrate"}}) {
+    INFO(verb.front());
+    dtctl.run(verb);
+    CHECK_FALSE(fs::exists(dtctl.home()));
+  }
+  ::kill(supervisors.front(), SIGCONT);
+  REQUIRE(eventually([&] { return fs::is_symlink(dtctl.home()); }));
+  dtctl.write("go", "");
+  const Words there{"DTCTL_HOME=" + moved.string()};
+  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 2}});
 }
 
 TEST_CASE("a job that waits in a home that is moved while nobody looks after it starts at the new place")
@@ -127,7 +156,7 @@ TEST_CASE("a job whose script was given to another user is not run, and the caus
 TEST_CASE("no verb uses a home that other users can write, until its mode is corrected")
 {
   const Dtctl dtctl;
-  REQUIRE(dtctl.run({"db", "migrate"}).ok());
+  fs::create_directory(dtctl.home());
   ::chmod(dtctl.home().c_str(), 0777);
   for (const auto* line : {"status", "status --all", "doctor"}) {
     const auto refused = dtctl.run(dt::split(line, ' '));

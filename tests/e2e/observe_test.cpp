@@ -651,6 +651,13 @@ def work(*_):
     CHECK(broken.submit().at("states") == Json{{"failed", 1}});
     CHECK(broken.cause().find("ValueError: the data are broken") != std::string::npos);
   }
+  const std::string two =
+      "import torch.multiprocessing as mp\nchildren = [mp.get_context('fork').Process(target=work) for _ in range(2)]\n"
+      "for child in children: child.start()\nfor child in children: child.join()\n";
+  const Own broken(script(two, "    raise ValueError('the data are broken')\n"), recipe());
+  CHECK(broken.submit().at("states") == Json{{"failed", 1}});
+  CHECK(broken.cause().find("ValueError: the data are broken") != std::string::npos);
+  CHECK(broken.cause().find("(step 0)") == std::string::npos); // of the child whose steps are not counted
 }
 
 TEST_CASE("observed: where several processes of a rank train, the throughput is unknown, and results say so")
@@ -808,7 +815,7 @@ TEST_CASE("observed: communication that cannot be seen is unknown, not zero, and
 import torch.distributed as dist
 dist.init_process_group("gloo")
 for epoch in range(2):
-    for a, b in DataLoader(train, batch_size=32):
+    for a, b in DataLoader(train, batch_size=16, sampler=torch.utils.data.DistributedSampler(train)):
         optimizer.zero_grad()
         F.cross_entropy(model(a), b).backward()
         for work in [dist.all_reduce(p.grad, async_op=True) for p in model.parameters()]:
@@ -818,7 +825,7 @@ for epoch in range(2):
                 recipe(2));
   const auto result = result_of(own);
   CHECK(result.steps == 20);
-  CHECK(result.measured_samples == 16 * 64);
+  CHECK(result.measured_samples == 16 * 32);
   check_computation(result);
   CHECK(std::isnan(result.communication_share));
   CHECK(std::isnan(seconds_of(result, dt::Phase::communication)));

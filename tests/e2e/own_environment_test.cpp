@@ -156,7 +156,7 @@ TEST_CASE("a package that is installed for something else while a run waits chan
   INFO(results);
   CHECK_THAT(
       results,
-      Contains("changed after 1 of 1 runs were submitted, and their program imports none of them: beta missing, now 2.10.3"));
+      Contains("changed after the submission of 1 of 1 run, and their program imports none of them: beta missing, now 2.10.3"));
   CHECK_THAT(results, !Contains("Python environment"));
 }
 

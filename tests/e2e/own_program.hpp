@@ -4,6 +4,7 @@
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <filesystem>
 #include <string>
@@ -55,12 +56,12 @@ inline RunResult result_of(const Own& own)
   return *result;
 }
 
-// Reports `steps` steps of 10 samples, and a result.
+// Reports `steps` steps of 10 samples, and a result. Its ranks are connected, and have losses of their own.
 inline std::string trainer(const std::string& more = "", int steps = 8)
 {
-  return "import dtctl_report as report, os, signal, sys, time\n" + more + "\nreport.begin()\nfor i in range(" +
+  return "import dtctl_report as report, os, signal, sys, time\n" + more + connects + "\nreport.begin()\nfor i in range(" +
          std::to_string(steps) +
-         "):\n    time.sleep(0.002)\n    report.step(loss=1.0 / (i + 1), samples=10)\n"
+         "):\n    time.sleep(0.002)\n    report.step(loss=1.0 / (i + 1) + rank, samples=10)\n"
          "report.evaluation(accuracy=0.75, samples=100)\nreport.result(parameters=5)\n";
 }
 

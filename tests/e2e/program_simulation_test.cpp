@@ -24,6 +24,7 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.set_num_threads(1)
 torch.manual_seed(1)
 x = torch.randn(640, 200)
+if os.environ["RANK"] == "1": x = x.flip(0)
 y = (x.sum(1) > 0).long()
 model = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, 2))
 if os.environ["WORLD_SIZE"] != "1":

@@ -25,4 +25,20 @@ inline bool has_torch(const std::string& modules = "torch")
   return false;
 }
 
+// Connects every rank with rank 0, as ranks that train together are.
+inline const std::string connects = R"(
+import os, socket, time
+rank, place = int(os.environ.get("RANK", "0")), (os.environ.get("MASTER_ADDR", ""), int(os.environ.get("MASTER_PORT", "0")))
+ranks = int(os.environ.get("WORLD_SIZE", "1"))
+connections = []
+if ranks > 1 and rank == 0:
+    with socket.create_server(("", place[1])) as server:
+        while len(connections) < ranks - 1: connections.append(server.accept()[0])
+while rank > 0 and not connections:
+    try:
+        connections.append(socket.create_connection(place))
+    except OSError:
+        time.sleep(0.01)
+)";
+
 } // namespace dt::test

@@ -42,7 +42,7 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   CHECK(results.at("simulated_runs") == 2);
   for (const auto& point : results.at("scaling")) CHECK(point.at("label") == "simulated");
   const auto text = dtctl.run({"results", "last"}).out;
-  CHECK(text.find("2 of 2 runs were simulated on ethernet-10g: their times are simulated seconds") != std::string::npos);
+  CHECK(text.find("2 of 2 runs: simulated on ethernet-10g, so their times are simulated seconds") != std::string::npos);
   const auto runs =
       rows(dtctl, "SELECT key, nodes, resources_platform, throughput, flops_per_sample, mfu FROM runs_flat ORDER BY nodes");
   REQUIRE(runs.size() == 2);

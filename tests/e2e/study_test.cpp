@@ -71,7 +71,8 @@ TEST_CASE(
   CHECK(log.exit_code == 0);
   CHECK(dt::read_file(dtctl.folder() / "out").find(" left") == std::string::npos);
   CHECK(dtctl.run({"watch", "last", "--quiet"}).err == "");
-  CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"}).err == "");
+  CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"})
+            .err.starts_with("dtctl: warning: --force replaces the figures of runs in 1 study: "));
 }
 
 TEST_CASE("a strong-scaling study over 1 and 2 ranks trains and has figures for both sizes")

@@ -19,29 +19,8 @@
 #include <unistd.h>
 
 namespace dt::jobs::testing {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<pid_t> processes_with_words(const std::vector<std::string>& words)
-{
-  std::string wanted;
-  for (const auto& word : words) wanted += word + '\0';
-  std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const auto pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
-    if (pid <= 0) continue;
-    try {
-      if (read_file_if_exists(entry.path() / "cmdline").value_or("").ends_with(wanted) && identify_process(pid))
-        found.push_back(pid);
-    } catch (const std::exception&) { // it ended meanwhile
-    }
-  }
-  return found;
-}
-
-} // namespace
 
 Folder::Folder()
 {
@@ -114,7 +93,7 @@ RunStatus Playground::status_of(const std::string& key) const { return reconcile
 pid_t Playground::supervisor() const
 {
   // A job that the supervisor has just forked off has its command line until the job's script runs.
-  const auto found = test::without_children(processes_with_words({"supervise", "--home", home_.root().string()}));
+  const auto found = test::without_children(test::processes_with_words({"supervise", "--home", home_.root().string()}));
   return found.empty() ? 0 : found.front();
 }
 

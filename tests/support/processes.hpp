@@ -1,11 +1,13 @@
-// Who is whose child among the processes of a test.
+// The processes of a test: who has which command line, and who is whose child.
 #pragma once
 
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,20 @@ inline pid_t parent_of(pid_t process)
   } catch (const Error&) {
     return 0;
   }
+}
+
+// Living processes whose command lines end with these words.
+inline std::vector<pid_t> processes_with_words(const std::vector<std::string>& words)
+{
+  std::string wanted;
+  for (const auto& word : words) wanted += word + '\0';
+  std::vector<pid_t> found;
+  for (const auto& name : names_in("/proc")) {
+    const auto pid = static_cast<pid_t>(std::atoi(name.c_str()));
+    if (pid > 0 && text_if_readable("/proc/" + name + "/cmdline").ends_with(wanted) && identify_process(pid))
+      found.push_back(pid);
+  }
+  return found;
 }
 
 // Those whose parent is not among them: a child has its parent's command line until it has become another program.

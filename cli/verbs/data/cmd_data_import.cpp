@@ -125,7 +125,7 @@ void remove_left_copy(const fs::path& target)
 // home's data sets while the name is given and the facts are read.
 PackedFacts take_in(Context& context, const PackedFile& source, Copy& copy, const fs::path& target, const std::string& name)
 {
-  const auto home = context.locked_home();
+  const auto home = context.made_home();
   while (!copy.commit()) // again if the other set was removed before it could be looked at
     if (auto there = same_there(source, target, name)) return *std::move(there);
   return facts_of(PackedFile(target));

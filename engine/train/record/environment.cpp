@@ -6,6 +6,7 @@
 #include "core/paths.hpp"
 #include "core/process.hpp"
 #include "core/spec/run_key.hpp"
+#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "engine/train/record/cpu_info.hpp"
 
@@ -229,6 +230,7 @@ std::map<std::string, std::string> describe_environment(comm::Communicator& comm
                       {"engine_version", engine_version()},
                       {"engine_build", engine_build()},
                       {"launcher", launcher()}});
+  environment.merge(facts_of(own_surroundings()));
   add(environment, "mpi_settings", mpi_settings());
   for (const auto& [key, name] : variables) add(environment, key, variable(name));
   if (!environment.contains("slurm_version")) add(environment, "slurm_version", slurm_version());

@@ -159,7 +159,7 @@ class _Recent:
         self.optimizer = None  # the id and the class of the one that has stepped
         self.losses_of_grad = []  # of torch.autograd.grad()
         self.losses = []
-        self.by_module = collections.Counter()  # samples of the forward passes of each module
+        self.by_module = {}  # samples of the forward passes of each module
         self.summed_numbers = 0  # that calls of the script have summed over the ranks
         self.exchanged_numbers = 0  # that calls of the script have exchanged in any way
         self.buckets = []  # [bytes, ready, done] of the last backward pass
@@ -178,7 +178,7 @@ class _Step:
         self.has_batches = self.has_unknown_samples = self.updates_in_backward = self.has_communication = self.is_by_hand = False
         self.losses, self.loss_of = [], None  # the optimizer that has stepped by the gradients of these losses
         self.learning_rate = None  # of the optimizer with the most parameters
-        self.by_module = collections.Counter()
+        self.by_module = {}
         self.summed_numbers = 0
         self.buckets, self.gradients = [], []
         self.looked_at = []  # backward passes with the readiness of each gradient, in some steps
@@ -208,7 +208,8 @@ class _Step:
         self.is_by_hand |= recent.is_by_hand
         self.buckets = recent.buckets or self.buckets
         self.gradients = recent.gradients or self.gradients
-        self.by_module.update(recent.by_module)
+        for module, samples in recent.by_module.items():
+            self.by_module[module] = self.by_module.get(module, 0) + samples
         self.summed_numbers += recent.summed_numbers
         self.has_communication |= recent.has_communication
         self.updates_in_backward |= recent.updates_in_backward
@@ -413,6 +414,7 @@ class _Observer:
                 self.caveat("processes", "several processes of a rank train, and only the steps of one are counted: the throughput is not known",
                             of_all_ranks=False)
                 self.be_silent()
+                self.report._step = -1  # of an error that this process may still report: its steps are not counted
             elif script is not None:
                 self.held = []
         return self.is_off
@@ -439,8 +441,7 @@ class _Observer:
 
     def mark(self, phase):
         if phase != self.phase or not self.marks:
-            self.marks.append(self.now(phase))
-            self.phase = phase
+            self.force_mark(phase)
 
     def force_mark(self, phase):
         self.marks.append(self.now(phase))
@@ -598,7 +599,8 @@ class _Observer:
             if batches.tells_samples():
                 return
         samples = self.attempt_to("the samples of modules", self._samples_of_call, module, args, kwargs)
-        self.recent.by_module[id(module)] += math.nan if samples is None else samples
+        of_each = self.recent.by_module
+        of_each[id(module)] = of_each.get(id(module), 0) + (math.nan if samples is None else samples)
 
     def _samples_of_call(self, module, args, kwargs):
         known = self.modules.get(module)
@@ -832,8 +834,8 @@ class _Observer:
         if optimizer is None or optimizer == self.loss_of:
             return
         if optimizer in self.losses_of:
-            self.caveat("losses", f"the loss of a step is of one optimizer now, of another then ({self.loss_of[1]}, {optimizer[1]}): the steps' losses are no "
-                        "one series")
+            names = ", ".join(sorted({name for _, name in self.losses_of}))
+            self.caveat("losses", f"the loss of a step is of one optimizer now, of another then ({names}): the steps' losses are no one series")
         self.loss_of = optimizer
         self.losses_of.add(optimizer)
 
@@ -935,6 +937,8 @@ class _Observer:
         seconds[FORWARD] += seconds[EVALUATION]  # a pass without gradients within a step, of a teacher for example
         if FORWARD in begun:
             seconds[INPUT] += seconds[HANDING_OVER]
+        if step.has_batches:
+            begun.add(INPUT)  # it may have been read in the step before
         if step.updates_in_backward:
             begun.discard(OPTIMIZER)
         if step.is_by_hand:

@@ -77,12 +77,14 @@ def _quantity(value, name):
 
 
 def _write(*words):
-    if not is_active():
+    if _file is None and not is_active():
         return
     global _unwritten
-    _unwritten += " ".join(str(word) for word in words).encode("utf-8", "replace") + b"\n"
-    with contextlib.suppress(OSError):  # a full disk must not end the training: the next call tries again
+    _unwritten += " ".join(map(str, words)).encode("utf-8", "replace") + b"\n"
+    try:
         _flush()
+    except OSError:
+        pass  # a full disk must not end the training: the next call tries again
 
 
 def _flush():

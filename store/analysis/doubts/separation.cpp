@@ -11,7 +11,6 @@
 namespace dt::store {
 namespace {
 
-constexpr double least_pause_s = 6 * 3600;     // a shorter pause between the sides of one study does not separate them
 constexpr double least_busy_difference = 0.05; // of busy shares
 
 std::set<std::string> studies_of(std::span<const Measured> runs)
@@ -40,7 +39,6 @@ std::set<std::string> facts_of(std::span<const Measured> runs, const std::string
 // From the first begin to the last end of a side; NaN if a time is not known.
 struct Span {
   double begin = not_measured, end = not_measured;
-  double length() const { return end - begin; }
 };
 
 Span span_of(std::span<const Measured> runs)
@@ -55,18 +53,11 @@ Span span_of(std::span<const Measured> runs)
   return span;
 }
 
-// Whether the runs of both sides alternate in time as they do in shuffled rounds: a round has one run of each, so there are as
-// many changes from one side to the other as rounds.
-bool do_alternate(std::span<const Measured> a, std::span<const Measured> b)
+std::vector<Occasion> occasions_of(std::span<const Measured> runs)
 {
-  std::vector<std::pair<double, bool>> order; // begin, and whether it is of A
-  for (const auto& run : a) order.emplace_back(run.begin_unix_s, true);
-  for (const auto& run : b) order.emplace_back(run.begin_unix_s, false);
-  if (std::any_of(order.begin(), order.end(), [](const auto& run) { return std::isnan(run.first); })) return false;
-  std::stable_sort(order.begin(), order.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
-  std::size_t changes = 0;
-  for (std::size_t i = 1; i < order.size(); ++i) changes += order[i].second != order[i - 1].second ? 1 : 0;
-  return changes >= std::min(a.size(), b.size());
+  std::vector<Occasion> occasions;
+  for (const auto& run : runs) occasions.push_back({run.begin_unix_s, run.hosts, run.block});
+  return occasions;
 }
 
 // The texts of both sides, if they differ. A fact that one side does not know does not differ.
@@ -115,8 +106,8 @@ bool have_none_in_common(const std::set<std::string>& a, const std::set<std::str
 
 const std::vector<std::string>& fact_names()
 {
-  static const std::vector<std::string> names{"processors",      "kernels",   "clock governors", "MPI libraries",
-                                              "oneDNN versions", "compilers", "builds"};
+  static const std::vector<std::string> names{"processors", "kernels",  "clock governors", "MPI libraries", "oneDNN versions",
+                                              "compilers",  "niceness", "resource limits", "builds"};
   return names;
 }
 
@@ -128,11 +119,11 @@ Separation separation_of(std::span<const Measured> a, std::span<const Measured> 
   if (std::isnan(span_a.begin) || std::isnan(span_b.begin)) result.apart_s = not_measured;
   result.a_is_later = span_a.begin > span_b.begin;
   const auto studies = studies_of(a);
-  const bool is_one_study = studies == studies_of(b) && !studies.contains("");
-  const double longest_pause_s = std::max({least_pause_s, span_a.length(), span_b.length()});
-  result.is_together = do_alternate(a, b) || (is_one_study && result.apart_s <= longest_pause_s);
+  result.is_one_study = studies.size() == 1 && studies == studies_of(b) && !studies.contains("");
+  result.by = confounding_of(occasions_of(a), occasions_of(b));
+  result.is_together = result.by == Confounded::no && !std::isnan(result.apart_s);
   result.facts = differing_facts(a, b);
-  result.other_hosts = have_none_in_common(hosts_of(a), hosts_of(b));
+  result.other_hosts = result.by == Confounded::by_nodes || have_none_in_common(hosts_of(a), hosts_of(b));
   const auto processors_a = facts_of(a, fact_names().front()), processors_b = facts_of(b, fact_names().front());
   const bool are_known = !processors_a.empty() && !processors_b.empty();
   result.other_processors = are_known && processors_a != processors_b;
@@ -142,6 +133,8 @@ Separation separation_of(std::span<const Measured> a, std::span<const Measured> 
 
 std::string describe(const Separation& separation)
 {
+  const bool is_by_nodes = separation.by == Confounded::by_nodes && separation.apart_s < 1;
+  if (is_by_nodes) return separation.other_processors ? "on other processors" : "on other hosts";
   const auto time = std::isnan(separation.apart_s) ? std::string("apart by an unknown time")
                     : separation.apart_s < 1       ? std::string("not interleaved")
                                                    : format_seconds(std::round(separation.apart_s)) + " apart";
@@ -152,7 +145,9 @@ std::string time_text(const Separation& separation)
 {
   if (std::isnan(separation.apart_s)) return "it is not known when both were measured";
   const std::string later = separation.a_is_later ? "A" : "B", earlier = separation.a_is_later ? "B" : "A";
-  if (separation.apart_s < 1) return "the runs of A and B were not interleaved";
+  if (separation.apart_s < 1)
+    return separation.by == Confounded::by_nodes ? "the runs of A and B were measured on different nodes"
+                                                 : "the runs of A and B were not interleaved";
   return "the runs of " + later + " began " + format_seconds(std::round(separation.apart_s)) + " after those of " + earlier +
          " had ended";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record/field.hpp"
+#include "store/analysis/statistics/confounding.hpp"
 
 #include <map>
 #include <set>
@@ -17,6 +18,7 @@ struct Measured {
   std::string study; // id of the study that asked for the run
   double begin_unix_s = not_measured, end_unix_s = not_measured;
   std::set<std::string> hosts;
+  std::string block{}; // Occasion::block
   // What the run depended on, by the names of fact_names(): "processors" -> "AMD EPYC 7763".
   std::map<std::string, std::string> facts{};
   double busy_share = not_measured; // of the cores that its ranks needed: taken by other processes and other virtual machines
@@ -31,10 +33,11 @@ struct SeparateFact {
 };
 
 struct Separation {
-  // Whether the sides may be compared as they are: they come from the same studies without a pause, or their runs alternated
-  // in time. Runs of one study are shuffled in rounds, so that what changes from hour to hour meets both sides alike.
-  bool is_together = false;
-  double apart_s = 0; // from the end of the earlier side to the begin of the later one; 0: they overlap. NaN: not known
+  bool is_together =
+      false; // the sides may be compared as they are: nothing confounds their difference, and their times are known
+  Confounded by = Confounded::no;
+  bool is_one_study = false; // all runs are of one study
+  double apart_s = 0;        // from the end of the earlier side to the begin of the later one; 0: they overlap. NaN: not known
   bool a_is_later = false;
   bool other_hosts = false;          // the sides have no host in common
   bool other_processors = false;     // their processors are known and differ
@@ -42,13 +45,14 @@ struct Separation {
   std::vector<SeparateFact> facts{}; // without the times
 };
 
-// `a` and `b`: the succeeded runs of the sides; whether they alternate can be told of two points only.
+// `a` and `b`: the succeeded runs of two points.
 Separation separation_of(std::span<const Measured> a, std::span<const Measured> b);
 
 // Returns "3d2h apart on other hosts"; "apart by an unknown time" if it is not known.
 std::string describe(const Separation& separation);
 
-// Returns "the runs of A began 3d2h after those of B had ended", or less if less is known.
+// Returns "the runs of A began 3d2h after those of B had ended", or less if less is known; of sides that other nodes alone
+// divide, that.
 std::string time_text(const Separation& separation);
 
 } // namespace dt::store

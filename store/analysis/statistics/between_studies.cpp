@@ -82,11 +82,70 @@ BetweenStudies between_studies_of(std::span<const RepeatedWork> works)
   return result;
 }
 
+Gate gate_of(const Repetitions& repetitions)
+{
+  Gate gate{.between = between_studies_of(repetitions.works)};
+  if (repetitions.works.empty() || repetitions.works.back().empty()) return gate;
+  const auto means = moments_of(means_of(repetitions.works.back()));
+  gate.mean = means.mean;
+  gate.studies = means.count;
+  return gate;
+}
+
+namespace {
+
+void require_independent_ratio(const Comparison& comparison, bool is_scatter_known)
+{
+  if (comparison.method != Method::ratio || comparison.design != Design::independent || !is_scatter_known)
+    throw Error(ErrorKind::internal, "a comparison of independent ratios and a known scatter between studies are needed");
+}
+
+// The standard error of A's mean as a further study of the gate.
+double error_of_further(const Gate& gate, const Moments& a)
+{
+  const double variance = gate.between.variance * (1 + 1 / gate.studies) + additional(gate.between, a.count);
+  const double own = a.count > 1 ? a.variance / a.count : 0; // is in the variance as far as the others scatter as A does
+  return std::sqrt(variance + std::max(0.0, own - gate.between.within / std::min(a.count, gate.between.runs)));
+}
+
+// That a study of this logarithm, relative to the gate's, is shown to be worse.
+double share_shown(double error, double freedom, const Rule& rule, double level, double logarithm)
+{
+  const double t = student_t_quantile((1 + level) / 2, freedom), margin = std::log1p(rule.margin);
+  const double away = rule.better == Better::larger ? logarithm : -logarithm; // worse: below 0
+  return noncentral_t_lower_p(-t, freedom, (away + margin) / error);
+}
+
+} // namespace
+
+Comparison against_gate(Comparison comparison, const Gate& gate)
+{
+  constexpr double most_false_alarms = 0.01, strict_level = 1 - 2 * most_false_alarms;
+  require_independent_ratio(comparison, gate.is_known());
+  if (!(comparison.a.count >= 1)) return comparison;
+  const Estimate estimate{comparison.a.mean - gate.mean, error_of_further(gate, comparison.a), gate.between.freedom};
+  if (!(estimate.standard_error >= least_scatter)) return comparison;
+  auto& rule = comparison.rule;
+  if (share_shown(estimate.standard_error, estimate.freedom, rule, rule.level, 0) > most_false_alarms)
+    rule.level = std::max(rule.level, strict_level);
+  const auto interval = confidence_interval(estimate, level_of_one(rule));
+  comparison.effect = std::exp(estimate.value);
+  comparison.interval = {std::exp(interval.low), std::exp(interval.high)};
+  comparison.p = std::min(1.0, rule.comparisons * two_sided_p(estimate));
+  comparison.has_no_scatter = false;
+  comparison.verdict = verdict_of_ratio(comparison.interval, rule.margin, rule.better);
+  return comparison;
+}
+
+double power_of(const Gate& gate, const Comparison& comparison, double share)
+{
+  return share_shown(error_of_further(gate, comparison.a), gate.between.freedom, comparison.rule, level_of_one(comparison.rule),
+                     std::log(share));
+}
+
 Comparison across_studies(Comparison comparison, const BetweenStudies& between)
 {
-  if (comparison.method != Method::ratio || comparison.design != Design::independent || !between.is_known())
-    throw Error(ErrorKind::internal,
-                "across_studies: a comparison of independent ratios and a known scatter between studies are needed");
+  require_independent_ratio(comparison, between.is_known());
   if (!std::isfinite(comparison.interval.low)) return comparison;
   const double variance =
       2 * between.variance + additional(between, comparison.a.count) + additional(between, comparison.b.count);

@@ -16,12 +16,20 @@ std::vector<double> repeated(const std::vector<double>& values, std::size_t more
   return longer;
 }
 
+std::vector<Occasion> occasions_of(const Candidate& candidate)
+{
+  std::vector<Occasion> occasions(candidate.values.size());
+  for (std::size_t i = 0; i < occasions.size(); ++i) {
+    if (i < candidate.begins_unix_s.size()) occasions[i].begin_unix_s = candidate.begins_unix_s[i];
+    if (i < candidate.nodes.size()) occasions[i].nodes = candidate.nodes[i];
+    if (i < candidate.blocks.size()) occasions[i].block = candidate.blocks[i];
+  }
+  return occasions;
+}
+
 } // namespace
 
-bool are_apart(const Candidate& a, const Candidate& b)
-{
-  return a.last_end_s < b.first_begin_s || b.last_end_s < a.first_begin_s;
-}
+Confounded confounding_of(const Candidate& a, const Candidate& b) { return confounding_of(occasions_of(a), occasions_of(b)); }
 
 bool has_miss(const Candidate& candidate)
 {

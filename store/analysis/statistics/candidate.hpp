@@ -2,15 +2,15 @@
 #pragma once
 
 #include "store/analysis/statistics/comparison.hpp"
+#include "store/analysis/statistics/confounding.hpp"
 
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace dt::store {
-
-inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 // A candidate and its runs: one value per run.
 struct Candidate {
@@ -20,8 +20,10 @@ struct Candidate {
   // candidate in random order, or one after the other in one allocation (a ladder). Empty, or with an empty text: the run was
   // measured alone.
   std::vector<std::string> blocks{};
-  double first_begin_s = not_known, last_end_s = not_known; // UNIX times between which its runs were measured; NaN: not known
-  bool is_exact = false;                                    // its runs are deterministic (simulated): equal values are no chance
+  // One per value, or none: when and where its run was measured, as in Occasion.
+  std::vector<double> begins_unix_s{};
+  std::vector<std::set<std::string>> nodes{};
+  bool is_exact = false; // its runs are deterministic (simulated): equal values are no chance
 };
 
 // What kind of numbers the values are, which decides how samples of them are compared (statistics/candidate_set.hpp).
@@ -31,9 +33,7 @@ enum class Scale {
   time_to_target // positive; infinite for a run that missed the target
 };
 
-// Whether all runs of one were measured before those of the other began, so that a change of the machine in between looks like a
-// difference. False if the times are not known.
-bool are_apart(const Candidate& a, const Candidate& b);
+Confounded confounding_of(const Candidate& a, const Candidate& b);
 
 // Whether a run missed its target.
 bool has_miss(const Candidate& candidate);

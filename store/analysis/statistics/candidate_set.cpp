@@ -76,7 +76,7 @@ PairP CandidateSet::test(std::size_t a, std::size_t b, Rule rule) const
     const auto verdict = compare(a, b, rule).verdict;
     return {{nothing, nothing}, verdict == Verdict::faster, true, verdict == Verdict::equivalent};
   }
-  if (are_apart(candidates_[a], candidates_[b])) return {{nothing, nothing}};
+  if (confounding_of(candidates_[a], candidates_[b]) != Confounded::no) return {{nothing, nothing}};
   const auto test = model_.test(a, b);
   const auto& estimate = test.estimate;
   return {p_values_of(estimate, method(), rule.margin, test.within.price),

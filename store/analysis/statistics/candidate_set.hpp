@@ -30,7 +30,7 @@ class CandidateSet {
 
   // Candidate a with candidate b, by their indices.
   Comparison compare(std::size_t a, std::size_t b, Rule rule) const;
-  // No p values if one of them has no run, or if they were measured apart from each other (are_apart).
+  // No p values if one of them has no run, or if their difference is confounded with the time or the nodes.
   PairP test(std::size_t a, std::size_t b, Rule rule) const;
 
   const SizeScatter& scatter() const { return model_.scatter(); }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 namespace dt::store {
@@ -49,6 +50,16 @@ double student_t_upper_p(double t, double freedom)
   require(freedom >= 1, "Student's t: the degrees of freedom must be at least 1", freedom);
   if (std::isinf(t)) return t > 0 ? 0 : 1;
   return boost::math::cdf(Distribution(freedom), -t);
+}
+
+double noncentral_t_lower_p(double t, double freedom, double noncentrality)
+{
+  if (std::isnan(t) || std::isnan(freedom) || std::isnan(noncentrality)) return t + freedom + noncentrality;
+  require(freedom >= 1, "noncentral t: the degrees of freedom must be at least 1", freedom);
+  constexpr double farthest = 37; // beyond it the probability is 0 or 1 in double precision
+  if (noncentrality > farthest) return 0;
+  if (noncentrality < -farthest) return 1;
+  return boost::math::cdf(boost::math::non_central_t_distribution<double, Policy>(freedom, noncentrality), t);
 }
 
 double chi_square_upper_p(double value, double freedom)

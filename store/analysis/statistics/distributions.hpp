@@ -13,6 +13,9 @@ double student_t_two_sided_p(double t, double freedom);
 // The probability that Student's t is above t. NaN and errors as above.
 double student_t_upper_p(double t, double freedom);
 
+// The probability that noncentral t, (Z + noncentrality) / sqrt(chi-square / freedom), is below t. NaN and errors as above.
+double noncentral_t_lower_p(double t, double freedom, double noncentrality);
+
 // The probability that chi-square is above the value. NaN if an argument is NaN. The degrees of freedom are above 0.
 double chi_square_upper_p(double value, double freedom);
 

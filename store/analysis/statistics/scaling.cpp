@@ -29,9 +29,20 @@ void add_time(Point& point, const MeasuredRun& run)
 {
   const bool reached = !std::isnan(run.time_to_accuracy_s);
   if (!reached && !(run.target_accuracy > 0)) return;
-  point.times.push_back(reached ? run.time_to_accuracy_s : std::numeric_limits<double>::infinity());
+  if (!run.is_outlying) point.times.push_back(reached ? run.time_to_accuracy_s : std::numeric_limits<double>::infinity());
   ++point.row.target_runs;
   if (reached) ++point.row.reached;
+}
+
+void add_figures_of_machine(Point& point, const MeasuredRun& run)
+{
+  if (run.throughput > 0 && std::isfinite(run.throughput)) {
+    point.row.throughputs.push_back(run.throughput);
+    point.row.blocks.push_back(run.block);
+  }
+  add_measured(point.shares, run.communication_share);
+  if (run.joules_per_sample > 0) point.energies.push_back(run.joules_per_sample);
+  if (run.mfu > 0) point.utilisations.push_back(run.mfu);
 }
 
 void add_run(Point& point, const MeasuredRun& run)
@@ -40,15 +51,10 @@ void add_run(Point& point, const MeasuredRun& run)
   if (!run.succeeded) return;
   ++point.row.succeeded;
   if (!run.copies.empty()) ++point.row.copies, point.row.why_copies = run.copies;
-  if (run.is_outlying) {
+  if (run.is_outlying)
     ++point.row.outlying;
-  } else if (run.throughput > 0 && std::isfinite(run.throughput)) {
-    point.row.throughputs.push_back(run.throughput);
-    point.row.blocks.push_back(run.block);
-  }
-  add_measured(point.shares, run.communication_share);
-  if (run.joules_per_sample > 0) point.energies.push_back(run.joules_per_sample);
-  if (run.mfu > 0) point.utilisations.push_back(run.mfu);
+  else
+    add_figures_of_machine(point, run);
   if (run.has_diverged) {
     ++point.row.diverged;
     return;
@@ -205,8 +211,8 @@ Fields<ScalingRow> scaling_fields()
       {"succeeded", DT_AT(succeeded), "", "runs that succeeded; the figures are theirs"},
       {"diverged", DT_AT(diverged), "", "succeeded runs that diverged: they are left out of accuracy and time to the target"},
       {"outlying", DT_AT(outlying), "",
-       "succeeded runs whose throughput is an outlier among the runs of the study: they are left out of throughput, speed-up and "
-       "efficiency"},
+       "succeeded runs whose throughput is an outlier among the runs of the study: they are left out of all figures but "
+       "accuracy"},
       {"copies", DT_AT(copies), "",
        "succeeded runs whose ranks do not train together: they are copies of one training, or trainings of their own, so they "
        "have "

@@ -113,12 +113,8 @@ void add_value(Candidate& candidate, const ComparedRun& run, double value)
   if (std::isnan(value)) return;
   candidate.values.push_back(value);
   candidate.blocks.push_back(run.block);
-  const double end_s = run.begin_unix_s + run.wall_s;
-  const bool is_first = candidate.values.size() == 1;
-  // A run without a time makes them unknown: a comparison with NaN is false, so the NaN stays.
-  candidate.first_begin_s =
-      is_first || !(run.begin_unix_s >= candidate.first_begin_s) ? run.begin_unix_s : candidate.first_begin_s;
-  candidate.last_end_s = is_first || !(end_s <= candidate.last_end_s) ? end_s : candidate.last_end_s;
+  candidate.begins_unix_s.push_back(run.begin_unix_s);
+  candidate.nodes.push_back(run.hosts);
 }
 
 void count_target(Sample& sample, const ComparedRun& run)
@@ -165,7 +161,7 @@ Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric met
     ++sample.succeeded;
     sample.copies += run.copies.empty() ? 0 : 1;
     const double value = value_of(run, row);
-    if (run.is_outlying && row.is_speed && !row.is_of_training)
+    if (run.is_outlying && row.is_of_machine)
       ++sample.outlying;
     else
       add_value(sample.candidate, run, value);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct ComparedRun {
   // The round in which it was measured, as Candidate::blocks. Empty: alone.
   std::string block;
   double begin_unix_s = not_measured;
+  std::set<std::string> hosts{}; // on which it ran; empty: not known
   bool is_outlying = false; // among the runs of its study (run_conditions.hpp): it has no part in throughput and step time
   bool is_exact = false;    // simulated without a compute profile: its figures are deterministic
   std::string model, data_id, engine_build; // what a fair comparison has in common

@@ -378,10 +378,10 @@ std::string hindrance(const Standing& standing)
   const auto best = may_be_best(standing);
   for (std::size_t later = 1; later < best.size(); ++later) {
     const auto &first = standing.samples[best[0]], &other = standing.samples[best[later]];
-    if (are_apart(first.candidate, other.candidate))
-      return shown(first) + " and " + shown(other) +
-             " were measured one after the other, so that a change of the machine looks like a difference: measure them in "
-             "rounds (study.order: random)";
+    if (const auto by = confounding_of(first.candidate, other.candidate); by != Confounded::no) {
+      const auto [why, remedy] = words_about(by);
+      return shown(first) + " and " + shown(other) + " " + why + ": " + remedy;
+    }
     const auto& comparison = standing.ranked[best[later]].with_best;
     if (best[0] == 0 && comparison && comparison->has_no_scatter && comparison->design != Design::exact)
       return "the runs of " + shown(first) + " do not differ among each other, nor those of " + shown(other) +

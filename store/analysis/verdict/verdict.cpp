@@ -102,10 +102,24 @@ std::string ranks_text(const Judged& judged)
   return "cannot tell" + p + why + what_would_decide(judged);
 }
 
+// ", against the mean of 5 other studies of the work, which differ by 2 %: -5 % would be found in 19 % of such cases, …".
+std::string gate_text(const Judged& judged)
+{
+  const auto found = [&](double change) {
+    const double share = judged.comparison.rule.better == Better::larger ? 1 - change : 1 / (1 - change);
+    return two_digits(100 * power_of(judged.gate, judged.comparison, share)) + " %";
+  };
+  const auto sign = judged.comparison.rule.better == Better::larger ? "-" : "+";
+  return ", against the mean of " + counted(static_cast<std::size_t>(judged.gate.studies), "other study", "other studies") +
+         " of the reference's work, which differ by " + two_digits(100 * judged.between.deviation()) + " %: a change of " + sign +
+         "5 % would be found in " + found(0.05) + " of such cases, and of " + sign + "10 % in " + found(0.1);
+}
+
 // ", with the scatter between 6 studies (1.2 %)", if the interval holds it.
 std::string between_text(const Judged& judged)
 {
   if (!judged.between.is_known()) return "";
+  if (judged.gate.is_known()) return gate_text(judged);
   return ", with the scatter between " + std::to_string(judged.between.studies) + " studies (" +
          two_digits(100 * judged.between.deviation()) + " %)";
 }
@@ -185,7 +199,9 @@ Judged across_studies(Judged judged, const Apart& apart)
     return judged;
   if (!apart.between.is_known()) return limited(std::move(judged), apart.limit);
   if (comparison.method == Method::ranks) return limited(std::move(judged), limit_of_ranks());
-  judged.comparison = across_studies(judged.comparison, apart.between);
+  judged.gate = apart.gate;
+  judged.comparison = apart.gate.is_known() ? against_gate(judged.comparison, apart.gate)
+                                            : across_studies(judged.comparison, apart.between);
   judged.between = apart.between;
   judged.more = {};
   return judged;
@@ -196,6 +212,14 @@ bool is_regression(const Judged& judged)
   if (judged.is_same || judged.limit.is_set()) return false;
   if (judged.comparison.method == Method::ranks) return judged.comparison.verdict == Verdict::slower;
   return is_regression(judged.comparison);
+}
+
+bool is_worse_by(const Judged& judged, double share)
+{
+  const auto& comparison = judged.comparison;
+  if (judged.is_same || std::isnan(comparison.effect) || std::isnan(share)) return false;
+  const double change = comparison.method == Method::difference ? comparison.effect : comparison.effect - 1;
+  return comparison.rule.better == Better::larger ? change < -share : change > share;
 }
 
 std::string word_of(Verdict verdict, Metric metric)

@@ -32,6 +32,7 @@ struct Judged {
   Limit limit{};                                                     // if it is set, the verdict is cannot_tell
   Verdict of_runs = Verdict::cannot_tell;                            // with a limit: the verdict of these runs alone
   BetweenStudies between{};                                          // if it is known, the interval holds it
+  Gate gate{};                                                       // if it is known, A is compared with its mean
   bool is_same = false;                                              // A and B are the same runs: the verdict is equivalent
 };
 
@@ -48,6 +49,10 @@ Judged of_same_runs(Judged judged);
 // Whether A is a regression from the reference B: is_regression, and by the rank test (times to target with misses) a verdict
 // `slower`, because a rank test has no interval.
 bool is_regression(const Judged& judged);
+
+// Whether the effect is worse than this share (0.2: a throughput below 80 %, a time above 120 %), whatever its error; of accuracies, of points. False
+// without an effect, and for a share of NaN.
+bool is_worse_by(const Judged& judged, double share);
 
 // The verdict as one word or a few: "faster", "slower", "equivalent", "cannot tell". Of a metric that is no speed: "better" and
 // "worse".

@@ -120,8 +120,7 @@ std::vector<Candidate> given(const StudyCase& study, const Runs& runs, double le
       if (run.is_outlier) continue;
       candidate.values.push_back(run.speed * (i == 0 ? 1 + lead : 1));
       if (study.order == Order::interleaved) candidate.blocks.push_back("round " + std::to_string(repeat));
-      candidate.first_begin_s = std::fmin(candidate.first_begin_s, run.begin_s);
-      candidate.last_end_s = std::fmax(candidate.last_end_s, run.begin_s + 0.5);
+      candidate.begins_unix_s.push_back(run.begin_s);
     }
   }
   return candidates;

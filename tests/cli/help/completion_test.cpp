@@ -56,7 +56,7 @@ TEST_CASE("an option's value is completed by what the option takes")
   CHECK(offered({"sweep", "--set", ""}) == Strings{"KEY=VALUE-1", "KEY=VALUE-2"});
   CHECK(offered({"sweep", "--profile", ""}) == Strings{"NAME-1", "NAME-2"});
   CHECK(offered({"new", "--model", ""}) == Strings{"MODEL-1", "MODEL-2"});
-  CHECK(offered({"new", "--study", ""}) == Strings{"strong", "weak", "partition", "none"});
+  CHECK(offered({"new", "--study", ""}) == Strings{"strong", "weak", "partition", "scaling", "none"});
 }
 
 TEST_CASE("an argument is completed by what the verb takes, once")

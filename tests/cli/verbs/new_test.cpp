@@ -212,8 +212,8 @@ TEST_CASE("new --program proposes 1 rank for a Python program that exchanges not
   };
   const auto ranks = [&] {
     int most = 0;
-    for (const auto& planned : dtctl.json({"plan", "mine.yaml"}).at("runs"))
-      most = std::max(most, planned.at("ranks").get<int>());
+    const auto plan = dtctl.json({"plan", "mine.yaml"});
+    for (const auto& planned : plan.at("runs")) most = std::max(most, planned.at("ranks").get<int>());
     return most;
   };
   const std::string why =

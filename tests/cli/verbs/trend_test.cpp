@@ -108,3 +108,23 @@ TEST_CASE("a recipe that did not change has no change, and few studies are not s
   CHECK(few.run({"trend", "speed"}).exit_code == 2);
   CHECK(few.run({"trend", "throughput", "--by", "year"}).exit_code == 2);
 }
+
+TEST_CASE("points that differ in their seeds alone are one series, which is followed once")
+{
+  const Site site;
+  const Dtctl dtctl;
+  std::vector<PlannedRun> runs;
+  for (const int seed : {1, 2, 3, 4}) {
+    auto spec = sample_spec(seed < 4 ? 2 : 4);
+    spec.label = "seed=" + std::to_string(seed);
+    spec.train.seed = seed;
+    runs.push_back(site.run_well(spec, 1000 + seed));
+  }
+  site.study(runs, "sweep", first_unix_s, "seeds");
+  const auto points = dtctl.json({"trend", "throughput"}, {"DTCTL_HOME=" + site.home.root().string()}).at("points");
+  INFO(points.dump());
+  REQUIRE(points.size() == 2); // of two sizes
+  CHECK(points[0].at("point") == "seed=1, 2 ranks, and 2 points with other seeds");
+  CHECK(points[0].at("periods").at("rows")[0].at("runs") == 3);
+  CHECK(points[1].at("point") == "seed=4, 4 ranks");
+}

@@ -54,10 +54,11 @@ TEST_CASE("the preview says what a run records, and what is doubtful about it")
                       "step 1 loss 1 dt 50ms rate 900\nmean rate 500\n");
   const auto shown = sample.preview();
   CHECK(shown.exit_code == 0);
-  CHECK_THAT(shown.out, Contains("4 steps, 180 samples/s (mean of 4 lines), median step 0.05 s, loss 1"));
+  CHECK_THAT(shown.out, Contains("4 steps, 180 samples/s (mean of 4 lines), loss 1"));
   CHECK_THAT(shown.err, Contains("program.metrics.step went back from 1 to 0") && Contains("go from 100 to 900") &&
                             Contains("1 printed throughput stands in a line without a new step"));
-  const auto record = sample.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt"}).at("record");
+  const auto record =
+      sample.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt", "--set", "train.warmup_steps=0"}).at("record");
   CHECK(record.at("steps") == 4);
   CHECK(record.at("step_p50_s") == 0.05);
   CHECK(sample.dtctl.json({"validate", "own.yaml", "--metrics", "out.txt", "--set", "program.throughput=last"})

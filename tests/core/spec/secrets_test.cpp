@@ -89,7 +89,7 @@ TEST_CASE("a value that is a secret by its look is masked whatever its name is, 
   CHECK(masked("Bearer abc123defg") == "Bearer ***");
   CHECK(masked("-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\n") == "***\n");
   CHECK(masked("-----BEGIN PRIVATE KEY-----\nMIIE") == "***");
-  CHECK(masked("user=me;password=hunter2") == "user=me;password=hunter2"); // a value by its look only; texts below
+  CHECK(masked("user=me;password=hunter2") == "user=me;password=***");
 }
 
 TEST_CASE("values that are no secrets stay as they are")
@@ -119,6 +119,37 @@ TEST_CASE("texts lose the secrets in them and keep their hashes")
   CHECK(masked("setup: [\"curl -H 'Authorization: Bearer abc123defg'\"]") == "setup: [\"curl -H 'Authorization: ***");
   CHECK(masked("env:\n  CERT: |\n    -----BEGIN PRIVATE KEY-----\n    MIIE\n    -----END PRIVATE KEY-----\n  OMP: 2") ==
         "env:\n  CERT: |\n    ***\n  OMP: 2");
+}
+
+TEST_CASE("values of options are masked in every text that holds a command")
+{
+  const auto masked = [](std::string_view text) { return without_secrets(text); };
+  CHECK(masked("sh t.sh --api-key hunter2 --seed 1") == "sh t.sh --api-key *** --seed 1");
+  CHECK(masked("sh t.sh --password=hunter2 --seed 1") == "sh t.sh --password=*** --seed 1");
+  CHECK(masked("t --db-password 'a b' --x \"c\"") == "t --db-password '***' --x \"c\"");
+  CHECK(masked("command: [sh, t.sh, --api-key, hunter 2, --seed, 1]") == "command: [sh, t.sh, --api-key, ***, --seed, 1]");
+  CHECK(masked("command: ['sh', '--api-key', 'hunter2', \"--pw\", \"a\\\"b\"]") ==
+        "command: ['sh', '--api-key', '***', \"--pw\", \"***\"]");
+  CHECK(masked("[\"sh\",\"--hf_token\",\"hunter2\"]") == "[\"sh\",\"--hf_token\",\"***\"]");
+  CHECK(masked("command:\n  - sh\n  - --api-key\n  - hunter 2\n  - --seed") ==
+        "command:\n  - sh\n  - --api-key\n  - ***\n  - --seed");
+  CHECK(masked("command:\n  - '--api-key'\n  - \"hunter 2\"\n") == "command:\n  - '--api-key'\n  - \"***\"\n");
+  CHECK(masked("[sh, --api-key,\n  hunter2]") == "[sh, --api-key,\n  ***]");
+  CHECK(masked("train \\\n  --api-key \\\n    hunter2 \\\n  --seed 1") == "train \\\n  --api-key \\\n    *** \\\n  --seed 1");
+  CHECK(masked("bash -c \"train --token hunter2\"") == "bash -c \"train --token ***\"");
+  CHECK(masked("curl -u me:hunter2 http://h") == "curl -u *** http://h");
+  CHECK(masked("curl --proxy-user me:hunter2 x; docker run -u 1000:1000 y") ==
+        "curl --proxy-user *** x; docker run -u 1000:1000 y");
+  CHECK(masked("curl -H 'X-Api-Key: hunter2'") == "curl -H 'X-Api-Key: ***");
+  CHECK(masked("see http://me:hunter2@h/x") == "see http://***@h/x");
+  for (const std::string_view text :
+       {"train --tokenizer gpt2 --max-tokens 512 --num-key-value-heads 8", "--auth --seed 1", "a --token", "- --token\nnext: 1",
+        "rank 1 - key to the run", "x-token y", "step 1 --- loss 0.5"})
+    CHECK(masked(text) == text);
+  CHECK(without_secrets("program", "sh t.sh --api-key hunter2") == "sh t.sh --api-key ***");
+  CHECK(without_secrets("OMPI_ARGV", "t.sh --api-key hunter2 --pw=x") == "t.sh --api-key *** --pw=***");
+  CHECK(without_secrets("PATH", "/opt/secrets:/opt/token:/bin") == "/opt/secrets:/opt/token:/bin");
+  CHECK(without_secrets(std::string_view(masked("t --api-key hunter2 -u a:b"))) == "t --api-key *** -u ***");
 }
 
 TEST_CASE("a spec without secrets has none in its commands, lists and texts")

@@ -160,6 +160,20 @@ class Server(Loop):
             self.assertEqual(set(map(tuple, self.passes(loop.format(steps=", steps=15"), ranks=ranks, strategy="async-sgd")[0].values())), {(15,)})
         self.ends(loop.format(steps=""), "a parameter server must know the number of steps", strategy="async-sgd")
 
+    def test_leaves_a_loop_without_an_end_with_its_workers(self):
+        for strategy in ("async-sgd", "async-easgd"):
+            found, said = self.passes("""
+                sys.stdout.write('found %d 0' % rank + chr(10))  # a server's script ends in its loop
+                batches, number = iter(sync.batches(loader, steps=4)), 0
+                while number < 8:
+                    try: a, b = next(batches)
+                    except StopIteration: batches = iter(sync.batches(loader, steps=4))
+                    else: train(a, b); number += 1
+                found = [training.step_number]
+                """, ranks=3, strategy=strategy)
+            self.assertEqual(sorted(found.values()), [[0], [8], [8]])
+            self.assertRegex(said, r"rank \d is a parameter server, and ends with its workers")
+
     def test_outside_of_batches_is_refused_at_its_first_pass(self):
         for text in ("train(x, y)", "optimizer.step()", "with sync.no_sync(): model(x).mean().backward()", "torch.autograd.backward([model(x).mean()])"):
             with self.subTest(text):
@@ -189,6 +203,20 @@ class Data(Loop):
         for loader in (weighted, lists, one_by_one, "8, shuffle=True"):
             with self.subTest(loader):
                 self.assertEqual(self.passes(self.LOOP.format(loader=loader) + self.SEEN)[0], {0: [0, 0], 1: [0, 0]})
+
+    def test_of_a_sampler_that_draws_without_an_end_is_drawn_as_it_goes(self):
+        endless = "torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**10)"
+        for seed in (1, "100 + rank"):  # drawn alike on all ranks, or independently
+            for strategy in ("sync-sgd", "async-sgd"):
+                with self.subTest(seed=seed, strategy=strategy):
+                    found, _ = self.passes(f"""
+                        data = torch.utils.data.TensorDataset(x, torch.arange(96))
+                        torch.manual_seed({seed})
+                        found = []
+                        for a, i in sync.batches(torch.utils.data.DataLoader(data, 8, sampler={endless}), steps=4): train(a, y[i]); found += i.tolist()
+                        """, ranks=2 if strategy == "sync-sgd" else 3, strategy=strategy)
+                    self.assertNotEqual(found[0], found[1])
+                    self.assertEqual(len(found[0]), 32)
 
     def test_of_a_sampler_that_divides_it_is_not_divided_again(self):
         sampler = "8, sampler=list(range(rank, 96, 2))"
@@ -294,7 +322,7 @@ class Parameters(Loop):
                 losses = [nn.functional.cross_entropy(out(which, x[which::2], number), y[which::2]) for which in (%(parts)s)]
                 (sum(losses) / len(losses)).backward()
                 optimizer.step()
-            print("sum", [float(p.double().sum()) for p in model.parameters()])
+            sys.stdout.write("sum " + str([float(p.double().sum()) for p in model.parameters()]) + chr(10))
             """
         for to_none in (True, False):
             sums = []
@@ -349,7 +377,7 @@ class Parameters(Loop):
                 for _ in range(2):
                     critic.zero_grad(); critic(x[%(part)s]).mean().backward(); (-critic(maker(noise[%(part)s]).detach()).mean() / 2).backward(); of_critic.step()
                 maker.zero_grad(); critic(maker(noise[%(part)s])).pow(2).mean().backward(); of_maker.step()
-            print("sum", [float(p.double().sum()) for m in (maker, critic) for p in m.parameters()])
+            sys.stdout.write("sum " + str([float(p.double().sum()) for m in (maker, critic) for p in m.parameters()]) + chr(10))
             """
         sums = []
         for progress, part, ranks in (("", "::", 1), ("none", "rank::2", 2), ("poll", "rank::2", 2)):

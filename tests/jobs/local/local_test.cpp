@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -544,10 +545,17 @@ TEST_CASE("an owner on another machine or in another PID namespace is out of sig
     CHECK(processes_of_job(owner).empty());
     auto old = owner;
     old.unix_s = now_unix_s() - 1e6;
-    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s + 60, 3, 10}));
-    CHECK(state_of(attempt, old) == OwnerState::out_of_sight);
-    write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() - silence_margin_s - 60, 3, 10}));
-    CHECK(state_of(attempt, old) == OwnerState::silent);
+    const auto make_old = [&](double age_s) {
+      std::filesystem::last_write_time(attempt.heartbeat(),
+                                       std::filesystem::file_time_type::clock::now() - std::chrono::seconds(std::llround(age_s)));
+    };
+    for (const double lead_s : {-1e6, 0.0, 1e6}) { // of the clock of the one who wrote it; the age of the file counts
+      write_file_atomic(attempt.heartbeat(), to_line(Heartbeat{now_unix_s() + lead_s, 3, 10}));
+      make_old(silence_margin_s - 60);
+      CHECK(state_of(attempt, old) == OwnerState::out_of_sight);
+      make_old(silence_margin_s + 60);
+      CHECK(state_of(attempt, old) == OwnerState::silent);
+    }
   };
   auto namesake = own_identity("token"); // another machine with this host name
   namesake.process.boot_id = "00000000-0000-0000-0000-000000000000";

@@ -537,7 +537,10 @@ TEST_CASE("a read-only home is looked at without complaint and refuses submissio
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::environment);
-    CHECK(std::string(error.what()).ends_with("Read-only file system"));
+    CHECK(std::string(error.what()) ==
+          "The home " + home.root().string() +
+              " cannot be written (Read-only file system), so nothing was changed. Make it writable, or set "
+              "DTCTL_HOME to another folder");
   }
 }
 

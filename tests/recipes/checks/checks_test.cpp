@@ -171,6 +171,21 @@ TEST_CASE("environment variables have names a shell can export")
               "`resources.env` names the variable `A=$(x)`; allowed: letters, digits and _, not beginning with a digit");
 }
 
+TEST_CASE("variables and words that no program can be started with are refused")
+{
+  const std::string longest(128 * 1024 - 1, 'x');
+  CHECK(problems_after([&](RunSpec& s) { s.resources.env = {{"A", longest.substr(2)}}; }).empty());
+  CHECK(problems_after([&](RunSpec& s) {
+          s.resources.env = {{"A", longest}};
+        }) == "`resources.env`: the variable `A` has 131073 bytes; no program can be started with more than 131071");
+  CHECK(problems_after([&](RunSpec& s) {
+          s.resources.env = {{"A", std::string("a\0b", 3)}};
+        }) == "`resources.env`: the variable `A` holds a byte of value 0, at which it would end");
+  CHECK(problems_after([](RunSpec& s) {
+          s.resources.env = {{"UID", "1"}};
+        }) == "`resources.env` names the variable `UID`, which bash sets itself; choose another name");
+}
+
 TEST_CASE("strong scaling keeps the global batch, weak scaling that of a rank")
 {
   const auto per_rank = [](RunSpec& s) { s.train.global_batch = 0, s.train.batch_per_rank = 8; };

@@ -1,6 +1,8 @@
+#include "core/text.hpp"
 #include "tests/store/fixture.hpp"
 #include "tests/support/unreadable.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "store/database/sqlite.hpp"
@@ -164,6 +166,43 @@ TEST_CASE("rebuild of a file whose list of tables is damaged puts it aside and m
   CHECK(site.rebuild().runs_added == 5);
   CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
   CHECK(site.open().check().empty());
+}
+
+TEST_CASE("rebuild makes the database again whichever page of it is damaged, and whatever lies there instead")
+{
+  const Varied site;
+  constexpr std::size_t page_bytes = 4096;
+  const auto whole = read_file(site.home.database());
+  for (std::size_t page = 0; page < whole.size() / page_bytes; ++page)
+    for (const char byte : {'\xff', '\0', 'x'}) {
+      INFO("page " << page + 1 << " of bytes " << static_cast<int>(byte));
+      for (const auto* suffix : {"", "-wal", "-shm", ".damaged"}) std::filesystem::remove(site.home.database().string() + suffix);
+      auto damaged = whole;
+      std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(page * page_bytes), page_bytes, byte);
+      put_file(site.home.database(), damaged);
+      CHECK(site.rebuild().runs_added == 5);
+      CHECK(site.open().check().empty());
+      if (page > 3) break; // pages of data need no more than one try
+    }
+}
+
+TEST_CASE("a database that lacks what the folders have, or has what they have lost, is told from one that does not")
+{
+  Varied site;
+  auto database = site.open();
+  CHECK(differences_from(site.home, database).problems.empty());
+  const auto later = site.run_well(sample_spec(4), 100);
+  const auto known = ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded' AND key <> '" + later.key + "' LIMIT 1");
+  site.study({later}, "sweep", 1800000000, "later");
+  std::filesystem::remove_all(site.home.run(known));
+  const auto problems = differences_from(site.home, database).problems;
+  const auto has = [&](const std::string& sentence) { return std::find(problems.begin(), problems.end(), sentence) != problems.end(); };
+  INFO(join(problems, "\n"));
+  CHECK(has("run " + later.key + " is in the home, but not in the database"));
+  CHECK(has("run " + known + " is in the database, but its folder is gone"));
+  CHECK(std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
+    return problem.starts_with("study ") && problem.ends_with(" is in the home, but not in the database");
+  }));
 }
 
 TEST_CASE("rebuild reports a damaged study and a damaged run, and goes on")

@@ -30,9 +30,10 @@ struct Hours : Site {
   Repetitions repetitions(const PlannedRun& a, const PlannedRun& b, Metric metric = Metric::throughput)
   {
     ingest(database, runs);
-    return repetitions_of(database, a.key, b.key, metric);
+    return repetitions_of(database, a.key, b.key, metric, left_out);
   }
   std::vector<PlannedRun> runs;
+  std::set<std::string> left_out{};
   Database database = open();
 };
 
@@ -99,4 +100,10 @@ TEST_CASE("studies of the same work differ in the seed and the repeat only, and 
   CHECK(found.host_sets == 1);
   CHECK(site.repetitions(first, site.runs.at(3)).works.size() == 1); // the same work
   CHECK(site.repetitions(first, first, Metric::time_to_target).works.at(0).empty());
+  site.left_out = {"one"};
+  const auto others = site.repetitions(first, site.runs.at(3));
+  REQUIRE(others.works.size() == 1);
+  REQUIRE(others.works[0].size() == 2);
+  CHECK(others.works[0][0].study == "three");
+  CHECK(others.longest_s == 25 * 3600);
 }

@@ -12,6 +12,7 @@ from .library import SyncError
 
 MINE = "if each rank's loader has a part of its own already, say batches(loader, mine=True)"
 PEEKED = 1024  # indexes of a sampler without a length that are compared
+LONGEST_ORDER = 10_000_000  # of a sampler whose order rank 0 sends to the others
 
 
 class EveryNth:
@@ -234,15 +235,16 @@ class Part:
         inner = sampler.sampler if type(sampler) is torch_data.BatchSampler else sampler
         if type(inner) in (torch_data.RandomSampler, torch_data.WeightedRandomSampler):
             self.mine = False
-        if length_of(sampler) is not None:
+        length = length_of(sampler)
+        if length is not None and length <= LONGEST_ORDER:
             self._order = _Order()
             self._take_order()
             return EveryNth(self._order, index, workers, not self.is_evaluated) if not self.mine else self._order
         peeked = list(itertools.islice(sampler, PEEKED)) if self.ranks.worker >= 0 else []
         found = self.ranks.of_workers([float(zlib.crc32(repr(peeked).encode()))])
-        if any(each != found[0] for each in found):
-            raise SyncError(f"the sampler has no length and draws other samples on each rank, so each n-th of them would lose samples: give it "
-                            f"the same seed on every rank; {MINE}")
+        if any(each != found[0] for each in found) and not getattr(inner, "replacement", False):  # else the draws are independent
+            raise SyncError(f"the sampler draws other samples on each rank, so each n-th of them would lose samples, and it has no length or a very "
+                            f"great one: give it the same seed on every rank; {MINE}")
         return EveryNth(sampler, index, workers, not self.is_evaluated)
 
     def _take_order(self):

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import itertools
 import os
+import sys
 import threading
 import time
 import typing
@@ -25,7 +26,7 @@ from .meeting import Meeting
 from .packed import GRADIENTS, CopiesToHost, Packed, Vectors
 from .structure import Structure, several
 from .times import DeviceTimes, HostTimes, StepTimes
-from .waiting import Board, Wait
+from .waiting import ENDS, Board, ServerEnds, Wait
 
 KEPT_LOADERS = 16
 
@@ -457,6 +458,8 @@ class Training:
         this worker's part for an evaluation.
         """
         self._begin_report()
+        if self.worker < 0 and not self._is_evaluating:
+            self._leave_with_workers()
         part = self._part_of(loader, mine, steps is not None)
         if self._is_evaluating:
             batches = part.epoch(int(self.epoch))
@@ -481,6 +484,14 @@ class Training:
                 return
             self._times.has_batch(samples, time.perf_counter() - began)
             yield batch
+
+    def _leave_with_workers(self):
+        """Ends the script of a server in a loop that only the workers leave, after so many steps that they count."""
+        with self._waits():
+            have_ended = self._board.awaits_end()
+        if have_ended:
+            print(f"dtctl_sync: rank {self.rank} is a parameter server, and ends with its workers", file=sys.stderr, flush=True)
+            raise ServerEnds(0)
 
     def _epoch_of(self, part):
         """The batches of one epoch. Sets `epoch` before each batch and behind the last one."""
@@ -646,7 +657,7 @@ class Training:
         return self
 
     def __exit__(self, kind, value, trace):
-        if kind is None:
+        if kind is None or kind is ServerEnds:
             self.finish()
             self.close()
         else:
@@ -658,7 +669,7 @@ class Training:
     def _tell_end(self):
         if not self._has_finished:
             self._has_finished = True
-            self._board.passes("has ended its training", self.step_number)
+            self._board.passes(ENDS, self.step_number)
 
     _has_finished = False
 

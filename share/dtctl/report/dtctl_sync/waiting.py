@@ -19,10 +19,15 @@ from . import library
 from .library import SyncError
 
 LOOK_S = 0.25
+ENDS = "has ended its training"
 LASTING_MARKS = 1000  # older ones are deleted
 REMEDY = ("all ranks must make equally many steps, so a rank cannot leave its loop, leave a batch out, catch an error or make an epoch or an "
           "evaluation alone")
 REMEDY_WITH_SERVER = "; a loop that ends early beside a parameter server says so: batches(loader, steps=100)"
+
+
+class ServerEnds(SystemExit):
+    """Ends the script of a server without an error."""
 
 
 def _open_board(rank, share_text):
@@ -73,16 +78,31 @@ class Board:
         if (int(other_step), other_what) != (step, what):
             raise SyncError(self._words((int(other), int(other_step), other_what), f"{what} after step {step}"))
 
+    def awaits_end(self):
+        """For a server, which begins nothing by itself: waits until another rank has passed the next mark. Whether that has ended its
+        training: the others follow, or find that they cannot."""
+        while Board._shared is not None:
+            found = self._next_mark()
+            if found:
+                return found[2] == ENDS
+            time.sleep(0.002)
+        return False
+
     def why_in_vain(self, step):
         """Why this rank waits in vain in this step; empty if it does not, as far as is known."""
         if Board._shared is None:
             return ""
+        found = self._next_mark()
+        return self._words(found, f"is in step {step}") if found and found[1] < step else ""
+
+    def _next_mark(self):
+        """Rank, step and word of the rank that has passed the next mark first; None: nobody has. Does not wait."""
         with self._lock:
-            found = Board._shared.compare_set(self._key(self.passed), "none", "none").decode()  # reads without waiting
+            found = Board._shared.compare_set(self._key(self.passed), "none", "none").decode()
         if found == "none":
-            return ""
-        other, other_step, what = found.split("\n")
-        return self._words((int(other), int(other_step), what), f"is in step {step}") if int(other_step) < step else ""
+            return None
+        rank, step, what = found.split("\n")
+        return int(rank), int(step), what
 
     def _words(self, other, own):
         rank, step, what = other

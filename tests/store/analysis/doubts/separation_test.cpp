@@ -35,12 +35,27 @@ TEST_CASE("runs of two studies that follow each other are apart, and runs that a
   CHECK_FALSE(separation_of(runs_at({0, 1, 5}, "one"), runs_at({2, 3, 4}, "two")).is_together);
 }
 
-TEST_CASE("runs of one study are together unless there is a long pause between its sides")
+TEST_CASE("runs of one study that follow each other are apart as those of two are, but for those of common rounds")
 {
-  CHECK(separation_of(runs_at({0, 1, 2}, "one"), runs_at({3, 4, 5}, "one")).is_together);
-  CHECK_FALSE(separation_of(runs_at({0, 1, 2}, "one"), runs_at({400, 401, 402}, "one")).is_together);
-  CHECK(separation_of(runs_at({0, 300, 600}, "one"), runs_at({1100, 1101, 1102}, "one")).is_together); // it is slow
-  CHECK_FALSE(separation_of(runs_at({0, 1, 2}, ""), runs_at({3, 4, 5}, "")).is_together);              // nobody knows the studies
+  auto a = runs_at({0, 1, 2}, "one"), b = runs_at({3, 4, 5}, "one");
+  const auto separation = separation_of(a, b);
+  CHECK(separation.by == Confounded::by_time);
+  CHECK(separation.is_one_study);
+  CHECK_FALSE(separation.is_together);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i].block = b[i].block = std::to_string(i); // of one allocation, a ladder
+  CHECK(separation_of(a, b).is_together);
+  CHECK_FALSE(separation_of(runs_at({0, 1, 2}, ""), runs_at({3, 4, 5}, "")).is_one_study); // nobody knows the studies
+}
+
+TEST_CASE("runs that alternate on other nodes are apart")
+{
+  const auto a = runs_at({0, 2, 4}, "one", "n1"), b = runs_at({1, 3, 5}, "two", "n2");
+  const auto separation = separation_of(a, b);
+  CHECK_FALSE(separation.is_together);
+  CHECK(separation.by == Confounded::by_nodes);
+  CHECK(separation.other_hosts);
+  CHECK(describe(separation) == "on other hosts");
+  CHECK(time_text(separation) == "the runs of A and B were measured on different nodes");
 }
 
 TEST_CASE("what differs between two sides is told, and what one side does not know is not")

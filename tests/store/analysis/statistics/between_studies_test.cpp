@@ -136,3 +136,65 @@ TEST_CASE("without an interval, or by another method, nothing is widened")
   CHECK_THROWS_AS(across_studies(compare_means(three, three, {}), between), Error);
   CHECK_THROWS_AS(across_studies(compare_ratio(three, three, {}), BetweenStudies{}), Error);
 }
+
+namespace {
+
+// What a gate says of new studies of three runs whose truth is `share` of the work's: the share of them that it calls worse beyond
+// 2 %, and the mean of what it says of its own power.
+struct Said {
+  double found = 0, promised = 0;
+};
+
+Said said(Truth truth, std::size_t studies, double share)
+{
+  constexpr int tries = 4000;
+  Said all;
+  for (int i = 0; i < tries; ++i) {
+    const auto gate = gate_of({.works = {truth.work(studies, 3)}});
+    const auto plain = compare_ratio(truth.runs(3, std::log(share)), truth.runs(3), {.margin = 0.02});
+    const auto judged = against_gate(plain, gate);
+    all.found += is_regression(judged) ? 1.0 / tries : 0;
+    all.promised += power_of(gate, judged, share) / tries;
+  }
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("a gate gives a false alarm in at most 1 % of the cases, however much the studies scatter")
+{
+  for (const double between : {0.001, 0.02, 0.1})
+    for (const std::size_t studies : {3U, 5U, 10U}) {
+      INFO(between << " between " << studies << " studies");
+      CHECK(said(Truth(between, 0.01), studies, 1).found < 0.015); // three standard errors of 4,000 tries above it
+    }
+}
+
+TEST_CASE("a gate finds a halved throughput with three earlier studies, and -10 % with five in 80 of 100 cases")
+{
+  CHECK(said(Truth(0.02, 0.01), 3, 0.5).found > 0.99);
+  CHECK(said(Truth(0.018, 0.01), 5, 0.9).found > 0.8);
+  CHECK(said(Truth(0.02, 0.01), 10, 0.9).found > 0.9);
+}
+
+TEST_CASE("what a gate says of its power is what it finds")
+{
+  for (const double share : {0.95, 0.9, 0.85}) {
+    const auto [found, promised] = said(Truth(0.02, 0.01), 8, share);
+    INFO(share << " " << found << " " << promised);
+    CHECK(std::abs(found - promised) < 0.12); // it knows the scatter by eight studies only
+  }
+}
+
+TEST_CASE("a gate compares with the mean of the studies, also one run, and not with studies that do not scatter")
+{
+  const RepeatedWork work{study("a", {100, 102}), study("b", {110, 112}), study("c", {121, 123})};
+  const auto gate = gate_of({.works = {work}});
+  CHECK(gate.studies == 3);
+  const std::vector<double> one{50}, three{50, 51, 52}, reference{100, 102};
+  CHECK(against_gate(compare_ratio(one, reference, {}), gate).effect == Approx(50 / std::exp(gate.mean)));
+  CHECK(against_gate(compare_ratio(one, reference, {}), gate).verdict == Verdict::slower);
+  CHECK(against_gate(compare_ratio(three, reference, {}), gate).verdict == Verdict::slower);
+  CHECK_FALSE(gate_of({}).is_known());
+  CHECK_THROWS_AS(against_gate(compare_ratio(three, three, {}), Gate{}), Error);
+}

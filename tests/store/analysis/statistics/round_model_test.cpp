@@ -222,9 +222,9 @@ TEST_CASE("measured runs that do not scatter are no certainty")
 TEST_CASE("candidates that were measured one after the other have no p value")
 {
   std::vector<Candidate> candidates{{"a", {100, 101, 102}}, {"b", {120, 121, 122}}};
-  candidates[0].first_begin_s = 1000, candidates[0].last_end_s = 1060;
-  candidates[1].first_begin_s = 1030, candidates[1].last_end_s = 1100;
+  candidates[0].begins_unix_s = {1000, 1020, 1040};
+  candidates[1].begins_unix_s = {1010, 1030, 1050};
   CHECK(CandidateSet(candidates, Scale::ratio).test(1, 0, {}).p.difference < 0.001);
-  candidates[1].first_begin_s = 1061;
+  candidates[1].begins_unix_s = {1061, 1081, 1101};
   CHECK(std::isnan(CandidateSet(candidates, Scale::ratio).test(1, 0, {}).p.difference));
 }
