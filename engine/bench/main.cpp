@@ -88,13 +88,16 @@ void add_comm(CLI::App& app, CommBench& options)
       ->delimiter(',');
   comm->add_option("--least", options.least_bytes, "Smallest vector, in bytes")
       ->capture_default_str()
+      ->check(problem_of_vector_bytes)
       ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--most", options.most_bytes, "Largest vector, in bytes")
       ->capture_default_str()
+      ->check(problem_of_vector_bytes)
       ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--factor", options.factor, "From one size to the next")->capture_default_str()->check(CLI::Range(2, 1024));
   comm->add_option("--sizes", options.sizes, "Vectors of these many bytes instead")
       ->delimiter(',')
+      ->check(problem_of_vector_bytes)
       ->check(CLI::Range(4, 1 << 30));
   comm->add_option("--seconds", options.seconds, "Time to measure a size for, all algorithms together")
       ->capture_default_str()

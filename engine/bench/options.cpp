@@ -11,7 +11,7 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
 {
   auto* allreduce =
       app.add_subcommand("allreduce", std::string("One allreduce over all ranks") + how_to_start(options.simulated));
-  allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(CLI::PositiveNumber);
+  allreduce->add_option("--bytes", options.bytes, "Size of the vector")->capture_default_str()->check(problem_of_vector_bytes);
   allreduce->add_option("--algorithm", options.algorithm, "The algorithm")->capture_default_str();
   if (!options.simulated) { // simulated times do not scatter, and the platform's options have the supernodes
     allreduce->add_option("--seconds", options.seconds, "Time to measure for")->capture_default_str()->check(CLI::PositiveNumber);

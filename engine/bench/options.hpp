@@ -34,6 +34,14 @@ template<HasChoices Value> CLI::Option* add_choices(CLI::App& app, const char* n
       ->check(CLI::IsMember(strings_of(choice_names<Value>())));
 }
 
+// Why `text` is not the bytes of a vector, which has a whole number of weights; empty if it is.
+inline std::string problem_of_vector_bytes(const std::string& text)
+{
+  std::int64_t bytes = 0;
+  if (CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % static_cast<std::int64_t>(sizeof(float)) == 0) return {};
+  return "`" + text + "` is not possible here; a vector has 4 bytes for each number: write 4, 8, 1048576, …";
+}
+
 // The subcommands that time communication, with real ranks or simulated ones.
 void add_allreduce(CLI::App& app, AllreduceBench& options);
 void add_strategies(CLI::App& app, StrategiesBench& options);

@@ -14,9 +14,6 @@
 namespace dt::comm {
 namespace {
 
-// MPI counts with int, so longer vectors are sent in pieces.
-constexpr std::size_t largest_count = std::size_t{1} << 30;
-
 // MPI guarantees tags up to 32767. Tags below 1000 are for callers with fixed tags.
 constexpr int first_fresh_tag = 1000, fresh_tags = 31000;
 constexpr int first_lasting_tag = first_fresh_tag + fresh_tags, lasting_tags = 32767 - first_lasting_tag + 1;
@@ -24,7 +21,8 @@ constexpr int first_lasting_tag = first_fresh_tag + fresh_tags, lasting_tags = 3
 int int_of(std::size_t count)
 {
   if (count > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorKind::internal, "one message of " + std::to_string(count) + " elements is more than MPI can count");
+    throw Error(ErrorKind::usage, "One message of " + std::to_string(count) +
+                                      " elements is more than MPI can count. Take more ranks, or sync.wire: float32.");
   return static_cast<int>(count);
 }
 
@@ -115,7 +113,9 @@ Transfer Communicator::send_begin(std::span<const float> values, int to, int tag
 {
   count_sent(values.size_bytes());
   auto transfer = noted("send", values.size_bytes(), to, tag);
-  check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, machine_tag(tag, values.size_bytes()), comm_, transfer.request()), "MPI_Isend");
+  check_mpi(MPI_Isend(values.data(), int_of(values.size()), MPI_FLOAT, to, machine_tag(tag, values.size_bytes()), comm_,
+                      transfer.request()),
+            "MPI_Isend");
   return transfer;
 }
 
@@ -123,21 +123,27 @@ Transfer Communicator::send_begin(std::span<const std::byte> bytes, int to, int 
 {
   count_sent(bytes.size());
   auto transfer = noted("send", bytes.size(), to, tag);
-  check_mpi(MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, machine_tag(tag, bytes.size()), comm_, transfer.request()), "MPI_Isend");
+  check_mpi(
+      MPI_Isend(bytes.data(), int_of(bytes.size()), MPI_BYTE, to, machine_tag(tag, bytes.size()), comm_, transfer.request()),
+      "MPI_Isend");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<float> values, int from, int tag)
 {
   auto transfer = noted("receive", values.size_bytes(), from, tag);
-  check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, machine_tag(tag, values.size_bytes()), comm_, transfer.request()), "MPI_Irecv");
+  check_mpi(MPI_Irecv(values.data(), int_of(values.size()), MPI_FLOAT, from, machine_tag(tag, values.size_bytes()), comm_,
+                      transfer.request()),
+            "MPI_Irecv");
   return transfer;
 }
 
 Transfer Communicator::receive_begin(std::span<std::byte> bytes, int from, int tag)
 {
   auto transfer = noted("receive", bytes.size(), from, tag);
-  check_mpi(MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, machine_tag(tag, bytes.size()), comm_, transfer.request()), "MPI_Irecv");
+  check_mpi(
+      MPI_Irecv(bytes.data(), int_of(bytes.size()), MPI_BYTE, from, machine_tag(tag, bytes.size()), comm_, transfer.request()),
+      "MPI_Irecv");
   return transfer;
 }
 
@@ -175,7 +181,7 @@ void Communicator::broadcast(std::span<float> values, int root)
 void Communicator::broadcast_record(std::span<float> values, int root)
 {
   while (!values.empty()) {
-    const auto piece = values.first(std::min(values.size(), largest_count));
+    const auto piece = values.first(std::min(values.size(), longest_message()));
     check_mpi(MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, root, comm_), "MPI_Bcast");
     values = values.subspan(piece.size());
   }
@@ -194,8 +200,8 @@ Transfer Communicator::sum_record_begin(std::span<const double> values, std::spa
 
 void Communicator::sum_record(std::span<float> values)
 {
-  for (auto rest = values; !rest.empty(); rest = rest.subspan(std::min(rest.size(), largest_count))) {
-    const auto piece = rest.first(std::min(rest.size(), largest_count));
+  for (auto rest = values; !rest.empty(); rest = rest.subspan(std::min(rest.size(), longest_message()))) {
+    const auto piece = rest.first(std::min(rest.size(), longest_message()));
     check_mpi(MPI_Reduce(is_root() ? MPI_IN_PLACE : piece.data(), piece.data(), static_cast<int>(piece.size()), MPI_FLOAT,
                          MPI_SUM, 0, comm_),
               "MPI_Reduce");
@@ -209,12 +215,12 @@ void Communicator::send_from_root(std::span<float> values, int to) { transfer(va
 void Communicator::transfer(std::span<float> values, int from, int to)
 {
   if (from == to) return;
-  constexpr int tag = 1;
   while (!values.empty()) {
-    const auto piece = values.first(std::min(values.size(), largest_count));
+    const auto piece = values.first(std::min(values.size(), longest_message()));
     const int count = static_cast<int>(piece.size());
+    const int tag = machine_tag(1, piece.size_bytes());
     if (rank_ == from) check_mpi(MPI_Send(piece.data(), count, MPI_FLOAT, to, tag, comm_), "MPI_Send");
-    if (rank_ == to) check_mpi(MPI_Recv(piece.data(), count, MPI_FLOAT, from, machine_tag(tag, values.size_bytes()), comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    if (rank_ == to) check_mpi(MPI_Recv(piece.data(), count, MPI_FLOAT, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
     values = values.subspan(piece.size());
   }
 }

@@ -214,14 +214,14 @@ std::vector<std::size_t> sizes_of(const CommBench& options)
 {
   if (!options.sizes.empty()) {
     std::vector<std::size_t> sizes;
-    for (const auto bytes : options.sizes) sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
+    for (const auto bytes : options.sizes) sizes.push_back(static_cast<std::size_t>(bytes));
     return sizes;
   }
   if (options.least_bytes > options.most_bytes)
     throw Error(ErrorKind::usage, fmt::format("--least {} is more than --most {}.", options.least_bytes, options.most_bytes));
   std::vector<std::size_t> sizes;
   for (auto bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= options.factor)
-    sizes.push_back(static_cast<std::size_t>(bytes) / sizeof(float) * sizeof(float));
+    sizes.push_back(static_cast<std::size_t>(bytes));
   return sizes;
 }
 

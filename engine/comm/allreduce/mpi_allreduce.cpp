@@ -1,14 +1,12 @@
 // `mpi`: the MPI library's MPI_Allreduce, the baseline for all other algorithms.
 #include "core/error.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
+#include "engine/comm/machine/message.hpp"
 
 #include <algorithm>
 
 namespace dt::comm {
 namespace {
-
-// MPI counts with int, so longer vectors are summed in pieces.
-constexpr std::size_t largest_count = std::size_t{1} << 30;
 
 class MpiAllreduce : public Allreduce {
  public:
@@ -30,7 +28,7 @@ MpiAllreduce::MpiAllreduce(const AllreduceOptions& options, Communicator& comm) 
 void MpiAllreduce::sum(std::span<float> values)
 {
   while (!values.empty()) {
-    const auto piece = values.first(std::min(values.size(), largest_count));
+    const auto piece = values.first(std::min(values.size(), longest_message()));
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), static_cast<int>(piece.size()), MPI_FLOAT, MPI_SUM, comm_.handle()),
               "MPI_Allreduce");
     comm_.traffic().bytes += bandwidth_optimal_bytes(piece.size_bytes(), comm_.size());

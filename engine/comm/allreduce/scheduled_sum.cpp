@@ -10,7 +10,8 @@ namespace dt::comm {
 ScheduledSum::ScheduledSum(Communicator& comm, const Parcels& parcels, const MessageLimits& limits, Wire wire,
                            SumBuffers& buffers, std::span<float> values)
     : comm_(comm), parcels_(parcels), limits_(limits),
-      window_(std::clamp<std::size_t>(parcels.receives.size(), 1, limits.posted_receives)), wire_(wire), buffers_(buffers), values_(values), tag_(comm.fresh_tag())
+      window_(std::clamp<std::size_t>(parcels.receives.size(), 1, limits.posted_receives)), wire_(wire), buffers_(buffers),
+      values_(values), tag_(comm.fresh_tag())
 {
   buffers_.arrivals.grow(window_ * parcels.longest_receive);
   buffers_.sends.resize(parcels.sends.size());
@@ -82,9 +83,9 @@ void ScheduledSum::wait_for_receive(std::size_t k)
   }
 }
 
-// The transfer of a simulated whole slice begins when its receive is posted. So the next one is posted when this one leaves the link,
-// a latency before it has arrived: at once all would come in any order, several to the same rank while others idle. A copying one
-// always goes directly to its destination.
+// The transfer of a simulated whole slice begins when its receive is posted. So the next one is posted when this one leaves the
+// link, a latency before it has arrived: at once all would come in any order, several to the same rank while others idle. A
+// copying one always goes directly to its destination.
 bool ScheduledSum::may_receive(std::size_t k) const
 {
   if (k >= taken_ + window_) return false;

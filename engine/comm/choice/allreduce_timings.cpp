@@ -189,11 +189,16 @@ double predicted_s(const AllreduceTimings& timings, std::size_t algorithm, std::
     if (timings.bytes[k] <= bytes) below = k;
     if (timings.bytes[k] >= bytes && !above) above = k;
   }
-  if (!below && !above) return formula_s(timings, timings.model, algorithm, bytes);
+  if (!below && !above) return modelled_s(timings, algorithm, bytes);
   if (!below || !above) return from_size(timings, algorithm, below ? *below : *above, bytes);
   if (*below == *above) return timings.seconds[*below][algorithm];
   return between(static_cast<double>(bytes), static_cast<double>(timings.bytes[*below]), timings.seconds[*below][algorithm],
                  static_cast<double>(timings.bytes[*above]), timings.seconds[*above][algorithm]);
+}
+
+double modelled_s(const AllreduceTimings& timings, std::size_t algorithm, std::size_t bytes)
+{
+  return formula_s(timings, timings.model, algorithm, bytes);
 }
 
 void fit_models(AllreduceTimings& timings, std::size_t local_add_bytes, double local_add_s)

@@ -29,6 +29,9 @@ struct AllreduceTimings {
 // with the common α and β.
 double predicted_s(const AllreduceTimings& timings, std::size_t algorithm, std::size_t bytes);
 
+// The formula with the common α and β, whatever was timed.
+double modelled_s(const AllreduceTimings& timings, std::size_t algorithm, std::size_t bytes);
+
 // Fits timings.model and timings.own. local_add_s: seconds that a rank takes to add local_add_bytes in memory; this separates γ
 // from β.
 void fit_models(AllreduceTimings& timings, std::size_t local_add_bytes, double local_add_s);

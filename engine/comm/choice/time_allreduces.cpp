@@ -192,10 +192,16 @@ std::vector<bool> Timer::entries(std::size_t bytes) const
   const bool has_model =
       exact_ ? !timings_.bytes.empty() : bytes >= model_from_bytes && timings_.bytes.size() >= model_from_sizes;
   if (!has_model) return entered;
-  std::vector<double> expected;
-  for (std::size_t a = 0; a < entered.size(); ++a) expected.push_back(predicted_s(timings_, a, bytes));
-  const double best = *std::ranges::min_element(expected);
-  for (std::size_t a = exact_ ? 0 : 1; a < entered.size(); ++a) entered[a] = expected[a] <= hopeless * best;
+  // One timed size tells little: of a prime number of ranks the formula counts a latency for each of many messages that travel at
+  // once. So without own models an algorithm must be hopeless by its formula too, and the best one is no better than by its own.
+  std::vector<double> least, most;
+  for (std::size_t a = 0; a < entered.size(); ++a) {
+    const double predicted = predicted_s(timings_, a, bytes), formula = exact_ ? modelled_s(timings_, a, bytes) : predicted;
+    least.push_back(std::min(predicted, formula));
+    most.push_back(std::max(predicted, formula));
+  }
+  const double best = *std::ranges::min_element(most);
+  for (std::size_t a = exact_ ? 0 : 1; a < entered.size(); ++a) entered[a] = least[a] <= hopeless * best;
   return entered;
 }
 

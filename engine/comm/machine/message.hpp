@@ -5,8 +5,8 @@
 
 namespace dt::comm {
 
-// How a sum's numbers travel: each rank sends slices of the vector in rounds that it begins in turn (Round::in_turn), or ranks pass
-// on slices or the whole vector, of which a chunk can be passed on before the next one arrives.
+// How a sum's numbers travel: each rank sends slices of the vector in rounds that it begins in turn (Round::in_turn), or ranks
+// pass on slices or the whole vector, of which a chunk can be passed on before the next one arrives.
 enum class Travel { slices_in_turn, passed_slices, passed_vector };
 
 // The link whose transfers begin when their receive is posted (ScheduledSum::may_receive). A real machine's messages need none.
@@ -19,13 +19,16 @@ struct Pace {
 struct MessageLimits {
   std::size_t chunk_length = 1; // the most numbers in one message
   // The most receives of a sum that a rank has posted at the same time, at least 1: enough that a link never waits for the rank,
-  // few enough that what has arrived stays in the cache. 
+  // few enough that what has arrived stays in the cache.
   std::size_t posted_receives = 16;
   Pace pace{};
 };
 
 // The limits for a sum over vectors of `length` numbers of `ranks` ranks.
 MessageLimits usual_limits(std::size_t length, std::size_t ranks, Travel travel);
+
+// The most numbers in one message. MPI counts with int, so longer vectors are sent in pieces.
+std::size_t longest_message();
 
 // The tag of a message between two ranks as the machine's MPI library gets it.
 int machine_tag(int tag, std::size_t bytes);

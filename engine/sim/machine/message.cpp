@@ -17,7 +17,8 @@ MessageLimits whole_slices(std::size_t shortest)
   const auto& platform = sim::simulated_machine().platform;
   const double latency_s = platform.latency_s + (platform.supernodes() > 1 ? platform.trunk_latency_s : 0);
   constexpr double most = most_simulated_ranks;
-  const double during_latency = latency_s * platform.bandwidth / static_cast<double>(std::max<std::size_t>(1, shortest) * sizeof(float));
+  const double during_latency =
+      latency_s * platform.bandwidth / static_cast<double>(std::max<std::size_t>(1, shortest) * sizeof(float));
   return {.chunk_length = longest_simulated_message,
           .posted_receives = 1 + static_cast<std::size_t>(std::min(most, std::ceil(during_latency))),
           .pace = {.bytes_per_s = platform.bandwidth, .latency_s = latency_s, .shortest_bytes = simulated_eager_bytes}};
@@ -39,6 +40,8 @@ MessageLimits usual_limits(std::size_t length, std::size_t ranks, Travel travel)
   chunk_length = std::max(real.chunk_length, chunk_length);
   return {chunk_length, std::max<std::size_t>(2, real.posted_receives * real.chunk_length / chunk_length)};
 }
+
+std::size_t longest_message() { return longest_simulated_message; }
 
 // SMPI keeps the two kinds of messages apart, and a short one may get a receive that was posted for a later long one.
 int machine_tag(int tag, std::size_t bytes)

@@ -1,5 +1,7 @@
 #include "engine/sync/exchange/parameter_server.hpp"
 
+#include "engine/comm/machine/message.hpp"
+
 #include <algorithm>
 
 namespace dt::sync {
@@ -38,11 +40,12 @@ std::vector<Range> parts_for_servers(std::span<const Range> tensors, std::size_t
 std::vector<Range> messages_of(Range part, std::span<const Range> tensors, bool pack)
 {
   std::vector<Range> messages;
-  if (pack && !part.empty()) messages.push_back(part);
-  for (const auto& tensor : tensors) {
-    const auto begin = std::max(part.begin, tensor.begin), end = std::min(part.end, tensor.end);
-    if (!pack && begin < end) messages.push_back({begin, end});
-  }
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    for (; begin < end; begin = messages.back().end) messages.push_back({begin, std::min(end, begin + comm::longest_message())});
+  };
+  if (pack) add(part.begin, part.end);
+  for (const auto& tensor : tensors)
+    if (!pack) add(std::max(part.begin, tensor.begin), std::min(part.end, tensor.end));
   return messages;
 }
 
