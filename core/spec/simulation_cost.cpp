@@ -13,8 +13,25 @@ namespace {
 // Before the first step, one sum measures the communication alone.
 constexpr double own_sums = 1;
 
-// Messages of one sum over P ranks by an algorithm with few rounds: 2 log2 P from each rank.
-double few_messages(double ranks) { return ranks * 2 * std::ceil(std::log2(std::max(2.0, ranks))); }
+std::int64_t largest_prime_factor(std::int64_t count)
+{
+  std::int64_t largest = 1;
+  for (std::int64_t factor = 2; factor * factor <= count; ++factor)
+    for (; count % factor == 0; count /= factor) largest = factor;
+  return count > 1 ? count : largest;
+}
+
+// Messages of one sum over P ranks by halving-doubling: from each rank 2 (f - 1) for each prime factor f of P.
+double few_messages(double ranks)
+{
+  double a_rank = 0;
+  for (auto rest = std::max<std::int64_t>(1, std::llround(ranks)); rest > 1;) {
+    const auto factor = largest_prime_factor(rest);
+    a_rank += 2 * static_cast<double>(factor - 1);
+    rest /= factor;
+  }
+  return ranks * std::max(2.0, a_rank);
+}
 
 // A ring sends 2 (P - 1) from each rank.
 double ring_messages(double ranks) { return ranks * 2 * (ranks - 1); }
@@ -57,8 +74,8 @@ Blocks::Blocks(const RunSpec& spec)
   const auto bucket =
       spec.sync.progress == ProgressMode::none ? length : std::clamp<std::size_t>(bucket_bytes / sizeof(float), 1, length);
   const auto usual = usual_hierarchical_block(is_one_node, ranks_a_node);
-  count =
-      (length + bucket - 1) / bucket * hierarchical_blocks(bucket, usual, usual * (is_one_node ? 1 : longest_simulated_block_growth));
+  count = (length + bucket - 1) / bucket *
+          hierarchical_blocks(bucket, usual, usual * (is_one_node ? 1 : longest_simulated_block_growth));
   slice_length = std::min(bucket, usual) / ranks_a_node;
 }
 
@@ -121,6 +138,34 @@ double copied_bytes(const RunSpec& spec)
   return bytes / parts < simulated_eager_bytes ? std::min(bytes, of_a_sum) * (in_blocks ? hierarchical_blocks_at_once : 1) : 0;
 }
 
+// Processor time that a sum by halving-doubling takes beside that of its messages. A rank has a message for each of f - 1 others
+// under way at once, where f is the largest prime factor of the ranks. SimGrid searches a rank's long messages one by one, and
+// all ranks' short ones in one list (docs/design/simulation.md).
+double searched_s(double ranks, double length)
+{
+  constexpr double a_long_message_s = 0.25e-6, a_short_message_s = 12e-9;
+  const double others = static_cast<double>(largest_prime_factor(std::llround(ranks)) - 1), under_way = ranks * others;
+  if (others < 2) return 0;
+  const bool is_short = length * sizeof(float) / ranks < simulated_eager_bytes;
+  return is_short ? 2 * under_way * under_way * a_short_message_s : 2 * under_way * others * a_long_message_s;
+}
+
+// Of all sums of a run.
+double searched_s(const RunSpec& spec)
+{
+  const auto allreduce = allreduce_of(spec.sync);
+  if (is_coded(spec.sync.wire)) return 0;
+  if (!is_hierarchical(spec))
+    return allreduce == "halving-doubling" || allreduce == "topology-aware"
+               ? sums_of(spec) * searched_s(static_cast<double>(spec.ranks()), static_cast<double>(numbers_of(spec)))
+               : 0;
+  const Blocks blocks(spec);
+  const auto nodes = spec.resources.nodes;
+  if (nodes == 1 || crosses_in_ring(blocks.slice_length, static_cast<std::size_t>(nodes))) return 0;
+  return sums_of(spec) * static_cast<double>(blocks.count) * static_cast<double>(spec.resources.ranks_per_node) *
+         searched_s(static_cast<double>(nodes), static_cast<double>(blocks.slice_length));
+}
+
 } // namespace
 
 SimulationCost simulation_cost(const RunSpec& spec)
@@ -133,7 +178,7 @@ SimulationCost simulation_cost(const RunSpec& spec)
   const auto ranks = static_cast<double>(spec.ranks());
   const double messages = sums_of(spec) * messages_of_a_sum(spec) + timing_messages(allreduce_of(spec.sync), ranks);
   const double lengths = allreduce_of(spec.sync) == "dynamic" ? planned_lengths : 1;
-  return {start_s + ranks * a_rank_s + messages * a_message_s * std::sqrt(ranks),
+  return {start_s + ranks * a_rank_s + messages * a_message_s * std::sqrt(ranks) + searched_s(spec),
           start_bytes + ranks * (a_rank_bytes + copied_bytes(spec) + ranks * a_pair_bytes) +
               lengths * a_planned_message_bytes * planned_messages(spec)};
 }
