@@ -1,7 +1,10 @@
 #include "cli/answers/sensitivity_output.hpp"
 
+#include "core/text.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -21,11 +24,25 @@ std::string range_text(const store::Sensitivity& sensitivity, double one, double
 // "bandwidth" for "platform.bandwidth".
 std::string name_of_figure(const std::string& key) { return key.substr(key.find('.') + 1); }
 
+// "bandwidth +20 %, latency ±20 %"
+std::string missing_text(const std::vector<VariedFigure>& missing)
+{
+  std::map<std::string, std::vector<double>> changes;
+  for (const auto& [key, change, series] : missing) changes[name_of_figure(key)].push_back(change);
+  std::vector<std::string> texts;
+  for (const auto& [name, of_figure] : changes)
+    texts.push_back(of_figure.size() > 1 ? fmt::format("{} ±{:.3g} %", name, 100 * std::abs(of_figure.front()))
+                                         : fmt::format("{} {:+.3g} %", name, 100 * of_figure.front()));
+  return join(texts, ", ");
+}
+
 Json json_of(const store::Sensitivity& sensitivity)
 {
   Json figures = Json::array();
   for (const auto& [key, lower, higher] : sensitivity.figures)
     figures.push_back({{"key", key}, {"lower", real_cell(lower).value}, {"higher", real_cell(higher).value}});
+  Json missing = Json::array();
+  for (const auto& figure : sensitivity.missing) missing.push_back({{"key", figure.key}, {"change", figure.change}});
   return {{"label", sensitivity.label},
           {"size", sensitivity.size},
           {"result", sensitivity.is_speedup ? "speedup" : "throughput"},
@@ -36,21 +53,26 @@ Json json_of(const store::Sensitivity& sensitivity)
           {"efficiency", real_cell(sensitivity.efficiency).value},
           {"efficiency_least", real_cell(sensitivity.efficiency_least).value},
           {"efficiency_most", real_cell(sensitivity.efficiency_most).value},
-          {"figures", std::move(figures)}};
+          {"figures", std::move(figures)},
+          {"missing", std::move(missing)}};
 }
 
 } // namespace
 
 std::string describe(const store::Sensitivity& sensitivity)
 {
-  const auto& first = sensitivity.figures.front();
-  const auto size = sensitivity.size > 0 ? fmt::format(" at size {}", sensitivity.size) : "";
   const double as_assumed = sensitivity.as_assumed;
-  return fmt::format("{}{}; {} over ±{:.3g} % of each assumed figure, most by {} ({})", result_text(sensitivity, as_assumed),
-                     size, range_text(sensitivity, sensitivity.least, sensitivity.most), sensitivity.share * 100,
-                     name_of_figure(first.key),
-                     range_text(sensitivity, std::isnan(first.lower) ? as_assumed : first.lower,
-                                std::isnan(first.higher) ? as_assumed : first.higher));
+  auto text = result_text(sensitivity, as_assumed) + (sensitivity.size > 0 ? fmt::format(" at size {}", sensitivity.size) : "");
+  if (!sensitivity.figures.empty()) {
+    const auto& first = sensitivity.figures.front();
+    text += fmt::format("; {} over ±{:.3g} % of each assumed figure{}, most by {} ({})",
+                        range_text(sensitivity, sensitivity.least, sensitivity.most), sensitivity.share * 100,
+                        sensitivity.missing.empty() ? "" : " that has a result", name_of_figure(first.key),
+                        range_text(sensitivity, std::isnan(first.lower) ? as_assumed : first.lower,
+                                   std::isnan(first.higher) ? as_assumed : first.higher));
+  }
+  if (!sensitivity.missing.empty()) text += "; without a result: " + missing_text(sensitivity.missing);
+  return text;
 }
 
 void print_sensitivities(Context& context, const std::vector<store::Sensitivity>& all, const store::PointLabels& labels)

@@ -192,7 +192,9 @@ ExitCode results(Context& context, const ResultsOptions& options)
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
   print_common_causes(context, selection.runs);
   if (!by_run && !by_node) {
-    print_sensitivities(context, store::sensitivities_of(points, store::varied_of_runs(rows, figures, selection.study->kind)),
+    print_sensitivities(context,
+                        store::sensitivities_of(points, store::varied_of_runs(rows, figures, selection.study->kind),
+                                                store::varied_without_result(figures)),
                         labels);
     const auto facts = deciding_facts(doubts);
     auto verdict = verdict_of(selection.study->kind, compared_points(selection, std::move(figures)), points, facts);

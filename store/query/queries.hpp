@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record/run_state.hpp"
+#include "core/spec/point_label.hpp"
 #include "store/analysis/statistics/batch_rule.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/metric.hpp"
@@ -102,6 +103,9 @@ std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::sp
                                         std::string_view kind);
 // The rows of its runs that vary an assumed figure (study.sensitivity), for sensitivities_of(); scaling_of_runs leaves them out.
 std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vector<ComparedRun> figures, std::string_view kind);
+
+// What its runs vary that have not succeeded.
+std::vector<VariedFigure> varied_without_result(const std::vector<ComparedRun>& figures);
 
 // How the samples of a step follow the workers, for each label of the study without its size.
 std::map<std::string, BatchRule> batch_rules_of_study(Database& database, const std::string& study_id);

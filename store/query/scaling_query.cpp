@@ -138,6 +138,14 @@ std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vec
   return scaling_of_runs(rows, figures, kind);
 }
 
+std::vector<VariedFigure> varied_without_result(const std::vector<ComparedRun>& figures)
+{
+  std::vector<VariedFigure> varied;
+  for (const auto& run : figures)
+    if (auto figure = varied_figure(run.series); figure && !run.succeeded) varied.push_back(std::move(*figure));
+  return varied;
+}
+
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id)
 {
   return scaling_of_study(database.impl().connection, study_id);

@@ -1,7 +1,5 @@
 #include "store/analysis/statistics/sensitivity.hpp"
 
-#include "core/spec/point_label.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -38,6 +36,12 @@ void add_varied(const ScalingRow& row, const VariedFigure& figure, Sensitivity& 
   sensitivity.efficiency_most = std::fmax(sensitivity.efficiency_most, row.efficiency);
 }
 
+bool is_known(const Sensitivity& sensitivity, const VariedFigure& figure)
+{
+  return std::ranges::any_of(sensitivity.missing,
+                             [&](const auto& other) { return other.key == figure.key && other.change == figure.change; });
+}
+
 // Of the same size, and compared with the same smallest size.
 bool is_alike(const ScalingRow& point, const ScalingRow& varied)
 {
@@ -45,7 +49,8 @@ bool is_alike(const ScalingRow& point, const ScalingRow& varied)
          std::isfinite(varied.throughput);
 }
 
-Sensitivity sensitivity_of(const ScalingRow& point, std::span<const ScalingRow> varied)
+Sensitivity sensitivity_of(const ScalingRow& point, std::span<const ScalingRow> varied,
+                           std::span<const VariedFigure> without_result)
 {
   const double result = result_of(point);
   Sensitivity sensitivity{.label = point.label, .size = point.size, .is_speedup = has_baseline(point), .as_assumed = result};
@@ -54,6 +59,8 @@ Sensitivity sensitivity_of(const ScalingRow& point, std::span<const ScalingRow> 
   for (const auto& row : varied)
     if (const auto figure = varied_figure(row.label); figure && figure->series == point.label && is_alike(point, row))
       add_varied(row, *figure, sensitivity);
+  for (const auto& figure : without_result)
+    if (figure.series == point.label && !is_known(sensitivity, figure)) sensitivity.missing.push_back(figure);
   std::stable_sort(sensitivity.figures.begin(), sensitivity.figures.end(),
                    [&](const auto& a, const auto& b) { return reach(a, result) > reach(b, result); });
   return sensitivity;
@@ -61,14 +68,15 @@ Sensitivity sensitivity_of(const ScalingRow& point, std::span<const ScalingRow> 
 
 } // namespace
 
-std::vector<Sensitivity> sensitivities_of(std::span<const ScalingRow> points, std::span<const ScalingRow> varied)
+std::vector<Sensitivity> sensitivities_of(std::span<const ScalingRow> points, std::span<const ScalingRow> varied,
+                                          std::span<const VariedFigure> without_result)
 {
   std::vector<Sensitivity> all;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool is_largest = i + 1 == points.size() || points[i + 1].label != points[i].label;
     if (!is_largest || !std::isfinite(points[i].throughput)) continue;
-    auto sensitivity = sensitivity_of(points[i], varied);
-    if (!sensitivity.figures.empty()) all.push_back(std::move(sensitivity));
+    auto sensitivity = sensitivity_of(points[i], varied, without_result);
+    if (!sensitivity.figures.empty() || !sensitivity.missing.empty()) all.push_back(std::move(sensitivity));
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // Sensitivity of a simulated result: its range when one assumed figure at a time is lower or higher. Pure functions.
 #pragma once
 
+#include "core/spec/point_label.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 
 #include <span>
@@ -26,10 +27,12 @@ struct Sensitivity {
   double efficiency = not_measured, efficiency_least = not_measured, efficiency_most = not_measured;
   double least = not_measured, most = not_measured; // over all figures, the result as assumed included
   std::vector<FigureRange> figures{};               // that which moves the result most comes first
+  std::vector<VariedFigure> missing{};              // variations of which a run has no result, each once
 };
 
 // `points`: of a study. `varied`: the rows of its runs that vary a figure, labelled as core/spec/point_label.hpp says. Points of
-// which no figure was varied are left out.
-std::vector<Sensitivity> sensitivities_of(std::span<const ScalingRow> points, std::span<const ScalingRow> varied);
+// which no figure was varied are left out. `without_result`: the variations of runs that have not succeeded.
+std::vector<Sensitivity> sensitivities_of(std::span<const ScalingRow> points, std::span<const ScalingRow> varied,
+                                          std::span<const VariedFigure> without_result);
 
 } // namespace dt::store

@@ -33,8 +33,8 @@ double sum_s(comm::Allreduce& allreduce, comm::Communicator& comm, double late_s
 
 } // namespace
 
-// Messages of one rank to another travel one after another. If they shared the link, all of them would arrive late. Of 13 ranks in
-// halving-doubling each sends to all others: if it began with those that are there, several would send to the same one.
+// Messages of one rank to another travel one after another. If they shared the link, all of them would arrive late. Of 13 ranks
+// in halving-doubling each sends to all others: if it began with those that are there, several would send to the same one.
 TEST_CASE("a sum whose ranks begin at different times ends late by that difference only")
 {
   std::map<std::string, std::map<double, double>> seconds;
