@@ -191,7 +191,7 @@ TEST_CASE("a database that lacks what the folders have, or has what they have lo
   Varied site;
   auto database = site.open();
   CHECK(differences_from(site.home, database).problems.empty());
-  const auto later = site.run_well(sample_spec(4), 100);
+  const auto later = site.run_well(sample_spec(64), 100);
   const auto known = ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded' AND key <> '" + later.key + "' LIMIT 1");
   site.study({later}, "sweep", 1800000000, "later");
   std::filesystem::remove_all(site.home.run(known));
