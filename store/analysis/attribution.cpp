@@ -124,10 +124,11 @@ void join_part(Logs& runs, Factor part, Factor whole)
 }
 
 // A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first. Without
-// servers there are no queues: the factor is 1. So is that of the time between epochs where nobody measured it.
+// servers there are no queues: the factor is 1. So are those of the time between epochs and outside phases where nobody measured
+// them.
 void complete_parts(Logs& runs)
 {
-  for (const auto part : {Factor::queueing, Factor::between}) {
+  for (const auto part : {Factor::queueing, Factor::between, Factor::outside}) {
     if (lacks(runs, part)) join_part(runs, part, Factor::communication);
     for (auto& logs : runs)
       if (std::isnan(logs[index_of(part)]) && !std::isnan(logs[index_of(Factor::communication)])) logs[index_of(part)] = 0;
@@ -237,6 +238,11 @@ bool has_fast_worker(const Point& point)
   return std::all_of(point.runs.begin(), point.runs.end(), [](const AttributedRun* run) {
     return !has_useful_sums(*run) || (run->work.useful_fast_s > 0 && run->work.useful_step_fast_s > 0);
   });
+}
+
+bool knows_time_outside(const Point& point)
+{
+  return std::ranges::all_of(point.runs, [](const AttributedRun* run) { return run->work.occupied_step_max_s > 0; });
 }
 
 // Compared::pauses_alone, mean over the runs that recorded it. Of one worker 0: it has nobody to be compared with.
@@ -368,6 +374,8 @@ RelativeFactors factors_relative_to(const Point& own, const Point& base, Referen
        base_logs = logs_of(base, {reference, pauses_alone(own)}, missing);
   if (lacks(own_logs, Factor::batch) || lacks(base_logs, Factor::batch))
     for (auto* logs : {&own_logs, &base_logs}) join_part(*logs, Factor::batch, Factor::contention);
+  if (!knows_time_outside(own) || !knows_time_outside(base)) // or it would be a cost here and communication there
+    for (auto* logs : {&own_logs, &base_logs}) join_part(*logs, Factor::outside, Factor::communication);
   return relative_factors(own_logs, base_logs);
 }
 

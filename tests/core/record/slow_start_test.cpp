@@ -34,7 +34,7 @@ TEST_CASE("first steps that take longer than the later ones are counted, with th
           "the first 25 of 200 measured steps take 3.5 times as long as the later ones, 23.8 % of the measured time; "
           "train.warmup_steps: 30 leaves them out");
   }
-  const auto one = slow_start_of(steps_of(100, 0.01, [](auto i) { return i == 0 ? 8 : 1; }));
+  const auto one = slow_start_of(steps_of(100, 0, [](auto i) { return i == 0 ? 8 : 1; }));
   REQUIRE(one);
   CHECK(words_of(*one, 100, 1).starts_with("the first of 100 measured steps takes 8.0 times"));
   const auto falling = slow_start_of(steps_of(200, 0.01, [](auto i) { return i < 40 ? 2 - static_cast<double>(i) / 40 : 1; }));

@@ -37,7 +37,7 @@ AttributedRun perfect_run(std::int64_t workers)
   run.batch_per_rank = 64;
   run.measured_s = 1;
   const auto count = static_cast<double>(workers);
-  run.work = {.useful_s = count, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1};
+  run.work = {.useful_s = count, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1, .occupied_step_max_s = 1};
   run.update_s = 0.1 * count;
   run.lone_compute_s = 0.009;
   run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
@@ -627,8 +627,8 @@ TEST_CASE("an older run of dtengine without sums is left out, and a run of a pro
   auto old = perfect_run(2), silent = own_run(2, 1, 1);
   for (auto* run : {&old, &silent}) run->work = no_work_sums;
   silent.measured.throughput = not_measured;
-  CHECK_FALSE(log_factors(old, Reference::mean_worker));
-  CHECK_FALSE(log_factors(silent, Reference::mean_worker));
+  CHECK_FALSE(log_factors(old, {Reference::mean_worker}));
+  CHECK_FALSE(log_factors(silent, {Reference::mean_worker}));
 }
 
 TEST_CASE("a point of which a CPU quota held a run back, or its baseline, has an efficiency and no factors")
