@@ -196,7 +196,9 @@ TEST_CASE("a database that lacks what the folders have, or has what they have lo
   site.study({later}, "sweep", 1800000000, "later");
   std::filesystem::remove_all(site.home.run(known));
   const auto problems = differences_from(site.home, database).problems;
-  const auto has = [&](const std::string& sentence) { return std::find(problems.begin(), problems.end(), sentence) != problems.end(); };
+  const auto has = [&](const std::string& sentence) {
+    return std::find(problems.begin(), problems.end(), sentence) != problems.end();
+  };
   INFO(join(problems, "\n"));
   CHECK(has("run " + later.key + " is in the home, but not in the database"));
   CHECK(has("run " + known + " is in the database, but its folder is gone"));
