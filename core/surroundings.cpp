@@ -122,8 +122,7 @@ Surroundings parse_surroundings(std::string_view text)
     read.niceness = json.value("niceness", read.niceness);
     read.umask = json.value("umask", read.umask);
     const auto limits = json.value("limits", nlohmann::json::object());
-    for (const auto& [name, limit] : limits.items())
-      read.limits[name] = {limit.at(0), limit.at(1)};
+    for (const auto& [name, limit] : limits.items()) read.limits[name] = {limit.at(0), limit.at(1)};
   } catch (const nlohmann::json::exception&) { // what was read so far
   }
   return read;

@@ -29,6 +29,7 @@ constexpr std::array<Words, store::factor_count> words{{{"batch", "the smaller b
                                                         {"jitter", "jitter"},
                                                         {"input", "waiting for input"},
                                                         {"between epochs", "time between epochs"},
+                                                        {"outside phases", "time outside phases"},
                                                         {"exposed comm.", "exposed communication"},
                                                         {"queueing", "queueing at the servers"},
                                                         {"together", "the sum of all causes"}}};
@@ -40,14 +41,8 @@ bool is_whole_computation(const Attribution& point, std::size_t factor)
   return is(factor, Factor::contention) && !point.says_contention() && std::isfinite(point.lost[factor]);
 }
 
-bool is_outside_phases(const Attribution& point, std::size_t factor)
-{
-  return is(factor, Factor::communication) && !point.has_exposed_communication();
-}
-
 std::string cost_of(const Attribution& point, std::size_t factor)
 {
-  if (is_outside_phases(point, factor)) return "time outside phases";
   if (is_whole_computation(point, factor)) return point.is_part ? "computation per core" : "computation";
   if (is(factor, Factor::together) && !point.missing.all_causes())
     return point.missing.communication ? "computation or communication" : "input or communication";
@@ -152,8 +147,6 @@ PointColumn factor_column(std::size_t factor)
 // The title of a factor's column. Factors that cost_of() names by what was measured have the same name here.
 std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
 {
-  const auto is_outside = [&](const auto& point) { return is_outside_phases(point, factor); };
-  if (!points.empty() && std::all_of(points.begin(), points.end(), is_outside)) return cost_of(points.front(), factor);
   const auto is_whole = [&](const auto& point) { return is_whole_computation(point, factor); };
   const auto whole = std::find_if(points.begin(), points.end(), is_whole);
   return whole == points.end() ? words[factor].column : cost_of(*whole, factor);
@@ -161,10 +154,13 @@ std::string title_of(const std::vector<Attribution>& points, std::size_t factor)
 
 double share_of(const BetweenEpochs& between) { return between.loader_s + between.checkpoint_s + between.other_s; }
 
-bool has_time_between_epochs(const Attribution& point)
+constexpr double visible_share = 0.0005; // what a table shows as 0.1 %
+
+bool has_time_between_epochs(const Attribution& point) { return share_of(point.between) >= visible_share; }
+
+bool has_time_outside(const Attribution& point)
 {
-  constexpr double visible_share = 0.0005;
-  return share_of(point.between) >= visible_share;
+  return std::abs(point.lost[static_cast<std::size_t>(Factor::outside)]) >= visible_share;
 }
 
 bool has_servers(const std::vector<Attribution>& points)
@@ -196,10 +192,11 @@ std::vector<PointColumn> attribution_columns(const std::vector<Attribution>& poi
 {
   const bool servers = has_servers(points);
   const bool has_pauses = std::any_of(points.begin(), points.end(), has_time_between_epochs);
+  const bool has_outside = std::any_of(points.begin(), points.end(), has_time_outside);
   const bool has_missing = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.missing.any(); });
   const auto is_hidden = [&](std::size_t factor) {
     return (is(factor, Factor::queueing) && !servers) || (is(factor, Factor::between) && !has_pauses) ||
-           (is(factor, Factor::together) && !has_missing);
+           (is(factor, Factor::outside) && !has_outside) || (is(factor, Factor::together) && !has_missing);
   };
   std::vector<PointColumn> columns{
       count_column<&Attribution::nodes>("nodes", "nodes", 4),

@@ -299,7 +299,8 @@ ExitCode print_regressions(Context& context, const std::vector<Judged>& comparis
   auto text = slower.empty() ? std::string("none was shown")
                              : fmt::format("{} of {}: {}", slower.size(), comparisons.size(), join(slower, "; "));
   if (by_threshold > 0)
-    text += fmt::format("; {} of them by your --threshold of {} alone, not by statistics", by_threshold, format_percent(threshold));
+    text +=
+        fmt::format("; {} of them by your --threshold of {} alone, not by statistics", by_threshold, format_percent(threshold));
   if (open > 0) text += fmt::format("; {} of {} cannot tell", open, comparisons.size());
   if (without_data > without_runs) text += fmt::format("; {} of {} without data", without_data, comparisons.size());
   if (without_runs > 0) text += fmt::format("; {} without a succeeded run of A", without_runs);

@@ -63,8 +63,7 @@ void add_compare(Commands& commands)
       ->type_name("STUDY|FILE.json")
       ->excludes(b)
       ->excludes(baseline);
-  verb.add_option("--threshold", options->threshold,
-                  "with a reference: exit 5 also if A is worse by this (20%): your rule, no statistics")
+  verb.add_option("--threshold", options->threshold, "with a reference: your own rule: exit 5 also if A is worse by this (20%)")
       ->type_name("SHARE");
   verb.add_flag("--against-now", options->against_now,
                 "run A and B again, interleaved in one study, wait, and compare those runs");

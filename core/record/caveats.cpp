@@ -20,6 +20,7 @@ constexpr std::array kinds{
     CaveatKind{"reports", "ranks that reported no steps, or stopped to report them"},
     CaveatKind{"metrics", "figures of program.metrics that were left out or are doubtful"},
     CaveatKind{"losses", "losses of steps that are of one optimizer now, of another then"},
+    CaveatKind{"warm-up", "first measured steps that take longer than the later ones, and the warm-up that leaves them out"},
     CaveatKind{"time", "times that are not known, and why"},
     CaveatKind{"packages", "packages that have changed since the submission, and that the program has imported"},
     CaveatKind{"machine", "nodes of which it is not known who else used them"},

@@ -190,6 +190,11 @@ struct WorkSums {
   double useful_step_fast_s = not_measured; // the lower quartile of u in each window of intervals, summed
   // Sum over the intervals of the largest u + i + time between epochs of any worker. NaN: not measured.
   double paused_step_max_s = not_measured;
+  // The same of all time of a worker but its communication. NaN: not measured.
+  double occupied_step_max_s = not_measured;
+  // Time of pauses in u (FastSteps). NaN: not measured.
+  double common_pauses_s = not_measured;
+  double pauses_s = not_measured;
 };
 // Sums of a run whose ranks did not report them.
 inline constexpr WorkSums no_work_sums{not_measured, not_measured, not_measured, not_measured};

@@ -3,6 +3,7 @@
 #include "core/counted.hpp"
 #include "core/record/caveats.hpp"
 #include "core/record/fast_worker.hpp"
+#include "core/record/slow_start.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 
@@ -34,6 +35,13 @@ PhaseStats summary_of(std::vector<double> seconds)
 }
 
 double at(const StepLine& step, Phase phase) { return step.phase_s[static_cast<std::size_t>(phase)]; }
+
+// A rank alone need not report that it does not communicate.
+double communication_of(const StepLine& step, std::int64_t ranks)
+{
+  const double time_s = at(step, Phase::communication);
+  return ranks == 1 && std::isnan(time_s) ? 0 : time_s;
+}
 
 double useful_of(const StepLine& step)
 {
@@ -220,6 +228,7 @@ void ProgramMeasurement::add_intervals(const std::map<std::int64_t, OwnInterval>
     if (sums.latest < 0 || time.busy_s > sums.busy_max_s) sums.latest = index;
     sums.busy_max_s = largest({sums.busy_max_s, time.busy_s});
     sums.paused_max_s = largest({sums.paused_max_s, time.paused_s});
+    sums.occupied_max_s = largest({sums.occupied_max_s, time.occupied_s});
     sums.busy_sum_s += time.busy_s;
   }
   if (own.empty()) return;
@@ -236,6 +245,7 @@ void ProgramMeasurement::add(const RankReport& report)
   divergences_.push_back(divergence_of(report));
   caveats_.insert(caveats_.end(), report.caveats.begin(), report.caveats.end());
   std::vector<double> step_s, evaluation_s;
+  std::vector<std::int64_t> numbers;
   double samples = 0;
   std::int64_t steps = 0;
   std::array<std::vector<double>, phase_count> phase_s;
@@ -249,11 +259,13 @@ void ProgramMeasurement::add(const RankReport& report)
     samples += step.samples;
     steps += step.step - (line > 0 ? report.steps[line - 1].step : step.step - 1); // a printed line may stand for many
     step_s.push_back(step.step_s);
+    numbers.push_back(step.step);
     for (std::size_t i = 0; i < phase_count; ++i) phase_s[i].push_back(step.phase_s[i]);
     auto& own = intervals[interval_of(report, step)];
     own.useful_s += useful_of(step);
     own.busy_s += useful_of(step) + at(step, Phase::input);
     own.paused_s += useful_of(step) + at(step, Phase::input) + sum_of(step.between);
+    own.occupied_s += step.step_s - communication_of(step, spec_.ranks());
     dt::jobs::add(between_, step.between);
   }
   for (const auto& evaluation : report.evaluations)
@@ -271,6 +283,7 @@ void ProgramMeasurement::add(const RankReport& report)
   for (std::size_t i = 0; i < phase_count; ++i) record.phases[i] = summary_of(phase_s[i]);
   record.phases[static_cast<std::size_t>(Phase::evaluation)] = summary_of(evaluation_s);
   add_intervals(intervals);
+  look_for_slow_start(step_s, numbers);
   ranks_.push_back(std::move(record));
   if (step_s.empty()) return;
   step_samples_.push_back(samples / static_cast<double>(std::max<std::int64_t>(1, steps)));
@@ -301,7 +314,10 @@ void ProgramMeasurement::add_fast_worker(WorkSums& work) const
   const auto steps = useful_steps_s_.front().size();
   if (std::any_of(useful_steps_s_.begin(), useful_steps_s_.end(), [&](const auto& row) { return row.size() != steps; })) return;
   work.useful_fast_s = fast_sum_s(useful_s_);
-  work.useful_step_fast_s = fast_useful_s({useful_steps_s_.begin(), useful_steps_s_.end()});
+  const auto fast = fast_steps({useful_steps_s_.begin(), useful_steps_s_.end()});
+  work.useful_step_fast_s = fast.useful_s;
+  work.common_pauses_s = fast.common_pauses_s;
+  work.pauses_s = fast.pauses_s;
 }
 
 // The sums of attribution need the phases of all ranks.
@@ -316,11 +332,13 @@ void ProgramMeasurement::add_work(RunResult& result) const
   }
   add_fast_worker(work);
   work.paused_step_max_s = root_.is_observed() ? 0 : not_measured; // others do not report it
+  work.occupied_step_max_s = 0;
   std::vector<double> late_s(ranks_.size(), 0);
   for (const auto& [number, sums] : intervals_) {
     work.useful_step_max_s += sums.useful_max_s;
     work.busy_step_max_s += sums.busy_max_s;
     work.paused_step_max_s += sums.paused_max_s;
+    work.occupied_step_max_s += sums.occupied_max_s;
     late_s[static_cast<std::size_t>(sums.latest)] += sums.busy_max_s - sums.busy_sum_s / static_cast<double>(workers());
   }
   if (std::isnan(work.busy_step_max_s)) return; // a rank did not report input, so nobody knows who was late
@@ -394,6 +412,15 @@ void ProgramMeasurement::add_caveats(RunResult& result) const
 {
   for (const auto& caveat : caveats_) add_caveat(result.caveats, caveat.kind, caveat.sentence);
   for (const auto& gap : gaps()) add_caveat(result.caveats, gap.kind, gap.sentence);
+  if (!slow_start_.empty()) add_caveat(result.caveats, "warm-up", slow_start_);
+}
+
+// Of one rank. A recipe counts the warm-up from the first step of an attempt.
+void ProgramMeasurement::look_for_slow_start(const std::vector<double>& step_s, const std::vector<std::int64_t>& numbers)
+{
+  const auto start = slow_start_of(step_s);
+  if (start && slow_start_.empty() && first_step_)
+    slow_start_ = words_of(*start, step_s.size(), numbers[start->steps - 1] - *first_step_);
 }
 
 RunResult ProgramMeasurement::result() const

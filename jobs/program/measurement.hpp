@@ -43,13 +43,14 @@ class ProgramMeasurement {
   // Figures of the measured steps from one meeting of all workers to the next, over the ranks that reported them.
   struct IntervalSums {
     double useful_max_s = 0, busy_max_s = 0; // NaN if a rank did not report a phase that they need
-    double paused_max_s = 0;
+    double paused_max_s = 0, occupied_max_s = 0;
     double busy_sum_s = 0;
     int latest = -1; // index of the rank with the most time in work and input
   };
   // Time of one rank in an interval.
   struct OwnInterval {
     double useful_s = 0, busy_s = 0, paused_s = 0; // paused_s: busy_s and the time between epochs
+    double occupied_s = 0;                         // all but communication
   };
 
   // A rank's report, in short.
@@ -69,6 +70,7 @@ class ProgramMeasurement {
   std::size_t workers() const;
   std::int64_t interval_of(const RankReport& report, const StepLine& step) const;
   void add_intervals(const std::map<std::int64_t, OwnInterval>& own);
+  void look_for_slow_start(const std::vector<double>& step_s, const std::vector<std::int64_t>& numbers);
   void add_root(const RankReport& report);
   void set_clock_of_lines(const RankReport& report);
   void add_to_target(RunResult& result) const;
@@ -91,6 +93,7 @@ class ProgramMeasurement {
   double first_clock_s_ = not_measured;    // when the training began
   std::string clock_doubt_;                // why the times at which lines were read do not tell when they were printed
   double last_clock_s_ = not_measured;
+  std::string slow_start_; // in words; empty: no rank has one
   Reported final_loss_;
   std::vector<Divergence> divergences_; // of each rank
   std::vector<CaveatLine> caveats_;     // that the ranks have reported

@@ -42,11 +42,11 @@ void merge_phases(FactorArray& logs, const MissingPhases& missing)
   using enum Factor;
   std::vector<Factor> joined;
   if (missing.all_causes())
-    joined = {batch, contention, load_balance, jitter, input, between, communication, queueing};
+    joined = {batch, contention, load_balance, jitter, input, between, outside, communication, queueing};
   else if (missing.communication)
-    joined = {batch, contention, load_balance, jitter, communication, queueing};
+    joined = {batch, contention, load_balance, jitter, outside, communication, queueing};
   else if (missing.input)
-    joined = {input, between, communication};
+    joined = {input, between, outside, communication};
   auto& all = logs[index_of(together)];
   for (const auto factor : joined) {
     auto& part = logs[index_of(factor)];
@@ -61,15 +61,39 @@ double lone_useful_s(const AttributedRun& run)
   return run.lone_compute_s / run.batch_per_rank * static_cast<double>(run.samples) + run.update_s;
 }
 
-// Divides B/T into exposed communication and queueing.
-void split_queueing(FactorArray& logs, const AttributedRun& run)
+// Divides the time after Q into exposed communication and queueing.
+void split_queueing(FactorArray& logs, const AttributedRun& run, double occupied_s)
 {
   const bool has_servers = run.measured.workers != run.measured.ranks;
   if (!has_servers || std::isnan(run.isolated_s)) return;
-  const double busy_s = run.work.busy_step_max_s, waited_s = std::max(0.0, run.measured_s - busy_s);
+  const double waited_s = std::max(0.0, run.measured_s - occupied_s);
   const double alone_s = std::min(waited_s, run.isolated_s * static_cast<double>(run.measured_steps));
-  logs[index_of(Factor::communication)] = std::log(busy_s / (busy_s + alone_s));
-  logs[index_of(Factor::queueing)] = std::log((busy_s + alone_s) / run.measured_s);
+  logs[index_of(Factor::communication)] = std::log(occupied_s / (occupied_s + alone_s));
+  logs[index_of(Factor::queueing)] = std::log((occupied_s + alone_s) / run.measured_s);
+}
+
+// The time for which workers that are much slower together are so, or for which one is that nobody can be compared with. 0: not
+// known.
+double counted_pauses_s(const AttributedRun& run, const Compared& other)
+{
+  const auto& work = run.work;
+  if (!(work.common_pauses_s > 0)) return 0;
+  if (run.measured.workers > 1) return work.common_pauses_s;
+  return std::max(0.0, work.pauses_s - other.pauses_alone * work.useful_step_fast_s);
+}
+
+// R and m.
+struct FastWorker {
+  double step_s, worker_s;
+};
+FastWorker fast_worker_of(const AttributedRun& run, const Compared& other)
+{
+  const auto& work = run.work;
+  if (other.reference == Reference::mean_worker) {
+    const double mean_s = work.useful_s / static_cast<double>(run.measured.workers);
+    return {mean_s, mean_s};
+  }
+  return {std::min(work.useful_step_fast_s + counted_pauses_s(run, other), work.useful_fast_s), work.useful_fast_s};
 }
 
 // The only factor of a run of the user's program that reports its throughput, but not what its time went to.
@@ -100,10 +124,11 @@ void join_part(Logs& runs, Factor part, Factor whole)
 }
 
 // A mean over runs of which some have a split factor and some do not would lose it, so all of them are joined first. Without
-// servers there are no queues: the factor is 1. So is that of the time between epochs where nobody measured it.
+// servers there are no queues: the factor is 1. So are those of the time between epochs and outside phases where nobody measured
+// them.
 void complete_parts(Logs& runs)
 {
-  for (const auto part : {Factor::queueing, Factor::between}) {
+  for (const auto part : {Factor::queueing, Factor::between, Factor::outside}) {
     if (lacks(runs, part)) join_part(runs, part, Factor::communication);
     for (auto& logs : runs)
       if (std::isnan(logs[index_of(part)]) && !std::isnan(logs[index_of(Factor::communication)])) logs[index_of(part)] = 0;
@@ -197,11 +222,11 @@ struct Point {
   MissingPhases missing{};
 };
 
-Logs logs_of(const Point& point, Reference reference, const MissingPhases& missing)
+Logs logs_of(const Point& point, const Compared& other, const MissingPhases& missing)
 {
   Logs runs;
   for (const auto* run : point.runs) {
-    runs.push_back(*log_factors(*run, reference));
+    runs.push_back(*log_factors(*run, other));
     merge_phases(runs.back(), missing);
   }
   complete_parts(runs);
@@ -213,6 +238,24 @@ bool has_fast_worker(const Point& point)
   return std::all_of(point.runs.begin(), point.runs.end(), [](const AttributedRun* run) {
     return !has_useful_sums(*run) || (run->work.useful_fast_s > 0 && run->work.useful_step_fast_s > 0);
   });
+}
+
+bool knows_time_outside(const Point& point)
+{
+  return std::ranges::all_of(point.runs, [](const AttributedRun* run) { return run->work.occupied_step_max_s > 0; });
+}
+
+// Compared::pauses_alone, mean over the runs that recorded it. Of one worker 0: it has nobody to be compared with.
+double pauses_alone(const Point& point)
+{
+  double sum = 0, runs = 0;
+  for (const auto* run : point.runs) {
+    const auto& work = run->work;
+    if (run->measured.workers == 1 || std::isnan(work.pauses_s)) continue;
+    sum += (work.pauses_s - work.common_pauses_s) / work.useful_step_fast_s;
+    ++runs;
+  }
+  return runs > 0 ? sum / runs : 0;
 }
 
 // Two points of a study differ in one of these: series, nodes, ranks, workers.
@@ -231,7 +274,7 @@ std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes siz
     const auto at = found.find({own.series, own.nodes, own.ranks, own.workers});
     if (at == found.end() || !own.succeeded || own.is_outlying) continue;
     auto& point = *at->second;
-    if (log_factors(run, Reference::mean_worker)) {
+    if (log_factors(run, {})) {
       point.runs.push_back(&run);
       point.missing = point.missing | missing_of(run);
     } else {
@@ -302,7 +345,7 @@ void count_per_core(RelativeFactors& relative, double workers_ratio)
 double lone_deviation_of(const Point& base)
 {
   if (base.row.ranks != 1) return not_measured;
-  const auto logs = logs_of(base, Reference::mean_worker, base.missing);
+  const auto logs = logs_of(base, {}, base.missing);
   return lacks(logs, Factor::batch) ? not_measured : std::abs(factor_moments(logs, index_of(Factor::contention)).mean);
 }
 
@@ -327,9 +370,12 @@ void widen_split(Attribution& point, RelativeFactors& relative, const Point& own
 
 RelativeFactors factors_relative_to(const Point& own, const Point& base, Reference reference, const MissingPhases& missing)
 {
-  auto own_logs = logs_of(own, reference, missing), base_logs = logs_of(base, reference, missing);
+  auto own_logs = logs_of(own, {reference, pauses_alone(base)}, missing),
+       base_logs = logs_of(base, {reference, pauses_alone(own)}, missing);
   if (lacks(own_logs, Factor::batch) || lacks(base_logs, Factor::batch))
     for (auto* logs : {&own_logs, &base_logs}) join_part(*logs, Factor::batch, Factor::contention);
+  if (!knows_time_outside(own) || !knows_time_outside(base)) // or it would be a cost here and communication there
+    for (auto* logs : {&own_logs, &base_logs}) join_part(*logs, Factor::outside, Factor::communication);
   return relative_factors(own_logs, base_logs);
 }
 
@@ -364,7 +410,7 @@ void relate_to_ideal(Attribution& point, const Point& own)
   point.missing = own.missing;
   Logs runs;
   std::vector<double> efficiencies;
-  for (const auto& logs : logs_of(own, point.reference, own.missing)) {
+  for (const auto& logs : logs_of(own, {point.reference}, own.missing)) {
     runs.push_back(relative_to_ideal(logs));
     efficiencies.push_back(sum_of_known(runs.back()));
   }
@@ -440,20 +486,13 @@ MissingPhases operator|(const MissingPhases& a, const MissingPhases& b)
 
 bool Attribution::is_throttled() const { return throttled_share >= least_throttled_share; }
 
-bool Attribution::has_exposed_communication() const
-{
-  return communication.exposed_s > 0 && !(communication.exposed_share < least_exposed_share);
-}
-
-std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference)
+std::optional<FactorArray> log_factors(const AttributedRun& run, const Compared& other)
 {
   const bool has_busy_sums = run.work.busy_step_max_s > 0;
   if (!has_useful_sums(run) || (!has_busy_sums && !run.is_own_program)) return undivided(run);
   const auto& work = run.work;
   const auto samples = static_cast<double>(run.samples), workers = static_cast<double>(run.measured.workers);
-  const bool is_fast = reference == Reference::fast_worker;
-  const double step_s = is_fast ? work.useful_step_fast_s : work.useful_s / workers; // R
-  const double worker_s = is_fast ? work.useful_fast_s : work.useful_s / workers;    // m
+  const auto [step_s, worker_s] = fast_worker_of(run, other); // R and m
   auto logs = filled_with(not_measured);
   const double lone_s = lone_useful_s(run);
   if (lone_s > 0) logs[index_of(Factor::batch)] = std::log(samples / lone_s);
@@ -464,11 +503,17 @@ std::optional<FactorArray> log_factors(const AttributedRun& run, Reference refer
     logs[index_of(Factor::together)] = std::log(work.useful_step_max_s / run.measured_s);
     return logs;
   }
-  logs[index_of(Factor::input)] = std::log(work.useful_step_max_s / work.busy_step_max_s);
-  const bool has_pauses = work.paused_step_max_s > 0;
-  if (has_pauses) logs[index_of(Factor::between)] = std::log(work.busy_step_max_s / work.paused_step_max_s);
-  logs[index_of(Factor::communication)] = std::log((has_pauses ? work.paused_step_max_s : work.busy_step_max_s) / run.measured_s);
-  split_queueing(logs, run);
+  double known_s = work.busy_step_max_s; // what the factors so far account for
+  logs[index_of(Factor::input)] = std::log(work.useful_step_max_s / known_s);
+  const auto split_off = [&](Factor factor, double longer_s) {
+    logs[index_of(factor)] = std::log(known_s / longer_s);
+    known_s = longer_s;
+  };
+  if (work.paused_step_max_s > 0) split_off(Factor::between, work.paused_step_max_s);
+  if (work.occupied_step_max_s > 0)
+    split_off(Factor::outside, std::max(known_s, std::min(work.occupied_step_max_s, run.measured_s)));
+  logs[index_of(Factor::communication)] = std::log(known_s / run.measured_s);
+  split_queueing(logs, run, known_s);
   return logs;
 }
 

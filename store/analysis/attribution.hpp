@@ -3,13 +3,16 @@
 // With the useful time u (forward, backward, update) and the input wait i of worker r in interval s (the steps from one meeting
 // of all workers to the next), n samples of W workers in the measured time T, a run's throughput per worker is exactly
 //
-//   n/(W T) = n/(W R) · m/M · (R/m)(M/C) · C/B · B/P · P/T
+//   n/(W T) = n/(W R) · m/M · (R/m)(M/C) · C/B · B/P · P/Q · Q/T
 //   M = max_r Σ_s u,  C = Σ_s max_r u,  B = Σ_s max_r (u + i),  P = Σ_s max_r (u + i + p)
+//   Q = Σ_s max_r (all time but communication)
 //
-// with the time between epochs p (BetweenEpochs), where it was measured; else P = B.
+// With the time between epochs p (BetweenEpochs), where it was measured, else P = B. Q is between P and T, and where it was not
+// measured, Q = P.
 //
-// R and m are the useful time of a fast worker (core/record/fast_worker.hpp): R, Σ over windows of intervals of their number
-// times the lower quartile of all u in them; m, the lower quartile of the workers' Σ_s u.
+// R and m are the useful time of a fast worker (core/record/fast_worker.hpp). m is the lower quartile of the workers' Σ_s u. R is
+// Σ over windows of intervals of their number times the lower quartile of all u in them, and the pauses that all workers make
+// together, but not more than m.
 //
 //   n/(W R)     computation, in samples per second of useful time: n/L · L/(W R), with L = n/b (time of one batch of b samples
 //               on one rank while all others sleep) + Σ update; n/L is the effect of the batch, L/(W R) that of contention
@@ -17,9 +20,13 @@
 //   (R/m)(M/C)  jitter: what is slow on different workers at different times; with R = m it is POP's serialisation
 //   C/B         input
 //   B/P         time between epochs
-//   P/T         exposed communication (POP: transfer): all time that is not spent on work or input. Strategies with servers:
-//               B/(B + x) · (B + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the
+//   P/Q         time outside of all phases
+//   Q/T         exposed communication (POP: transfer): the rest. Strategies with servers:
+//               Q/(Q + x) · (Q + x)/T, with x the time of as many exchanges of a worker that has the servers for itself; the
 //               first is exposed communication, the second is queueing
+//
+// A worker alone cannot tell which of its pauses others would have made with it. Of a baseline of one worker R counts those that
+// exceed what a worker of the other point pauses by itself: at the same rate of such pauses computation is the same in both.
 //
 // The efficiency is the ratio of two runs' throughputs per worker, so it is the product of the ratios of their factors. In a
 // partition study it is the ratio of their throughputs, so the computation counts per core: its ratio is multiplied by that of
@@ -50,9 +57,10 @@
 
 namespace dt::store {
 
-enum class Factor { batch, contention, load_balance, jitter, input, between, communication, queueing, together };
-inline constexpr std::array<std::string_view, 9> factor_names{
-    "batch", "contention", "load_balance", "jitter", "input", "between_epochs", "communication", "queueing", "together"};
+enum class Factor { batch, contention, load_balance, jitter, input, between, outside, communication, queueing, together };
+inline constexpr std::array<std::string_view, 10> factor_names{"batch",    "contention",     "load_balance",   "jitter",
+                                                               "input",    "between_epochs", "outside_phases", "communication",
+                                                               "queueing", "together"};
 inline constexpr std::size_t factor_count = factor_names.size();
 
 // One number for each factor; NaN: the factor is unknown or does not apply.
@@ -60,6 +68,12 @@ using FactorArray = std::array<double, factor_count>;
 
 // The worker against whose useful time computation is measured: R and m above.
 enum class Reference { fast_worker, mean_worker };
+
+// What log_factors() has to know of the point that a run is compared with.
+struct Compared {
+  Reference reference = Reference::mean_worker;
+  double pauses_alone = 0; // pauses that its workers make by themselves, relative to its R without pauses
+};
 
 using FactorIntervals = std::array<Interval, factor_count>;
 inline constexpr Interval no_interval{not_measured, not_measured};
@@ -109,7 +123,7 @@ struct AttributedRun {
 // without isolated_s; then `communication` holds both. `together` is NaN unless phases are missing. Nothing if the run has no
 // measured step, or no work sums although it is dtengine's. With the fast worker the run must have
 // its sums.
-std::optional<FactorArray> log_factors(const AttributedRun& run, Reference reference);
+std::optional<FactorArray> log_factors(const AttributedRun& run, const Compared& other);
 
 // Times and amounts of one step's communication, means over runs.
 struct CommunicationFigures {
@@ -164,12 +178,7 @@ struct Attribution {
   // Whether the factor `contention` has this name. Without a split it is the whole computation, and in a mixed study all points
   // call it so, because they share a column.
   bool says_contention() const { return has_split && !is_in_mixed_study; }
-  // Whether the workers measured communication that they waited for. If not (a program that reports none, or none that takes
-  // time), the factor `communication` is time that lies outside of all phases, and must not be called communication.
-  bool has_exposed_communication() const;
 };
-// Less of a step than this is no communication: the time that a program takes to report it.
-inline constexpr double least_exposed_share = 0.0005;
 
 // Attributions of all points of a study that have runs with work sums, in the order of scaling_of(). `sizes`: as there.
 std::vector<Attribution> attributions_of(std::span<const AttributedRun> runs, StudySizes sizes);

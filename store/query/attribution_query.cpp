@@ -17,7 +17,8 @@ namespace {
 // The phases of a run's ranks are those of its last attempt, so they count as means per step.
 constexpr const char* attributed_columns = R"sql(,
   measured_samples, measured_s, work_useful_s, work_useful_max_s, work_useful_step_max_s, work_busy_step_max_s,
-  work_useful_fast_s, work_useful_step_fast_s, work_paused_step_max_s, lone_compute_s,
+  work_useful_fast_s, work_useful_step_fast_s, work_paused_step_max_s,
+  work_occupied_step_max_s, work_common_pauses_s, work_pauses_s, lone_compute_s,
   between_loader_s, between_checkpoint_s, between_other_s,
   isolated_communication_s, samples_to_accuracy,
   (SELECT sum(mean_s) FROM rank_phases JOIN ranks USING (run_id, rank)
@@ -45,7 +46,10 @@ AttributedRun attributed_run_of(Statement& row)
               .busy_step_max_s = row.real("work_busy_step_max_s"),
               .useful_fast_s = row.real("work_useful_fast_s"),
               .useful_step_fast_s = row.real("work_useful_step_fast_s"),
-              .paused_step_max_s = row.real("work_paused_step_max_s")};
+              .paused_step_max_s = row.real("work_paused_step_max_s"),
+              .occupied_step_max_s = row.real("work_occupied_step_max_s"),
+              .common_pauses_s = row.real("work_common_pauses_s"),
+              .pauses_s = row.real("work_pauses_s")};
   run.between = {row.real("between_loader_s"), row.real("between_checkpoint_s"), row.real("between_other_s")};
   run.lone_compute_s = row.real("lone_compute_s");
   const double step_samples = row.real("step_samples");

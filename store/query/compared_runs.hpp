@@ -11,8 +11,8 @@
 
 namespace dt::store {
 
-// The runs with the figures of `rows`, which are all runs of their studies, for a verdict on them. They lack what tells whether a comparison is fair: data, build and
-// what a program depended on. Nothing is read from the database.
+// The runs with the figures of `rows`, which are all runs of their studies, for a verdict on them. They lack what tells whether a
+// comparison is fair: data, build and what a program depended on. Nothing is read from the database.
 std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows);
 
 // The same of rows that may be a part of their studies: what makes an outlier, and a round, is told by all runs of a study.

@@ -89,5 +89,5 @@ TEST_CASE("exit code 74: the machine refused")
                              "DTCTL_JOB_AGENT\n"));
   CHECK(dtctl.run({"db", "check"}).exit_code == 74);
   CHECK(dtctl.run({"status", "--all"}).out.find("tiny") == std::string::npos);
-  CHECK(dtctl.run({"status", "--all"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
+  CHECK(dtctl.run({"submit", "tiny.yaml"}, {"DTCTL_HOME=/proc/dtctl"}).exit_code == 74);
 }

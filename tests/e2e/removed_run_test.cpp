@@ -133,8 +133,9 @@ TEST_CASE("the time limit of a query holds while its rows are printed, although 
   const Dtctl dtctl;
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
-  const auto words = dtctl.command({"query", "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 50000) SELECT n FROM t",
-                                    "--timeout", "1", "--limit", "50000"});
+  const auto words =
+      dtctl.command({"query", "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 50000) SELECT n FROM t",
+                     "--timeout", "1", "--limit", "50000"});
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -369,29 +369,32 @@ struct Tally {
   bool is_clean() const { return lost + twice + false_success + wrong_state == 0; }
 };
 
-// The command line of every rank that works in that folder, without the ranks' own children.
-std::vector<std::string> ranks_at_work(const std::string& folder)
+// The ranks that work in that folder by their command lines, without their own children. Processes are looked at one after the
+// other, so two of them need not have lived at the same time.
+std::map<std::string, std::vector<ProcessId>> ranks_at_work(const std::string& folder)
 {
-  std::vector<std::string> commands;
+  std::map<std::string, std::vector<ProcessId>> ranks;
   for (const pid_t pid : faults::without_children(faults::find_processes("dtengine", folder, "run"))) {
     try {
-      commands.push_back(read_file("/proc/" + std::to_string(pid) + "/cmdline"));
+      const auto command = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+      if (const auto process = identify_process(pid)) ranks[command].push_back(*process);
     } catch (const Error&) { // it has just ended
     }
   }
-  return commands;
+  return ranks;
 }
 
-// Looks for an attempt that more processes work at than it has ranks, as long as it lives.
+// Looks for an attempt that more processes work at than it has ranks, as long as it lives. All of them must still live when they
+// are looked at once more: then they have worked at the same time, and none is a child on its way to another program.
 class Watch {
  public:
   Watch(const fs::path& home, int ranks)
-      : thread_([this, ranks, folder = home.string()] {
+      : thread_([this, ranks = static_cast<std::size_t>(ranks), folder = home.string()] {
+          std::map<std::string, std::vector<ProcessId>> before;
           while (!stop_) {
-            std::map<std::string, int> at_work;
-            for (const auto& command : ranks_at_work(folder)) ++at_work[command];
-            for (const auto& [command, count] : at_work)
-              if (count > ranks) doubled_ = true;
+            for (const auto& [command, processes] : before)
+              if (static_cast<std::size_t>(std::ranges::count_if(processes, is_alive)) > ranks) doubled_ = command;
+            before = ranks_at_work(folder);
             sleep_s(0.1);
           }
         })
@@ -399,15 +402,24 @@ class Watch {
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
-  ~Watch()
+  ~Watch() { stop(); }
+  // The command line that too many processes had; empty if there was none.
+  std::string doubled()
   {
-    stop_ = true;
-    thread_.join();
+    stop();
+    std::ranges::replace(doubled_, '\0', ' ');
+    return doubled_;
   }
-  bool saw_two_copies() const { return doubled_; }
 
  private:
-  std::atomic<bool> stop_ = false, doubled_ = false;
+  void stop()
+  {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::string doubled_; // written by the thread
   std::thread thread_;
 };
 
@@ -535,13 +547,14 @@ int play(const Fault& fault, const Cluster& cluster, const std::string& dtctl, i
   const auto folder = fault.on_the_disk ? cluster.folder() / "disk" / "scene" : cluster.folder() / "scene";
   const Scene scene(cluster, dtctl, folder, fault.work, random);
   Examiner examiner(scene, expected, tally);
-  const Watch watch(scene.home(), fault.work.nodes);
+  Watch watch(scene.home(), fault.work.nodes);
   const bool submits_itself = fault.name.find("submi") != std::string::npos && fault.name.find("forgotten") == std::string::npos;
   if (!submits_itself) scene.sweep();
   strike(fault, scene, strikes, tally);
   bring_to_an_end(scene, examiner);
   examiner.demand_success(static_cast<std::size_t>(fault.work.runs));
-  if (watch.saw_two_copies()) examiner.note(tally.twice, "two processes worked at one attempt");
+  if (const auto command = watch.doubled(); !command.empty())
+    examiner.note(tally.twice, "two processes worked at one attempt: " + command);
   ++tally.rounds;
   return tally.injected - before;
 }

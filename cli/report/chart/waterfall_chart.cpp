@@ -13,16 +13,14 @@ namespace dt::cli {
 namespace {
 
 constexpr std::array<const char*, store::factor_count> factor_titles{
-    "smaller batch",         "contention", "load imbalance", "jitter", "input", "time between epochs",
-    "exposed communication", "queueing",   "all causes"};
+    "smaller batch",       "contention",          "load imbalance",        "jitter",   "input",
+    "time between epochs", "time outside phases", "exposed communication", "queueing", "all causes"};
 
 std::string title_of(const store::Attribution& point, std::size_t factor)
 {
   const bool is_together = factor == static_cast<std::size_t>(store::Factor::together) && !point.missing.all_causes();
   if (is_together) return point.missing.communication ? "computation or communication" : "input or communication";
   const bool is_whole_computation = factor == static_cast<std::size_t>(store::Factor::contention) && !point.says_contention();
-  const bool is_communication = factor == static_cast<std::size_t>(store::Factor::communication);
-  if (is_communication && !point.has_exposed_communication()) return "time outside phases";
   if (!is_whole_computation) return factor_titles[factor];
   return point.is_part ? "computation per core" : "computation";
 }

@@ -1,5 +1,7 @@
 #include "engine/train/record/measurement.hpp"
 
+#include "core/record/caveats.hpp"
+#include "core/record/slow_start.hpp"
 #include "engine/comm/machine/place.hpp"
 #include "engine/train/record/rank_report.hpp"
 
@@ -13,12 +15,12 @@ WorkSums sum_of(const Measurement::Totals& earlier, const WorkSums& own)
 {
   if (earlier.samples == 0) return own;
   const auto& before = earlier.work;
-  return {before.useful_s + own.useful_s,
-          before.useful_max_s + own.useful_max_s,
-          before.useful_step_max_s + own.useful_step_max_s,
-          before.busy_step_max_s + own.busy_step_max_s,
-          before.useful_fast_s + own.useful_fast_s,
-          before.useful_step_fast_s + own.useful_step_fast_s};
+  WorkSums sums;
+  for (const auto part :
+       {&WorkSums::useful_s, &WorkSums::useful_max_s, &WorkSums::useful_step_max_s, &WorkSums::busy_step_max_s,
+        &WorkSums::useful_fast_s, &WorkSums::useful_step_fast_s, &WorkSums::common_pauses_s, &WorkSums::pauses_s})
+    sums.*part = before.*part + own.*part;
+  return sums;
 }
 
 } // namespace
@@ -97,6 +99,10 @@ void Measurement::fill(RunResult& result, const std::vector<std::int32_t>& stale
   if (all.samples > 0) result.work = all.work;
   result.throughput = all.measured_s > 0 ? static_cast<double>(all.samples) / all.measured_s : not_measured;
   result.communication_share = all.measured_s > 0 ? all.communication_s / all.measured_s : not_measured;
+  const auto step_s = statistics_.steps_s();
+  if (const auto start = slow_start_of(step_s))
+    add_caveat(result.caveats, "warm-up",
+               words_of(*start, step_s.size(), warmup_steps() + static_cast<std::int64_t>(start->steps)));
 }
 
 } // namespace dt::train

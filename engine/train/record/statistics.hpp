@@ -17,6 +17,7 @@ class TimeSeries {
   // All zero when there are no samples.
   PhaseStats summary() const;
   double total_s() const { return total_s_; }
+  std::vector<double> all_s() const { return {samples_.begin(), samples_.end()}; }
 
  private:
   std::vector<float> samples_;
@@ -31,6 +32,8 @@ class StepStatistics {
   void add_evaluation(double seconds);
   // The phase's share of the time of all measured steps; NaN without steps.
   double share(Phase phase) const { return phases_[static_cast<std::size_t>(phase)].total_s() / steps_.total_s(); }
+  // Wall times of the measured steps in order, in s.
+  std::vector<double> steps_s() const { return steps_.all_s(); }
   // Fills in the phases and the step of a record.
   void fill(RankRecord& record) const;
 

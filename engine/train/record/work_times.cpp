@@ -1,7 +1,5 @@
 #include "engine/train/record/work_times.hpp"
 
-#include "core/record/fast_worker.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -72,16 +70,19 @@ double WorkTimes::of_root(double value) const
 }
 
 // Gathers a part of the intervals at a time, so that rank 0 needs little memory for a long training on many ranks.
-double WorkTimes::fast_step_s() const
+FastSteps WorkTimes::fast_steps_s() const
 {
   constexpr std::size_t most_intervals = 32 * intervals_of_window;
-  double sum_s = 0;
+  FastSteps sums;
   for (std::size_t begin = 0; begin < useful_.size(); begin += most_intervals) {
     const auto count = std::min(most_intervals, useful_.size() - begin);
     const auto rows = of_workers(std::span(useful_).subspan(begin, count));
-    sum_s += fast_useful_s({rows.begin(), rows.end()});
+    const auto part = fast_steps({rows.begin(), rows.end()});
+    sums.useful_s += part.useful_s;
+    sums.common_pauses_s += part.common_pauses_s;
+    sums.pauses_s += part.pauses_s;
   }
-  return of_root(sum_s);
+  return {of_root(sums.useful_s), of_root(sums.common_pauses_s), of_root(sums.pauses_s)};
 }
 
 double WorkTimes::fast_worker_s() const
@@ -97,7 +98,10 @@ void WorkTimes::collect()
   sums_.useful_s = means({own_useful_s_})[0] * static_cast<double>(roles_.workers.size());
   sums_.useful_max_s = maxima({own_useful_s_})[0];
   sums_.useful_fast_s = fast_worker_s();
-  sums_.useful_step_fast_s += fast_step_s();
+  const auto fast = fast_steps_s();
+  sums_.useful_step_fast_s += fast.useful_s;
+  sums_.common_pauses_s += fast.common_pauses_s;
+  sums_.pauses_s += fast.pauses_s;
   sums_.useful_step_max_s += sum_of(maxima(useful_));
   const auto busy_max = maxima(busy_);
   sums_.busy_step_max_s += sum_of(busy_max);

@@ -2,6 +2,7 @@
 // which the loss of efficiency is attributed (WorkSums).
 #pragma once
 
+#include "core/record/fast_worker.hpp"
 #include "core/record/run_record.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/roles.hpp"
@@ -35,8 +36,8 @@ class WorkTimes {
   std::vector<std::vector<double>> of_workers(std::span<const double> own) const;
   // Rank 0's value, on every rank.
   double of_root(double value) const;
-  // fast_useful_s of the intervals since the last collection; equal on all ranks, as fast_sum_s of all collected steps.
-  double fast_step_s() const;
+  // fast_steps of the intervals since the last collection; equal on all ranks, as fast_sum_s of all collected steps.
+  FastSteps fast_steps_s() const;
   double fast_worker_s() const;
   void add_lateness(const std::vector<double>& busy_max);
 
@@ -47,7 +48,7 @@ class WorkTimes {
   bool interval_is_open_ = false;
   double own_useful_s_ = 0; // of the collected steps
   double late_s_ = 0;
-  WorkSums sums_{.useful_fast_s = 0, .useful_step_fast_s = 0};
+  WorkSums sums_{.useful_fast_s = 0, .useful_step_fast_s = 0, .common_pauses_s = 0, .pauses_s = 0};
 };
 
 } // namespace dt::train

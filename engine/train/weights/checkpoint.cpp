@@ -73,6 +73,8 @@ constexpr std::array progress_numbers{
     NumberField{"busy_step_max_s", number_member<&TrainingProgress::work, &WorkSums::busy_step_max_s>},
     NumberField{"useful_fast_s", number_member<&TrainingProgress::work, &WorkSums::useful_fast_s>},
     NumberField{"useful_step_fast_s", number_member<&TrainingProgress::work, &WorkSums::useful_step_fast_s>},
+    NumberField{"common_pauses_s", number_member<&TrainingProgress::work, &WorkSums::common_pauses_s>},
+    NumberField{"pauses_s", number_member<&TrainingProgress::work, &WorkSums::pauses_s>},
 };
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;

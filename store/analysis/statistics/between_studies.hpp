@@ -25,12 +25,12 @@ struct StudyMean {
 // The same work, by the same program on the same kind of machine, in several studies.
 using RepeatedWork = std::vector<StudyMean>;
 
-// What the studies of some works have in common with two that are compared. Without the study that is judged: it would hide behind
-// its own distance from the others.
+// What the studies of some works have in common with two that are compared. Without the study that is judged: it would hide
+// behind its own distance from the others.
 struct Repetitions {
   std::vector<RepeatedWork> works{}; // the last one is that of B
-  double longest_s = 0;      // the longest time between two studies of one work
-  std::size_t host_sets = 0; // different sets of hosts on which the studies ran
+  double longest_s = 0;              // the longest time between two studies of one work
+  std::size_t host_sets = 0;         // different sets of hosts on which the studies ran
 };
 
 // Minimum number of studies of the same work, less the number of works that share no study, for an estimate.
@@ -63,8 +63,8 @@ struct Gate {
 };
 Gate gate_of(const Repetitions& repetitions);
 
-// The comparison of A with the mean of the k studies of the gate, as a further one of them [prediction interval]: with the variance
-// v of a study's mean, and more if A has fewer runs than they or scatters more,
+// The comparison of A with the mean of the k studies of the gate, as a further one of them [prediction interval]: with the
+// variance v of a study's mean, and more if A has fewer runs than they or scatters more,
 //
 //   ln(effect) = A's mean - their mean,   ± t((1 + level)/2, freedom) sqrt(v (1 + 1/k) + …)
 //
@@ -72,8 +72,8 @@ Gate gate_of(const Repetitions& repetitions);
 // 1 % of the cases in which nothing has changed. Of fewer than 3 runs of A, too. Conditions and errors as of across_studies.
 Comparison against_gate(Comparison comparison, const Gate& gate);
 
-// The probability that against_gate, with as many runs of A and the level of this comparison, shows a worse A beyond the margin if
-// the truth is this share of the mean of the gate's studies (0.9: 10 % lower), and their scatter is what it seems.
+// The probability that against_gate, with as many runs of A and the level of this comparison, shows a worse A beyond the margin
+// if the truth is this share of the mean of the gate's studies (0.9: 10 % lower), and their scatter is what it seems.
 double power_of(const Gate& gate, const Comparison& comparison, double share);
 
 // The comparison of two studies, with an interval that holds the effects of both. With the variance v of a study's mean (and, of

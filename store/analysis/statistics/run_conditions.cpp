@@ -43,9 +43,8 @@ double robust_deviation(const std::vector<std::vector<LogSpeed>>& points)
 }
 
 // The position in `point` of a run that is far from the others; nothing if there is none.
-std::optional<std::size_t> outlier_of(const std::vector<LogSpeed>& point, double deviation)
+std::optional<std::size_t> outlier_of(const std::vector<LogSpeed>& point, double deviation, double least_distance)
 {
-  constexpr double least_distance = 0.02;
   std::optional<std::size_t> farthest;
   double most = 0;
   for (std::size_t i = 0; i < point.size(); ++i) {
@@ -154,6 +153,32 @@ std::string round_name(const std::string& study, std::int64_t repeat) { return s
 
 bool is_round_name(const std::string& block) { return block.find("round ") != std::string::npos; }
 
+std::optional<double> rounding_of(std::span<const SpeedRun> runs)
+{
+  constexpr std::size_t least = 4;
+  constexpr double most_units = 4; // between the slowest and the fastest run of a point: beyond, rounding hides little
+  const auto points = by_point(runs, {});
+  std::vector<double> all;
+  double widest = 0;
+  for (const auto& point : points) {
+    std::vector<double> values;
+    for (const auto& run : point) values.push_back(runs[run.run].throughput);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    widest = std::max(widest, *high - *low);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  if (all.size() < least) return std::nullopt;
+  const auto are_multiples = [&](double unit) {
+    return std::ranges::all_of(all, [&](double value) {
+      const double units = value / unit;
+      return units >= 1 && std::abs(units - std::round(units)) < 1e-6 && units < 1e6;
+    });
+  };
+  for (double unit = 1e6; unit > 1e-5; unit /= 10)
+    if (are_multiples(unit)) return widest <= most_units * unit * (1 + 1e-6) && widest > 0 ? std::optional(unit) : std::nullopt;
+  return std::nullopt;
+}
+
 std::vector<bool> outlying_runs(std::span<const SpeedRun> runs)
 {
   auto points = by_point(runs, {});
@@ -161,10 +186,12 @@ std::vector<bool> outlying_runs(std::span<const SpeedRun> runs)
   std::vector<bool> outlying(runs.size());
   if (std::isnan(deviation)) return outlying;
   std::size_t found = 0, measured = 0;
+  const double unit = rounding_of(runs).value_or(0);
   for (auto& point : points) {
     measured += point.size();
+    const double least_distance = std::max(0.02, point.empty() ? 0 : std::log1p(2.01 * unit / std::exp(point.front().log)));
     for (auto left = point.size() / 3; left > 0; --left) {
-      const auto at = outlier_of(point, deviation);
+      const auto at = outlier_of(point, deviation, least_distance);
       if (!at) break;
       outlying[point[*at].run] = true;
       ++found;
@@ -210,26 +237,37 @@ std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std
 {
   constexpr std::size_t least = 9, most_points = 100;
   constexpr int samples = 999;
-  constexpr double level = 0.01, least_ratio = 1.01, least_share = 0.2;
+  constexpr double level = 0.01, most_ratio = 0.99, least_share = 0.2;
+  if (rounding_of(runs)) return std::nullopt;
   std::vector<Split> splits;
-  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> sizes, numbers;
+  double widest = 0;
   TwoSpeeds speeds;
-  double gaps = 0;
   for (const auto& point : by_point(runs, left_out)) {
     if (point.size() < 3 || splits.size() == most_points) continue;
     std::vector<double> logs;
     for (const auto& run : point) logs.push_back(run.log);
     splits.push_back(split_of(logs));
     sizes.push_back(point.size());
-    speeds.slow += splits.back().slow;
+    numbers.push_back(runs[point.front().run].point);
     speeds.of += point.size();
-    gaps += splits.back().gap;
+    widest = std::max(widest, splits.back().gap);
   }
   const double share = share_within(splits); // NaN if nothing scatters
   if (speeds.of < least || std::isnan(share)) return std::nullopt;
-  speeds.ratio = std::exp(gaps / static_cast<double>(splits.size()));
-  const auto smaller = static_cast<double>(std::min(speeds.slow, speeds.of - speeds.slow));
-  if (speeds.ratio < least_ratio || smaller < least_share * static_cast<double>(speeds.of)) return std::nullopt;
+  std::size_t split_points = 0, split_runs = 0;
+  double gaps = 0;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].gap < widest / 2) continue;
+    speeds.slow += splits[i].slow;
+    speeds.point = split_points == 0 ? std::optional(numbers[i]) : std::nullopt;
+    split_runs += sizes[i];
+    gaps += splits[i].gap;
+    ++split_points;
+  }
+  speeds.ratio = std::exp(-gaps / static_cast<double>(split_points));
+  const auto smaller = static_cast<double>(std::min(speeds.slow, split_runs - speeds.slow));
+  if (speeds.ratio > most_ratio || smaller < least_share * static_cast<double>(split_runs)) return std::nullopt;
   Random random(1);
   int as_clear = 1;
   for (int sample = 0; sample < samples; ++sample) {

@@ -33,9 +33,9 @@ bool is_round_name(const std::string& block);
 
 // By run, whether it is an outlier: farther from the median of the other runs of its point than eight standard deviations of the
 // study, than five ranges of these other runs, and than 2 %. The standard deviation comes from the median of all differences
-// within points (0.954 standard deviations, if runs are normal), so that a few outliers hardly change it. Of a point with n runs
-// at most n/3 are outliers. If more than a tenth of all runs, and more than one, would be outliers, it is no matter of single
-// runs, and none is one.
+// within points (0.954 standard deviations, if runs are normal), so that a few outliers hardly change it. An outlier is also
+// farther away than two units of rounding_of. Of a point with n runs at most n/3 are outliers. If more than a tenth of all runs,
+// and more than one, would be outliers, it is no matter of single runs, and none is one.
 std::vector<bool> outlying_runs(std::span<const SpeedRun> runs);
 
 // A change of the machine during the study.
@@ -49,14 +49,22 @@ std::optional<Trend> trend_of(std::span<const SpeedRun> runs, const std::vector<
 
 // Two groups of runs with a gap between them.
 struct TwoSpeeds {
-  double ratio = 1;             // throughput of the fast runs, divided by that of the slow ones of their point
-  std::size_t slow = 0, of = 0; // slow runs, and runs that were looked at
-  double p = 1;                 // that normal runs fall so clearly into two groups
+  double ratio = 1;                 // throughput of the slow runs, divided by that of the fast ones of their point
+  std::size_t slow = 0, of = 0;     // slow runs, and runs that were looked at
+  std::optional<std::size_t> point; // to which all slow runs belong; nothing: to several
+  double p = 1;                     // that normal runs fall so clearly into two groups
 };
 // Divides the runs of each point with at least 3 runs into the two groups that scatter least within themselves. The sum of
-// squares that is left, relative to that without groups, is compared with that of 999 samples of normal runs. Nothing if p is
-// above 1 %, the smaller group has less than a fifth of the runs, the ratio is below 1.01, or there are fewer than 9 runs.
+// squares that is left, relative to that without groups, is compared with that of 999 samples of normal runs. The groups of a
+// point count if their gap is at least half of the widest. Nothing if p is above 1 %, the smaller group has less than a fifth of
+// the runs of these points, the ratio is above 0.99, or there are fewer than 9 runs. Nothing for throughputs that are rounded
+// (rounding_of).
 std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std::vector<bool>& left_out);
+
+// The unit to which the throughputs were rounded before dtctl read them, in samples/s, as a program does that prints whole
+// figures: the largest power of ten that all of them are multiples of. Nothing if the runs of a point differ by more than a few
+// units, because then the rounding hides nothing, and with fewer than 4 runs.
+std::optional<double> rounding_of(std::span<const SpeedRun> runs);
 
 // Marks the outliers among the runs of one study, and gives rounds to those that were not measured in a ladder. `Run` is a
 // MeasuredRun or a ComparedRun; without controls. Deterministic runs and those that did not succeed are not looked at.

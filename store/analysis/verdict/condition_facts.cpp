@@ -67,10 +67,22 @@ std::string trend_text(const Trend& trend, bool in_rounds)
                                : ", and the runs were not measured in rounds, so a difference may be that change");
 }
 
-std::string speeds_text(const TwoSpeeds& speeds)
+std::string speeds_text(const MeasuredSpeeds& all, const TwoSpeeds& speeds)
 {
-  return fmt::format("the runs fall into two groups {:.1f} % apart ({} of {} are slow), as on a machine with two speeds",
-                     100 * (speeds.ratio - 1), speeds.slow, speeds.of);
+  std::string of_one;
+  for (std::size_t i = 0; i < all.runs.size() && speeds.point; ++i)
+    if (all.speeds[i].point == *speeds.point) {
+      of_one = ", all of " + printable(title_of(*all.points[i]));
+      break;
+    }
+  return fmt::format("{} of {} runs are {:.1f} % slower than the others of their candidate, as on a machine with two speeds{}",
+                     speeds.slow, speeds.of, 100 * (1 - speeds.ratio), of_one);
+}
+
+std::string rounding_text(double unit)
+{
+  return "the throughputs are rounded to " + number_text("%g", unit) +
+         " samples/s, which is about as much as runs of one candidate differ: print them with more digits";
 }
 
 } // namespace
@@ -83,10 +95,11 @@ std::vector<std::string> condition_facts(std::span<const ComparedPoint> points)
   // No machine changes while simulated runs are computed. Those of a round share their seed, so a round may be faster than
   // another.
   if (std::ranges::all_of(all.runs, [](const auto* run) { return !run->platform.empty(); })) return facts;
+  if (const auto unit = rounding_of(all.speeds)) facts.push_back(rounding_text(*unit));
   const auto trend = trend_of(all.speeds, all.outlying);
   if (trend) facts.push_back(trend_text(*trend, all.in_rounds));
   const auto speeds = trend ? std::nullopt : two_speeds_of(all.speeds, all.outlying);
-  if (speeds) facts.push_back(speeds_text(*speeds));
+  if (speeds) facts.push_back(speeds_text(all, *speeds));
   return facts;
 }
 

@@ -31,8 +31,8 @@ struct ComparedRun {
   std::string block;
   double begin_unix_s = not_measured;
   std::set<std::string> hosts{}; // on which it ran; empty: not known
-  bool is_outlying = false; // among the runs of its study (run_conditions.hpp): it has no part in throughput and step time
-  bool is_exact = false;    // simulated without a compute profile: its figures are deterministic
+  bool is_outlying = false;      // among the runs of its study (run_conditions.hpp): it has no part in throughput and step time
+  bool is_exact = false;         // simulated without a compute profile: its figures are deterministic
   std::string model, data_id, engine_build; // what a fair comparison has in common
   std::int64_t global_batch = 0;
   double target_accuracy = 0; // 0: no target

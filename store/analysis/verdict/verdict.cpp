@@ -200,8 +200,8 @@ Judged across_studies(Judged judged, const Apart& apart)
   if (!apart.between.is_known()) return limited(std::move(judged), apart.limit);
   if (comparison.method == Method::ranks) return limited(std::move(judged), limit_of_ranks());
   judged.gate = apart.gate;
-  judged.comparison = apart.gate.is_known() ? against_gate(judged.comparison, apart.gate)
-                                            : across_studies(judged.comparison, apart.between);
+  judged.comparison =
+      apart.gate.is_known() ? against_gate(judged.comparison, apart.gate) : across_studies(judged.comparison, apart.between);
   judged.between = apart.between;
   judged.more = {};
   return judged;

@@ -50,8 +50,8 @@ Judged of_same_runs(Judged judged);
 // `slower`, because a rank test has no interval.
 bool is_regression(const Judged& judged);
 
-// Whether the effect is worse than this share (0.2: a throughput below 80 %, a time above 120 %), whatever its error; of accuracies, of points. False
-// without an effect, and for a share of NaN.
+// Whether the effect is worse than this share (0.2: a throughput below 80 %, a time above 120 %), whatever its error; of
+// accuracies, of points. False without an effect, and for a share of NaN.
 bool is_worse_by(const Judged& judged, double share);
 
 // The verdict as one word or a few: "faster", "slower", "equivalent", "cannot tell". Of a metric that is no speed: "better" and

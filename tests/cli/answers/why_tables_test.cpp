@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <utility>
 
 using namespace dt;
 using namespace dt::cli;
@@ -167,19 +168,16 @@ TEST_CASE("rates of links are shown in a unit that leaves few digits")
   CHECK(shown(5e3) == "40 kbit/s");
 }
 
-TEST_CASE("of a program that measured no communication nothing is said about it")
+TEST_CASE("time outside phases has a column and a sentence of its own, and is no communication")
 {
   auto point = example();
-  // Not reported, reported as 0, and reported with nothing but the time of the report.
-  for (const auto& [exposed_s, share] : {std::pair{not_measured, not_measured}, {0.0, 0.0}, {2e-6, 1e-4}}) {
-    point.communication.exposed_s = exposed_s;
-    point.communication.exposed_share = share;
-    CHECK_FALSE(has(titles(attribution_table({point}, {})), "exposed comm."));
-    CHECK(has(titles(attribution_table({point}, {})), "time outside phases"));
-    for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
-      CHECK(text.find("ommunication") == std::string::npos);
-      CHECK(text.find("ime outside phases") != std::string::npos);
-    }
+  CHECK_FALSE(has(titles(attribution_table({point}, {})), "outside phases"));
+  auto& communication = point.lost[static_cast<std::size_t>(store::Factor::communication)];
+  point.lost[static_cast<std::size_t>(store::Factor::outside)] = std::exchange(communication, 0);
+  CHECK(has(titles(attribution_table({point}, {})), "outside phases"));
+  for (const auto& text : {sentence_of(point, {}), waterfall_of(point, {})}) {
+    CHECK(text.find("ommunication") == std::string::npos);
+    CHECK(text.find("ime outside phases") != std::string::npos);
   }
 }
 

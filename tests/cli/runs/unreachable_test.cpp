@@ -77,6 +77,7 @@ TEST_CASE("that nobody could be asked is not kept as a run's state")
   const Dtctl dtctl;
   const auto run = some_run();
   put_study(dtctl, run);
+  REQUIRE(dtctl.run({"db", "rebuild"}).exit_code == 0);
   const auto attempt = put_submitted(dtctl, run);
   for (int look = 0; look < 2; ++look) {
     CHECK(dtctl.run({"status"}, no_slurm).exit_code == 3);

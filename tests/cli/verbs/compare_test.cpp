@@ -516,7 +516,9 @@ TEST_CASE("results end with a verdict about the labels of a study")
   CHECK(verdict.at("standings")[0].at("may_be_best") == Json{"fast"});
   const auto sentences = verdict.at("sentences").get<std::vector<std::string>>();
   CHECK_THAT(sentences.front(), Contains(" by time to target"));
-  CHECK_THAT(sentences.back(), StartsWith("2 of 3 runs reached the target with fast"));
+  const auto reached =
+      std::ranges::any_of(sentences, [](const auto& one) { return one.starts_with("2 of 3 runs reached the target with fast"); });
+  CHECK(reached);
   for (const auto& sentence : sentences) CHECK_THAT(sentence, !Contains("; "));
   CHECK_THAT(studies.run({"results", "study"}).out,
              Contains("fast is the best of 2 by throughput: +10.0 %") && Contains("2 of 3 runs reached the target with fast"));

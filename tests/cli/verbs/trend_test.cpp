@@ -124,7 +124,7 @@ TEST_CASE("points that differ in their seeds alone are one series, which is foll
   const auto points = dtctl.json({"trend", "throughput"}, {"DTCTL_HOME=" + site.home.root().string()}).at("points");
   INFO(points.dump());
   REQUIRE(points.size() == 2); // of two sizes
-  CHECK(points[0].at("point") == "seed=1, 2 ranks, and 2 points with other seeds");
-  CHECK(points[0].at("periods").at("rows")[0].at("runs") == 3);
-  CHECK(points[1].at("point") == "seed=4, 4 ranks");
+  CHECK(points[0].at("point") == "seed 1, 2 ranks, and 2 points with other seeds");
+  CHECK(points[0].at("periods")[0].at("runs") == 3);
+  CHECK(points[1].at("point") == "seed 4, 4 ranks");
 }

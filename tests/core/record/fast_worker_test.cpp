@@ -23,7 +23,8 @@ Rows rows_of(std::size_t workers, std::size_t steps, const std::function<double(
   return rows;
 }
 
-double fast_s(const Rows& rows) { return fast_useful_s({rows.begin(), rows.end()}); }
+FastSteps sums_of(const Rows& rows) { return fast_steps({rows.begin(), rows.end()}); }
+double fast_s(const Rows& rows) { return sums_of(rows).useful_s; }
 
 } // namespace
 
@@ -71,6 +72,30 @@ TEST_CASE("what all workers share, a long step now and then or a change of speed
     CHECK(fast_s(rows_of(workers, steps, with_updates)) == Approx(fast_s(rows_of(1, steps, with_updates))));
     CHECK(fast_s(rows_of(workers, steps, changing)) == Approx(160 + 1.5 * 160));
   }
+}
+
+TEST_CASE("pauses that all workers make in the same step are told from those that they make by themselves")
+{
+  constexpr std::size_t steps = 320, pauses = 8;
+  Random random(5);
+  const auto sums = [&](std::size_t workers, const std::function<bool(std::size_t, std::size_t)>& pauses_at) {
+    return sums_of(rows_of(
+        workers, steps, [&](auto worker, auto step) { return 1 + 0.01 * random.normal() + (pauses_at(worker, step) ? 5 : 0); }));
+  };
+  for (const std::size_t workers : {1, 2, 3, 4, 8, 16}) {
+    INFO(workers << " workers");
+    const auto together = sums(workers, [](auto, auto step) { return step % 40 == 20; });
+    CHECK(together.common_pauses_s == Approx(5 * pauses).epsilon(0.02));
+    CHECK(together.pauses_s == Approx(5 * pauses).epsilon(0.02));
+    const auto alone = sums(workers, [](auto worker, auto step) { return step % 40 == worker; });
+    CHECK(alone.pauses_s == Approx(5 * pauses).epsilon(0.02));
+    CHECK(alone.common_pauses_s == Approx(workers == 1 ? 5 * pauses : 0).epsilon(0.02));
+    const auto steady = sums(workers, [](auto, auto) { return false; });
+    CHECK(steady.pauses_s < 0.001 * steps);
+    CHECK(steady.common_pauses_s < 0.001 * steps);
+  }
+  const auto every_second = sums(4, [](auto, auto step) { return step % 2 == 1; });
+  CHECK(every_second.common_pauses_s == Approx(5 * steps / 2).epsilon(0.02));
 }
 
 TEST_CASE("the fast worker's sum is the least of up to four, and of more the lower quartile")

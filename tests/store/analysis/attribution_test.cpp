@@ -37,7 +37,7 @@ AttributedRun perfect_run(std::int64_t workers)
   run.batch_per_rank = 64;
   run.measured_s = 1;
   const auto count = static_cast<double>(workers);
-  run.work = {.useful_s = count, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1};
+  run.work = {.useful_s = count, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1, .occupied_step_max_s = 1};
   run.update_s = 0.1 * count;
   run.lone_compute_s = 0.009;
   run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
@@ -60,6 +60,9 @@ AttributedRun random_run(Random& random, std::int64_t workers, bool has_servers)
   run.work.busy_step_max_s = at_least(run.work.useful_step_max_s);
   run.work.useful_fast_s = run.work.useful_s / static_cast<double>(workers) * random.unit();
   run.work.useful_step_fast_s = run.work.useful_fast_s * (0.5 + random.unit());
+  run.work.pauses_s = run.work.useful_fast_s * random.unit();
+  run.work.common_pauses_s = run.work.pauses_s * random.unit();
+  run.work.occupied_step_max_s = at_least(run.work.busy_step_max_s);
   run.measured_s = at_least(run.work.busy_step_max_s);
   run.update_s = 0.3 * run.work.useful_s * random.unit();
   if (random.chance(0.8F)) run.lone_compute_s = 0.001 + random.unit();
@@ -85,7 +88,7 @@ TEST_CASE("the logarithms of a run's factors sum to that of its throughput per w
     const auto run = random_run(random, workers, random.chance(0.5F));
     const double wanted = std::log(static_cast<double>(run.samples) / run.measured_s / static_cast<double>(workers));
     for (const auto reference : {Reference::fast_worker, Reference::mean_worker}) {
-      const auto logs = log_factors(run, reference);
+      const auto logs = log_factors(run, {reference, 0.2 * random.unit()});
       REQUIRE(logs);
       CHECK(std::abs(known_sum(*logs) - wanted) < 1e-12);
     }
@@ -150,6 +153,7 @@ TEST_CASE("a cause that is planted in the figures appears in its factor and in n
        [](AttributedRun& run) {
          run.work = {4, 1, 1, 1.25};
        }},
+      {Factor::outside, [](AttributedRun& run) { run.work.occupied_step_max_s = 1.25; }},
       {Factor::communication, [](AttributedRun&) {}},
   };
   for (const auto& [factor, plant] : plants) {
@@ -169,60 +173,102 @@ TEST_CASE("a cause that is planted in the figures appears in its factor and in n
 
 namespace {
 
-// What slows a program of several workers down, in every step: one worker, one after another, all of them, the input, the
-// messages.
-enum class Cause { none, imbalance, jitter, contention, input, communication, superlinear };
+// What slows a program of several workers down: in every step one worker, one after another, three of four, all of them, the
+// input, the messages, or something in no phase; or pauses now and then, of all workers in the same step or of one after another.
+enum class Cause {
+  none,
+  imbalance,
+  jitter,
+  most_slow,
+  contention,
+  input,
+  communication,
+  outside,
+  superlinear,
+  pause_together,
+  pause_in_turn
+};
+
+// Whether pauses are there at every size: of all workers in the same step, or of each by itself at the same rate.
+enum class Always { nothing, pause_together, pause_alone };
+
+double slower_by(Cause cause, std::size_t worker, std::size_t step, std::size_t count)
+{
+  switch (cause) {
+  case Cause::imbalance:
+    return worker == 1 ? 0.4 : 0;
+  case Cause::jitter:
+    return step % count == worker ? 0.4 : 0;
+  case Cause::most_slow:
+    return worker >= (count + 3) / 4 ? 0.4 : 0;
+  case Cause::contention:
+    return 0.4;
+  case Cause::superlinear:
+    return -0.3;
+  case Cause::pause_together:
+    return step % 50 == 20 ? 20 : 0;
+  case Cause::pause_in_turn:
+    return step % 50 == 20 && step / 50 % count == worker ? 20 : 0;
+  default:
+    return 0;
+  }
+}
 
 // A run whose workers compute 1 s in each of 1,600 steps, with a standard deviation of `scatter` s, and wait for each other after
 // each step. With several workers, the cause takes 0.4 s of the step, or gives 0.3 s.
-AttributedRun run_with(Cause cause, std::int64_t workers, Random& random, double scatter)
+AttributedRun run_with(Cause cause, std::int64_t workers, Random& random, double scatter, Always always = Always::nothing)
 {
   constexpr std::size_t steps = 1600;
   const auto count = static_cast<std::size_t>(workers);
-  const bool has_cause = workers > 1;
-  const double input_s = has_cause && cause == Cause::input ? 0.4 : 0;
+  const auto cost_of = [&](Cause wanted) { return workers > 1 && cause == wanted ? 0.4 : 0; };
+  const double input_s = cost_of(Cause::input), outside_s = cost_of(Cause::outside);
   std::vector<std::vector<double>> useful_s(count);
   AttributedRun run = perfect_run(workers);
   run.work = {0, 0, 0, 0};
-  run.measured_s = has_cause && cause == Cause::communication ? 0.4 * steps : 0;
+  run.work.occupied_step_max_s = 0;
+  run.measured_s = cost_of(Cause::communication) * steps;
   for (std::size_t step = 0; step < steps; ++step) {
     double most_s = 0;
     for (std::size_t worker = 0; worker < count; ++worker) {
-      double time_s = 1 + scatter * random.normal();
-      if (has_cause && cause == Cause::imbalance && worker == 1) time_s += 0.4;
-      if (has_cause && cause == Cause::jitter && step % count == worker) time_s += 0.4;
-      if (has_cause && cause == Cause::contention) time_s += 0.4;
-      if (has_cause && cause == Cause::superlinear) time_s -= 0.3;
+      double time_s = 1 + scatter * random.normal() + (workers > 1 ? slower_by(cause, worker, step, count) : 0);
+      if (always == Always::pause_together && step % 40 == 10) time_s += 5;
+      if (always == Always::pause_alone && step % 40 == worker) time_s += 5;
       useful_s[worker].push_back(time_s);
       run.work.useful_s += time_s;
       most_s = std::max(most_s, time_s);
     }
     run.work.useful_step_max_s += most_s;
     run.work.busy_step_max_s += most_s + input_s;
-    run.measured_s += most_s + input_s;
+    run.work.occupied_step_max_s += most_s + input_s + outside_s;
+    run.measured_s += most_s + input_s + outside_s;
   }
   std::vector<double> sums_s;
   for (const auto& row : useful_s) sums_s.push_back(std::accumulate(row.begin(), row.end(), 0.0));
   run.work.useful_max_s = *std::max_element(sums_s.begin(), sums_s.end());
   run.work.useful_fast_s = fast_sum_s(sums_s);
-  run.work.useful_step_fast_s = fast_useful_s({useful_s.begin(), useful_s.end()});
+  const auto fast = fast_steps({useful_s.begin(), useful_s.end()});
+  run.work.useful_step_fast_s = fast.useful_s;
+  run.work.common_pauses_s = fast.common_pauses_s;
+  run.work.pauses_s = fast.pauses_s;
   run.lone_compute_s = not_measured;
   run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
   return run;
 }
 
 // ln(factor) of a study of one and of `workers` workers.
-double log_factor(Cause cause, std::int64_t workers, double scatter, Factor factor)
+double log_factor(Cause cause, std::int64_t workers, double scatter, Factor factor, Always always = Always::nothing)
 {
   Random random(11);
-  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter), run_with(cause, workers, random, scatter)};
+  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter, always),
+                                        run_with(cause, workers, random, scatter, always)};
   return std::log(factor_of(at_workers(attributions_of(runs, StudySizes::grow), workers), factor));
 }
 
-double log_efficiency(Cause cause, std::int64_t workers, double scatter)
+double log_efficiency(Cause cause, std::int64_t workers, double scatter, Always always = Always::nothing)
 {
   Random random(11);
-  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter), run_with(cause, workers, random, scatter)};
+  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter, always),
+                                        run_with(cause, workers, random, scatter, always)};
   return std::log(at_workers(attributions_of(runs, StudySizes::grow), workers).efficiency);
 }
 
@@ -230,10 +276,16 @@ double log_efficiency(Cause cause, std::int64_t workers, double scatter)
 
 TEST_CASE("of what a cause costs 2, 4 and 8 workers its factor has all, and at least 80 % if steps scatter by up to 5 %")
 {
-  constexpr std::pair<Cause, Factor> causes[]{
-      {Cause::imbalance, Factor::load_balance},      {Cause::jitter, Factor::jitter},
-      {Cause::contention, Factor::contention},       {Cause::input, Factor::input},
-      {Cause::communication, Factor::communication}, {Cause::superlinear, Factor::contention}};
+  constexpr std::pair<Cause, Factor> causes[]{{Cause::imbalance, Factor::load_balance},
+                                              {Cause::jitter, Factor::jitter},
+                                              {Cause::most_slow, Factor::load_balance},
+                                              {Cause::contention, Factor::contention},
+                                              {Cause::input, Factor::input},
+                                              {Cause::communication, Factor::communication},
+                                              {Cause::outside, Factor::outside},
+                                              {Cause::superlinear, Factor::contention},
+                                              {Cause::pause_together, Factor::contention},
+                                              {Cause::pause_in_turn, Factor::jitter}};
   for (const auto& [cause, factor] : causes)
     for (const std::int64_t workers : {2, 4, 8})
       for (const double scatter : {0.0, 0.01, 0.03, 0.05}) {
@@ -247,6 +299,24 @@ TEST_CASE("of what a cause costs 2, 4 and 8 workers its factor has all, and at l
         // More than all: the slow worker of eight hides the jitter that the scatter costs without it.
         CHECK(share < (scatter == 0 ? 1 + 1e-9 : 1.3));
       }
+}
+
+TEST_CASE("pauses at every size cost what they cost more at one: nothing if workers make them together, jitter if each by itself")
+{
+  const double scatter = 0.01;
+  for (const std::int64_t workers : {2, 4, 8}) {
+    INFO(workers << " workers");
+    for (const auto always : {Always::pause_together, Always::pause_alone})
+      for (const auto factor : {Factor::contention, Factor::load_balance})
+        CHECK(std::abs(log_factor(Cause::none, workers, scatter, factor, always)) < 0.005);
+    const auto change = [&](Factor factor) { return log_factor(Cause::none, workers, scatter, factor, Always::pause_together); };
+    CHECK(std::abs(change(Factor::jitter)) < 0.025); // of the scatter
+    const auto alone = [&](Factor factor) { return log_factor(Cause::none, workers, scatter, factor, Always::pause_alone); };
+    CHECK(alone(Factor::jitter) == Approx(log_efficiency(Cause::none, workers, scatter, Always::pause_alone)).margin(0.005));
+    // What a second cause takes is not given to a third.
+    for (const auto always : {Always::pause_together, Always::pause_alone})
+      CHECK(log_factor(Cause::contention, workers, scatter, Factor::contention, always) < 0.8 * std::log(1.125 / 1.525));
+  }
 }
 
 TEST_CASE("steps that scatter at random on every worker cost jitter, and computation is not slower or faster for it")
@@ -557,8 +627,8 @@ TEST_CASE("an older run of dtengine without sums is left out, and a run of a pro
   auto old = perfect_run(2), silent = own_run(2, 1, 1);
   for (auto* run : {&old, &silent}) run->work = no_work_sums;
   silent.measured.throughput = not_measured;
-  CHECK_FALSE(log_factors(old, Reference::mean_worker));
-  CHECK_FALSE(log_factors(silent, Reference::mean_worker));
+  CHECK_FALSE(log_factors(old, {Reference::mean_worker}));
+  CHECK_FALSE(log_factors(silent, {Reference::mean_worker}));
 }
 
 TEST_CASE("a point of which a CPU quota held a run back, or its baseline, has an efficiency and no factors")

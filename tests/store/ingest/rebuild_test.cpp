@@ -191,12 +191,14 @@ TEST_CASE("a database that lacks what the folders have, or has what they have lo
   Varied site;
   auto database = site.open();
   CHECK(differences_from(site.home, database).problems.empty());
-  const auto later = site.run_well(sample_spec(4), 100);
+  const auto later = site.run_well(sample_spec(64), 100);
   const auto known = ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded' AND key <> '" + later.key + "' LIMIT 1");
   site.study({later}, "sweep", 1800000000, "later");
   std::filesystem::remove_all(site.home.run(known));
   const auto problems = differences_from(site.home, database).problems;
-  const auto has = [&](const std::string& sentence) { return std::find(problems.begin(), problems.end(), sentence) != problems.end(); };
+  const auto has = [&](const std::string& sentence) {
+    return std::find(problems.begin(), problems.end(), sentence) != problems.end();
+  };
   INFO(join(problems, "\n"));
   CHECK(has("run " + later.key + " is in the home, but not in the database"));
   CHECK(has("run " + known + " is in the database, but its folder is gone"));

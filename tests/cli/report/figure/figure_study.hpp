@@ -27,7 +27,7 @@ class FigureStudy {
     for (std::size_t i = 0; i < measured.size(); ++i) add_label(measured[i], 1 - 0.05 * static_cast<double>(i), false);
     for (const auto& label : simulated) add_label(label, 0.9, true);
     site_.study(runs_, "strong", 1700000000, name);
-    dtctl_.run({"status", "--all"}, {home()}); // makes the database
+    dtctl_.run({"db", "rebuild"}, {home()});
   }
 
   CommandResult run(const Words& words, const Words& environment = {}) const

@@ -139,8 +139,8 @@ TEST_CASE("without an interval, or by another method, nothing is widened")
 
 namespace {
 
-// What a gate says of new studies of three runs whose truth is `share` of the work's: the share of them that it calls worse beyond
-// 2 %, and the mean of what it says of its own power.
+// What a gate says of new studies of three runs whose truth is `share` of the work's: the share of them that it calls worse
+// beyond 2 %, and the mean of what it says of its own power.
 struct Said {
   double found = 0, promised = 0;
 };

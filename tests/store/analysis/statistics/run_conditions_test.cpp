@@ -92,11 +92,33 @@ TEST_CASE("a machine with two speeds is told from one that scatters")
     const auto two = study(4, 6, 0.008, seed, [](std::size_t, auto& random) { return random() % 2 == 0 ? 0.95 : 1.0; });
     if (const auto speeds = two_speeds_of(two, {})) {
       ++found;
-      CHECK(speeds->ratio == Approx(1.05).margin(0.02));
+      CHECK(speeds->ratio == Approx(0.95).margin(0.02));
       CHECK(speeds->of == 24);
     }
     others += two_speeds_of(study(4, 6, 0.02, seed, steady), {}) ? 1 : 0;
   }
   CHECK(found > 40);
   CHECK(others < 4);
+}
+
+TEST_CASE("throughputs that were rounded are no outliers and have no two speeds")
+{
+  const auto with = [](const std::vector<double>& values) {
+    std::vector<SpeedRun> runs;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      runs.push_back({i % 2, static_cast<std::int64_t>(i / 2), static_cast<double>(i + 1), values[i]});
+    return runs;
+  };
+  const auto whole = with({10, 10, 10, 10, 11, 10, 10, 11, 10, 10});
+  CHECK(rounding_of(whole) == 1);
+  CHECK(count_of(outlying_runs(whole)) == 0);
+  CHECK_FALSE(two_speeds_of(whole, {}));
+  CHECK(*rounding_of(with({1.5, 1.6, 1.5, 1.4})) == Approx(0.1));
+  CHECK(rounding_of(with({1200, 1300, 1200, 1200})) == 100);
+  CHECK_FALSE(rounding_of(with({1003, 998, 1001, 1010})));       // they differ by many units
+  CHECK_FALSE(rounding_of(with({10.013, 10.151, 9.97, 10.06}))); // and here
+  CHECK_FALSE(rounding_of(with({10, 10, 10, 10})));              // nothing scatters
+  CHECK_FALSE(rounding_of(with({10, 11, 10})));
+  const auto slow = with({10, 10, 10, 10, 10, 5, 10, 10, 11, 10});
+  CHECK(count_of(outlying_runs(slow)) <= 1);
 }

@@ -9,6 +9,7 @@
 
 using namespace dt::store;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -65,7 +66,21 @@ TEST_CASE("the facts beside a verdict name outliers, a trend and two speeds, and
 
   const auto two_speeds = condition_facts(points_with(8, 0.003, [](int place) { return place * 7 % 5 < 2 ? 0.9 : 1.0; }));
   REQUIRE(two_speeds.size() == 1);
-  CHECK_THAT(two_speeds[0], StartsWith("the runs fall into two groups 1") && Contains("of 16 are slow"));
+  CHECK_THAT(two_speeds[0],
+             Contains("of 16 runs are 10.") && Contains("slower than the others of their candidate, as on a machine"));
+  auto one_slow = points_with(10, 0.003, [](int) { return 1.0; });
+  for (const auto run : {3, 7}) one_slow[1].runs[static_cast<std::size_t>(run)].throughput *= 0.5;
+  REQUIRE(condition_facts(one_slow).size() == 1);
+  CHECK_THAT(condition_facts(one_slow)[0], StartsWith("2 of 20 runs are 49.") && EndsWith("two speeds, all of tree, 2 ranks"));
+
+  auto rounded = points_with(6, 0.01, [](int) { return 1.0; });
+  int number = 0;
+  for (auto& point : rounded)
+    for (auto& run : point.runs) run.throughput = number++ % 3 == 0 ? 11 : 10;
+  CHECK(condition_facts(rounded) ==
+        std::vector<std::string>{
+            "the throughputs are rounded to 1 samples/s, which is about as much as runs of one candidate differ: "
+            "print them with more digits"});
 
   for (auto& point : drifting)
     for (auto& run : point.runs) run.platform = "fat-tree";
