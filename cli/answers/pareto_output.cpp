@@ -30,6 +30,14 @@ Cell with_misses(Cell cell, const PricedPoint& point)
   return cell;
 }
 
+// "3", or "3/6" if three of six runs have succeeded.
+Cell runs_cell(const PricedPoint& point)
+{
+  const auto runs = static_cast<std::int64_t>(point.runs);
+  if (point.succeeded == point.runs) return count_cell(runs);
+  return {runs, fmt::format("{}/{}", point.succeeded, runs), Style::warning};
+}
+
 // The mark of the Pareto set, and what tells the points apart.
 std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& labels)
 {
@@ -51,7 +59,8 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
 std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
 {
   return {
-      {{"runs", "runs", Align::right, 2}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.runs)); }},
+      {{"runs", "runs", Align::right, 2}, runs_cell},
+      {{"runs_succeeded", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.succeeded)); }},
       {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.figure(Metric::throughput)); }},
       {{"time_to_target_s", has_target ? "to target" : "", Align::right},
        [](const PricedPoint& p) { return with_misses(seconds_cell(p.figure(Metric::time_to_target)), p); }},
@@ -87,7 +96,7 @@ void require_figures(const std::vector<PricedPoint>& points, Metric metric, cons
                                               std::accumulate(points.begin(), points.end(), std::size_t{0},
                                                               [](auto sum, const auto& p) { return sum + p.reached; }),
                                               with_target));
-  const bool has_succeeded = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.runs > 0; });
+  const bool has_succeeded = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.succeeded > 0; });
   if (needs_target ? with_target > 0 : has_succeeded) throw Error(ErrorKind::usage, "no run has recorded a figure for " + name);
   if (needs_target && diverged > 0)
     throw Error(ErrorKind::usage, fmt::format("no point can be the best by {}: {} diverged, and no other has a target", name,
@@ -98,7 +107,7 @@ void require_figures(const std::vector<PricedPoint>& points, Metric metric, cons
 
 std::string explanation(const store::Weighed& weighed)
 {
-  return fmt::format("no other point is at least as good by {} and by {} and better by one",
+  return fmt::format("no other point is at least as good by {} and by {} and better by one, as far as these runs tell",
                      store::metric_row(weighed.first).name, store::metric_row(weighed.second).name);
 }
 

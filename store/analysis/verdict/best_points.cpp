@@ -1,7 +1,10 @@
 #include "store/analysis/verdict/best_points.hpp"
 
+#include "store/analysis/statistics/candidate_set.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,12 +17,54 @@ PricedPoint priced(const ComparedPoint& point)
   for (const auto& row : metric_rows()) {
     const auto sample = sample_of("", point.runs, row.metric);
     all.figures[row.metric] = centre_of(sample.candidate, row.scale);
-    all.runs = sample.succeeded; // these are the same for every metric
+    all.samples[row.metric] = sample.candidate;
+    all.runs = sample.runs; // these are the same for every metric
+    all.succeeded = sample.succeeded;
     all.reached = sample.reached;
     all.with_target = sample.with_target;
     all.diverged = sample.diverged;
   }
   return all;
+}
+
+// Compares points by one metric.
+class Measured {
+ public:
+  Measured(std::span<const PricedPoint> points, Metric metric) : row_(metric_row(metric))
+  {
+    for (const auto& point : points) {
+      const auto found = point.samples.find(metric);
+      candidates_.push_back(found == point.samples.end() ? Candidate{} : found->second);
+      figures_.push_back(point.figure(metric));
+    }
+    set_.emplace(candidates_, row_.scale);
+  }
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+  // Whether point a is better, and these runs can tell; where no runs can, by its figure.
+  bool is_better(std::size_t a, std::size_t b) const
+  {
+    const bool has_better_figure = row_.better == Better::larger ? figures_[a] > figures_[b] : figures_[a] < figures_[b];
+    if (!has_better_figure || candidates_[a].values.empty() || candidates_[b].values.empty()) return has_better_figure;
+    const auto comparison = set_->compare(a, b, {.better = row_.better});
+    const bool is_tested = comparison.design == Design::exact || comparison.has_no_scatter || !std::isnan(comparison.p);
+    return !is_tested || comparison.verdict == Verdict::faster;
+  }
+
+ private:
+  const MetricRow& row_;
+  std::vector<Candidate> candidates_;
+  std::vector<double> figures_;
+  std::optional<CandidateSet> set_;
+};
+
+bool dominates(const Criteria& a, const Criteria& b, Better first, Better second)
+{
+  const auto is_as_good = [](double one, double other, Better better) {
+    return better == Better::larger ? one >= other : one <= other;
+  };
+  return is_as_good(a.first, b.first, first) && is_as_good(a.second, b.second, second);
 }
 
 } // namespace
@@ -51,8 +96,19 @@ std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric met
   const auto finite = [](double figure) { return std::isfinite(figure) ? figure : not_measured; };
   std::vector<Criteria> criteria;
   for (const auto& point : points) criteria.push_back({finite(point.figure(first)), finite(point.figure(second))});
-  for (const auto index : pareto_set(criteria, metric_row(first).better, metric_row(second).better))
-    points[index].is_in_set = true;
+  const auto better_first = metric_row(first).better, better_second = metric_row(second).better;
+  const auto set = pareto_set(criteria, better_first, better_second);
+  const Measured by_first(points, first), by_second(points, second);
+  const auto is_behind = [&](std::size_t point) {
+    return std::ranges::any_of(set, [&](std::size_t best) {
+      return dominates(criteria[best], criteria[point], better_first, better_second) &&
+             (by_first.is_better(best, point) || by_second.is_better(best, point));
+    });
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool has_both = std::isfinite(criteria[i].first) && std::isfinite(criteria[i].second);
+    points[i].is_in_set = has_both && !is_behind(i);
+  }
   const double sign = metric_row(metric).better == Better::larger ? -1 : 1;
   const auto place = [&](const PricedPoint& point) {
     const double figure = sign * point.figure(metric);

@@ -42,6 +42,8 @@ inline bool is_beyond_resolvable(double effect, Scale scale, double resolvable)
 inline std::string resolvable_words(double effect, Scale scale, double resolvable)
 {
   if (std::isnan(resolvable)) return "without repeats nothing is known about the scatter";
+  if (resolvable < 1e-9)
+    return "all repeats are equal, as figures that are rounded or constant, so nothing is known about the scatter";
   const auto size = two_digits(100 * resolvable) + (scale == Scale::difference ? " points" : " %");
   const auto words = "the smallest difference that these runs could resolve is " + size;
   return is_beyond_resolvable(effect, scale, resolvable)

@@ -130,6 +130,23 @@ std::string reached_by(const Standing& standing)
   return (is_alike ? reached_text(first) : "all runs reached the target") + " only with " + names_of(standing, all);
 }
 
+// Of candidates that may be the best: those of whose runs some have not succeeded, which is no chance. "only 3 of
+// 6 runs with b and c have succeeded". Else empty.
+std::string succeeded_by(const Standing& standing)
+{
+  std::map<std::string, std::vector<std::size_t>> by_text;
+  for (const auto place : may_be_best(standing)) {
+    const auto& sample = standing.samples[place];
+    if (sample.succeeded < sample.runs)
+      by_text[std::to_string(sample.succeeded) + " of " + counted(sample.runs, "run")].push_back(place);
+  }
+  constexpr std::size_t most = 3;
+  std::vector<std::string> parts;
+  for (const auto& [text, places] : by_text)
+    if (parts.size() < most) parts.push_back("only " + text + " with " + names_of(standing, places) + " have succeeded");
+  return join(parts, ", ");
+}
+
 // Whether no rank test of the first with another could have decided.
 bool cannot_decide(const Standing& standing)
 {
@@ -533,7 +550,9 @@ VerdictText verdict_text(const Standing& standing)
   const auto best = may_be_best(standing);
   if (outcome_of(standing) == Outcome::several && best.size() < standing.ranked.size()) text += ": " + names_of(standing, best);
   return {
-      std::move(text), distinct({remark_on(standing), is_ranked(standing) ? too_few(standing) : "", reached_by(standing)}), {}};
+      std::move(text),
+      distinct({remark_on(standing), is_ranked(standing) ? too_few(standing) : "", reached_by(standing), succeeded_by(standing)}),
+      {}};
 }
 
 std::string sentence_of(const Standing& standing) { return sentence_of(verdict_text(standing)); }
@@ -550,6 +569,7 @@ VerdictText verdict_text(std::span<const Standing> standings, std::span<const st
   }
   if (is_ranked(first)) parts.push_back(too_few(first));
   parts.push_back(reached_by(first));
+  parts.push_back(succeeded_by(first));
   parts.insert(parts.end(), facts.begin(), facts.end());
   return {outcome_text(first, metrics, place_text(first)), distinct(parts), contenders(first)};
 }

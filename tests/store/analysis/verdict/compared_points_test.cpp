@@ -162,6 +162,7 @@ PricedPoint priced(const std::string& name, double throughput, double time_s, do
 {
   return {.name = name,
           .runs = 3,
+          .succeeded = 3,
           .reached = 3,
           .with_target = time_s > 0 ? std::size_t{3} : 0,
           .figures = {{Metric::throughput, throughput}, {Metric::time_to_target, time_s}, {Metric::node_hours, hours}}};
@@ -184,6 +185,35 @@ TEST_CASE("the best points come first, and those that nothing dominates are mark
   CHECK(order(all, Metric::throughput) == "fast* mid* cheap* bad");
   CHECK(order(all, Metric::time_to_target) == "fast* mid* cheap* bad");
   CHECK(order(all, Metric::node_hours) == "cheap* mid* fast* bad");
+}
+
+TEST_CASE("equals share the mark of the best points, and so does what these runs cannot tell from them")
+{
+  // Node-hours follow the throughput, as in studies of one size.
+  const auto runs_with = [](const std::string& series, const std::vector<double>& throughputs) {
+    std::vector<ComparedRun> runs;
+    for (const double throughput : throughputs) {
+      runs.push_back(run_of(series, 2));
+      runs.back().key += "/" + std::to_string(runs.size());
+      runs.back().throughput = throughput;
+      runs.back().wall_s = 1e5 / throughput;
+    }
+    return runs;
+  };
+  const auto marked = [&](const std::vector<std::vector<double>>& candidates) {
+    std::vector<ComparedRun> runs;
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      for (auto& run : runs_with(std::string(1, static_cast<char>('a' + i)), candidates[i])) runs.push_back(run);
+    std::string marks;
+    for (const auto& point : best_points(priced_points(points(runs)), Metric::throughput))
+      if (point.is_in_set) marks += point.name.front();
+    return marks;
+  };
+  CHECK(marked({{10, 11, 10}, {11, 10, 10}, {10, 10, 10}}) == "abc");    // rounded
+  CHECK(marked({{100, 104, 96}, {101, 97, 103}, {80, 81, 79}}) == "ba"); // c is measurably slower
+  CHECK(marked({{100, 101, 99}, {110, 111, 109}}) == "b");
+  CHECK(marked({{100, 101}, {102, 101}}) == "b");            // too few runs to tell: by the figures
+  CHECK(marked({{100, 100, 100}, {101, 101, 101}}) == "ba"); // constant figures tell nothing
 }
 
 TEST_CASE("node-hours are weighed against the throughput if no run has a target")

@@ -223,6 +223,25 @@ TEST_CASE("a ranking with fewer than three runs says what could be resolved")
   CHECK_THAT(sentence_of(mixed), Contains("with fewer than 3 runs nothing can be said about lucky"));
 }
 
+TEST_CASE("the best of a ranking is not named without its runs that have not succeeded")
+{
+  auto lucky = runs_of({110, 111, 109, 0, 0, 0}, "lucky");
+  for (std::size_t i = 3; i < lucky.size(); ++i) lucky[i].succeeded = false;
+  auto slow = runs_of({100, 101, 99, 0}, "slow");
+  slow.back().succeeded = false; // behind, so it matters no more
+  const auto failed = sentence_of(ranked({slow, lucky}, Metric::throughput));
+  CHECK_THAT(failed, StartsWith("lucky is the best of 2") && Contains("; only 3 of 6 runs with lucky have succeeded"));
+  CHECK_THAT(failed, !Contains("with slow"));
+  CHECK_THAT(sentence_of(ranked({runs_of({100, 101, 99}, "slow"), runs_of({110, 111, 109}, "fast")}, Metric::throughput)),
+             !Contains("have succeeded"));
+}
+
+TEST_CASE("equal repeats are said to be equal, and could not resolve 0 %")
+{
+  const auto equal = sentence_of(ranked({runs_of({10, 10}, "a"), runs_of({10, 10}, "b")}, Metric::throughput));
+  CHECK_THAT(equal, Contains("all repeats are equal, as figures that are rounded or constant") && !Contains("0 %"));
+}
+
 TEST_CASE("a ranking by time to target excludes what misses it, and names what missed")
 {
   const auto standing =
