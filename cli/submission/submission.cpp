@@ -414,6 +414,9 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHom
   keep_record(home, resolved.study);
   auto reports = jobs::submit_runs(home, resolved.runs, how);
   tell_checkpoints(home, reports);
+  std::set<std::string> cautions;
+  for (const auto& report : reports)
+    if (!report.caution.empty() && cautions.insert(report.caution).second) context.messages.warn("{}", report.caution);
   keep_refusals(home, resolved.study, reports);
   return reports;
 }

@@ -87,6 +87,10 @@ Rows make_rows()
       {end, "end", "", "\"exit\" SP code SP unix_s LF", "dtjob, however the job ended"},
       {cancel, "cancel", "", "unix_s SP who LF, or unix_s SP \"held back: \" why LF",
        "dtctl cancel; dtjob of another run of the study, for runs that it holds back"},
+      {asked, "asked", "",
+       "{ \"asked\" SP unix_s SP verb SP answer LF }: what a cluster's scheduler was asked about the job (cancel, requeue), and its answer: "
+       "accepted, or why not",
+       "dtctl; dtjob"},
       {stop_reason, "stop_reason", "",
        "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
        "no result; or state \": \" cause LF, what Slurm said about the end",

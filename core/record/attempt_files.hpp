@@ -43,6 +43,7 @@ enum class AttemptFile {
   settled,
   end,
   cancel,
+  asked,
   stop_reason,
   reserve,
   work,
@@ -51,7 +52,7 @@ enum class AttemptFile {
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 36;
+inline constexpr std::size_t attempt_file_count = 37;
 
 struct AttemptFileRow {
   AttemptFile file;
@@ -89,6 +90,7 @@ class AttemptFolder {
   std::filesystem::path events() const { return path_of(AttemptFile::events); }
   std::filesystem::path error() const { return path_of(AttemptFile::error); }
   std::filesystem::path result() const { return path_of(AttemptFile::result); }
+  std::filesystem::path asked() const { return path_of(AttemptFile::asked); }
   std::filesystem::path launches() const { return path_of(AttemptFile::launches); }
   std::filesystem::path probe() const { return path_of(AttemptFile::probe); }
   std::filesystem::path algorithms() const { return path_of(AttemptFile::algorithms); }

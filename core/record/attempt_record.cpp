@@ -80,6 +80,9 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     record.heartbeat = parse_heartbeat(text);
     if (const auto changed = changed_unix_s(path); record.heartbeat && !std::isnan(changed)) record.heartbeat->unix_s = changed;
     return;
+  case asked:
+    record.wishes = parse_wishes(text);
+    return;
   case launches:
     record.launches = parse_launches(text);
     return;

@@ -30,6 +30,7 @@ struct AttemptRecord {
   std::string divergence;          // RunResult::divergence, also if it does not
   std::optional<int> fenced_by;    // the attempt that replaced this one
   std::vector<Launch> launches;    // launches of the ranks that have ended
+  std::vector<Wish> wishes;        // what its scheduler was asked about the job
   std::optional<ProbeRecord> probe;
   std::optional<LoadRecord> load;
   std::optional<EnergyRecord> energy;

@@ -112,13 +112,18 @@ std::string record_preemption(const AttemptFolder& attempt, const Preemption& pr
   return {};
 }
 
-void record_launch(const AttemptFolder& attempt, const Launch& launch)
+namespace {
+void append(const std::filesystem::path& path, const std::string& line)
 {
-  const auto path = attempt.launches();
   auto file = open_regular(path, O_WRONLY | O_CREAT | O_APPEND);
-  write_all(file.get(), to_line(launch), path);
+  write_all(file.get(), line, path);
   if (file.close() != 0) throw system_error("write " + path.string(), errno);
 }
+} // namespace
+
+void record_wish(const AttemptFolder& attempt, const Wish& wish) { append(attempt.asked(), to_line(wish)); }
+
+void record_launch(const AttemptFolder& attempt, const Launch& launch) { append(attempt.launches(), to_line(launch)); }
 
 void record_end(const AttemptFolder& attempt, const JobEnd& end)
 {

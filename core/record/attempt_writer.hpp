@@ -43,6 +43,8 @@ constexpr double record_within_s = 20; // a file server may not answer at all
 // Writes error.json, unless another rank has written one. Throws, too, if that takes longer than the limit.
 std::string record_error(const AttemptFolder& attempt, const RankError& error, double limit_s = record_within_s);
 std::string record_preemption(const AttemptFolder& attempt, const Preemption& preemption);
+// Adds a line to the file `asked`.
+void record_wish(const AttemptFolder& attempt, const Wish& wish);
 // Adds a line to the file `launches`.
 void record_launch(const AttemptFolder& attempt, const Launch& launch);
 // Writes `end`, also of an attempt that is fenced off: it tells how the job ended, not how the run did.

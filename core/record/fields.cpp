@@ -59,6 +59,7 @@ Fields<Submission> submission_fields()
       {"launch_tries", DT_AT(R, launch_tries), "", "launches of the ranks in all, if they die before the first step"},
       {"after", DT_AT(R, after), "", "folders of runs that must have succeeded before this one may run"},
       {"job_id", DT_AT(R, job_id), "", "the scheduler's id of the job; empty: the scheduler's answer is not known"},
+      {"cluster", DT_AT(R, cluster), "", "name of the cluster to which the job was submitted; empty: this machine, or not known"},
       {"restart", DT_AT(R, restart), "", "how often the scheduler had started the job again when the attempt began"},
       {"git_state", DT_AT(R, git_state), "", "commit of the recipe's folder at the submission, and whether files were changed"},
   };

@@ -81,6 +81,7 @@ std::optional<EnergyRecord> parse_energy(std::string_view text);
 std::optional<StallRecord> parse_stall(std::string_view text);
 std::optional<JobEnd> parse_end(std::string_view text);
 std::vector<Launch> parse_launches(std::string_view text);
+std::vector<Wish> parse_wishes(std::string_view text);
 // Never fails: the file's presence alone counts as the wish to cancel.
 Cancellation parse_cancellation(std::string_view text);
 

@@ -118,6 +118,8 @@ std::string to_line(const Launch& launch)
   return fmt::format("launch {} {:.0f} {}\n", launch.number, launch.unix_s, launch.exit_code);
 }
 
+std::string to_line(const Wish& wish) { return fmt::format("asked {:.0f} {} {}\n", wish.unix_s, wish.verb, printable(wish.answer)); }
+
 std::optional<Submission> read_submission(const AttemptFolder& attempt) { return read(attempt.submission(), parse_submission); }
 
 std::optional<Submission> record::parse_submission(std::string_view text) { return parse(text, submission_fields()); }
@@ -150,6 +152,25 @@ std::vector<Launch> record::parse_launches(std::string_view text)
     if (take(rest, launch.number) && take(rest, launch.unix_s) && take(rest, launch.exit_code)) launches.push_back(launch);
   }
   return launches;
+}
+
+std::vector<Wish> record::parse_wishes(std::string_view text)
+{
+  std::vector<Wish> wishes;
+  for (const auto& line : split(text.substr(0, text.rfind('\n') + 1), '\n')) {
+    std::string_view rest = line;
+    Wish wish;
+    if (!rest.starts_with("asked")) continue;
+    rest.remove_prefix(5);
+    if (!take(rest, wish.unix_s) || !rest.starts_with(' ')) continue;
+    rest.remove_prefix(1);
+    const auto blank = rest.find(' ');
+    if (blank == rest.npos) continue;
+    wish.verb = rest.substr(0, blank);
+    wish.answer = rest.substr(blank + 1);
+    wishes.push_back(std::move(wish));
+  }
+  return wishes;
 }
 
 std::optional<RankError> read_error(const AttemptFolder& attempt) { return read(attempt.error(), parse_error); }

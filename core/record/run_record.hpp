@@ -45,6 +45,7 @@ struct Submission {
   std::vector<std::string> after{}; // folders of runs that must have succeeded, or this attempt does not run
   std::string
       git_state{}; // of the recipe's folder at the submission: commit, and whether files were changed; empty: no repository
+  std::string cluster{}; // to which the job was submitted; empty: the scheduler has only one, or it is not known
 };
 
 struct JobEnd {
@@ -100,7 +101,16 @@ struct Cancellation {
   std::string who; // the user
 };
 
+// One line of `asked`.
+struct Wish {
+  double unix_s = 0;
+  std::string verb;   // cancel_verb or requeue_verb
+  std::string answer; // the scheduler's words, or accepted_answer
+};
+inline constexpr std::string_view cancel_verb = "cancel", requeue_verb = "requeue", accepted_answer = "accepted";
+
 std::string to_line(const Cancellation& cancellation);
+std::string to_line(const Wish& wish);
 std::string to_json(const Preemption& preemption);
 std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
 std::string to_json(const Deferral& deferral);

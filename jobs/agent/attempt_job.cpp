@@ -46,6 +46,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::seconds;
 
 constexpr int to_be_tried_again = 75;     // EX_TEMPFAIL: stopped on request
+constexpr Seconds scheduler_first{5};     // from the file `cancel` until dtjob obeys it without a signal of the scheduler
 constexpr Seconds kill_after{30};         // from the end of a time limit to SIGKILL
 constexpr Seconds read_on_for{5};         // from the end of the ranks to that of the search in what they have printed
 constexpr Seconds orphan_grace{3};        // from the end of the ranks to SIGKILL for what they have left behind
@@ -239,6 +240,7 @@ class AttemptJob {
       if (script.has_launched() && recorder_) look_at_ranks(script);
       while (const auto signal = inbox_.next()) pass_on(*signal, script);
       keep_limits(script);
+      obey_cancel(script);
       if (place_.is_lost()) end_homeless(script);
       if (const auto code = script.exit_code()) {
         if (energy_) energy_->finish();
@@ -421,6 +423,16 @@ class AttemptJob {
       kill_at_ = Clock::now() + kill_after;
     }
     if (take_if_due(kill_at_)) kill_all(script);
+  }
+
+  // A cancellation that its scheduler did not pass on, because it was down. Otherwise the scheduler's signal comes first.
+  void obey_cancel(ScriptProcess& script)
+  {
+    if (!cancelled_at_ && holds([&] { return is_there(attempt_.cancel()); })) cancelled_at_ = Clock::now();
+    if (!cancelled_at_ || asked_ == SIGTERM || Clock::now() < *cancelled_at_ + scheduler_first) return;
+    ask(SIGTERM);
+    tell(SIGTERM, script);
+    kill_at_ = Clock::now() + kill_after;
   }
 
   void kill_all(const ScriptProcess& script) const
@@ -707,6 +719,7 @@ class AttemptJob {
   AttemptPlace place_;
   Clock::time_point begin_;
   std::optional<Clock::time_point> warn_at_, limit_at_, kill_at_;
+  std::optional<Clock::time_point> cancelled_at_;                 // when the file `cancel` was first seen
   std::optional<int> asked_;                                      // the last signal that asked the run to stop
   double asked_unix_s_ = std::numeric_limits<double>::infinity(); // when the first one did
   bool has_asked_scheduler_ = false;

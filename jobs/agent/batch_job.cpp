@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
@@ -14,6 +15,7 @@
 #include "jobs/registry/schedulers.hpp"
 #include "jobs/scheduler/batch.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -22,10 +24,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -394,12 +398,42 @@ class BatchJob {
     }
   }
 
-  void ask_for_requeue() const
+  // Asks until the scheduler has decided, or the job is being ended.
+  void ask_for_requeue()
   {
-    if (step_->ask_for_requeue([this](const std::string& what) { say(what); })) return;
+    RequeueAnswer answer;
+    for (double pause_s = 1;; pause_s = std::min(2 * pause_s, 10.0)) {
+      const auto last = std::exchange(answer, step_->ask_for_requeue());
+      if (answer.words != last.words) note_answer(answer.words);
+      if (answer.is_final || is_ended_within(pause_s)) break;
+    }
+    if (answer.words == accepted_answer) return;
     // In a ladder the marker stays: it says that the run was cut off, should the scheduler start the job again by itself.
     std::error_code none;
     if (!terms_.is_ladder) std::filesystem::remove(asks_again_->requeue(), none);
+  }
+
+  void note_answer(const std::string& words) const
+  {
+    say("asked to start this job again: " + words);
+    try {
+      record_wish(*asks_again_, {now_unix_s(), std::string(requeue_verb), words});
+    } catch (const Error& error) {
+      say(error.what());
+    }
+  }
+
+  // Whether SIGTERM comes before that time is over: by scancel, or at the job's time limit.
+  bool is_ended_within(double seconds)
+  {
+    const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+    while (Clock::now() < until) {
+      pollfd source{inbox_.descriptor(), POLLIN, 0};
+      ::poll(&source, 1, 200);
+      while (const auto signal = inbox_.next())
+        if (*signal == SIGTERM) return true;
+    }
+    return false;
   }
 
   const BatchTerms& terms_;

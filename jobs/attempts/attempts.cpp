@@ -127,7 +127,7 @@ bool has_stepped(const AttemptFolder& attempt)
 JobHandle handle_of(const LatestAttempt& latest)
 {
   const auto& submission = *latest.record.submission;
-  return {submission.job_id, latest.key, submission.token, *latest.folder, latest.queue_only};
+  return {submission.job_id, latest.key, submission.token, *latest.folder, latest.queue_only, submission.cluster};
 }
 
 std::string RunTitles::of(const std::string& study, const std::string& key)

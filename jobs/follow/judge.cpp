@@ -175,6 +175,21 @@ std::string cancel_cause(const Evidence& e)
   return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
 }
 
+// What was last asked of the scheduler, when, and what it answered; empty if it was not asked that.
+std::string asked_words(const Evidence& e, std::string_view verb)
+{
+  const auto wish = std::find_if(e.wishes.rbegin(), e.wishes.rend(), [&](const Wish& one) { return one.verb == verb; });
+  if (wish == e.wishes.rend()) return {};
+  return fmt::format("; {} was asked of {} at {}: {}", verb, e.submission->scheduler, format_time_local(wish->unix_s),
+                     printable(wish->answer));
+}
+
+// The cancellation of an attempt that has not ended.
+std::string being_ended(const Evidence& e, std::string_view how)
+{
+  return fmt::format("is being {}: {}{}", how, cancel_cause(e), asked_words(e, cancel_verb));
+}
+
 // The last stall that the ranks reported, if it has not resolved.
 const StallRecord* open_stall(const Evidence& e) { return e.stall && std::isnan(e.stall->resolved_unix_s) ? &*e.stall : nullptr; }
 
@@ -245,6 +260,7 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
   } else if (e.preemption) {
     verdict.state = RunState::preempted;
     verdict.cause = preemption_cause(e);
+    if (const auto asked = asked_words(e, requeue_verb); !asked.empty()) verdict.cause += ". It was not started again" + asked;
   } else if (e.stop_reason == time_limit && !e.error) { // it is written with the warning: a rank may still fail by itself
     verdict.state = RunState::timed_out;
     verdict.cause = "it reached its time limit" + progress_words(e);
@@ -287,7 +303,7 @@ Verdict running(const Evidence& e, double now)
   Verdict verdict{RunState::running, {}, scheduler_words(e.job), std::nullopt, false};
   if (e.job.is_suspended) {
     verdict.state = RunState::suspended;
-    verdict.cause = e.cancel ? "is being stopped: " + cancel_cause(e) : "";
+    verdict.cause = e.cancel ? being_ended(e, "stopped") : "";
     return verdict; // its processes are stopped, so a missing heartbeat means nothing
   }
   if (e.heartbeat && !is_beating(e, now)) {
@@ -300,7 +316,7 @@ Verdict running(const Evidence& e, double now)
     verdict.evidence += "; stall.json";
   }
   if (e.cancel)
-    verdict.cause = "is being stopped: " + cancel_cause(e);
+    verdict.cause = being_ended(e, "stopped");
   else if (e.stop_reason == time_limit)
     verdict.cause = "is being stopped: it reached its time limit";
   return verdict;
@@ -309,7 +325,9 @@ Verdict running(const Evidence& e, double now)
 // The scheduler's state is unknown to dtctl or cannot be asked: only a heartbeat proves that the run is alive.
 Verdict undecided(const Evidence& e, double now)
 {
-  if (is_beating(e, now)) return {RunState::running, {}, "heartbeat; " + scheduler_words(e.job), std::nullopt, false};
+  if (is_beating(e, now))
+    return {RunState::running, e.cancel ? being_ended(e, "stopped") : "", "heartbeat; " + scheduler_words(e.job), std::nullopt,
+            false};
   const auto cause = e.job.native_state == unreachable_state ? "its scheduler does not answer"
                      : e.job.reason.empty()                  ? "the scheduler's answer does not tell its state"
                                                              : printable(e.job.reason);
@@ -346,8 +364,8 @@ bool is_done_in_ladder(const Evidence& e)
 
 Verdict to_come_back(const Evidence& e, std::string evidence)
 {
-  const auto cause =
-      e.cancel ? "is being withdrawn: " + cancel_cause(e) : "will be started again; it stopped" + progress_words(e);
+  const auto cause = e.cancel ? being_ended(e, "withdrawn")
+                              : "will be started again; it stopped" + progress_words(e) + asked_words(e, requeue_verb);
   return {RunState::queued, cause, std::move(evidence), std::nullopt, false};
 }
 
@@ -405,7 +423,7 @@ Verdict judge(const Evidence& e, double now_unix_s)
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {
   case JobStatus::State::queued:
-    return {RunState::queued, e.cancel ? "is being withdrawn: " + cancel_cause(e) : "", scheduler_words(e.job), std::nullopt,
+    return {RunState::queued, e.cancel ? being_ended(e, "withdrawn") : "", scheduler_words(e.job), std::nullopt,
             false};
   case JobStatus::State::running:
     return running(e, now_unix_s);
@@ -415,7 +433,7 @@ Verdict judge(const Evidence& e, double now_unix_s)
   case JobStatus::State::not_found:
     break;
   }
-  if (is_deferred(e))
+  if (is_deferred(e) && e.job.native_state != elsewhere_state)
     return {RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job), std::nullopt, false};
   // An earlier statement of the scheduler about the end was stored. It still counts after the scheduler forgot the job or if it
   // cannot be reached.

@@ -1,7 +1,9 @@
 #include "jobs/follow/reconcile.hpp"
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/record/attempt_writer.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
@@ -29,7 +31,8 @@ constexpr std::size_t stdout_tail_bytes = 16384; // a launcher's report of each 
 constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
                                             AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
                                             AttemptFile::deferred,  AttemptFile::preempted};
-constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason};
+constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason,
+                                          AttemptFile::asked};
 
 // On a full disk, the space that the ranks reserved for their end may be used: they have ended. If the home cannot be written at
 // all, a later call asks the scheduler again.
@@ -132,6 +135,20 @@ RunStatus unreadable_status(const LatestAttempt& latest, const std::string& why)
   return status;
 }
 
+// Whether its cluster must be asked again to end a job: nobody has asked, the answer was no, or the job lives on all the same.
+bool is_cancel_open(const Evidence& evidence, const Verdict& verdict, double now)
+{
+  constexpr double patience_s = 60; // for the end of processes and the epilog
+  const auto state = evidence.job.state;
+  const bool lives = state == JobStatus::State::queued || state == JobStatus::State::running;
+  if (!evidence.cancel || is_final(verdict.state) || !lives) return false;
+  if (!scheduler_row(evidence.submission->scheduler).restarts_jobs) return false;
+  const auto wish = std::find_if(evidence.wishes.rbegin(), evidence.wishes.rend(),
+                                 [](const Wish& one) { return one.verb == cancel_verb; });
+  if (wish == evidence.wishes.rend() || wish->answer != accepted_answer) return true;
+  return !is_of_ladder(evidence.submission->token) && now - wish->unix_s > patience_s;
+}
+
 RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
 {
   RunStatus status;
@@ -156,6 +173,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
   status.job = job;
   status.preemption = evidence.preemption;
   status.launches = static_cast<int>(evidence.launches.size());
+  status.asks_again_to_end = is_cancel_open(evidence, status.verdict, now);
   status.is_deferred = evidence.deferral && status.verdict.state == RunState::planned;
   return status;
 }
@@ -170,6 +188,51 @@ RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double 
     return status;
   } catch (const Error& error) {
     return unreadable_status(latest, error.what());
+  }
+}
+
+// What cannot be recorded is asked again by the next look.
+void record_cancel_answer(const std::vector<JobHandle>& handles, const std::string& answer)
+{
+  for (const auto& handle : handles) {
+    try {
+      record_wish(handle.attempt, {now_unix_s(), std::string(cancel_verb), answer});
+    } catch (const Error&) { // the home cannot be written
+    }
+  }
+}
+
+// Asks the scheduler to end the jobs, and records its answer. Throws a scheduler error.
+void ask_to_end(Scheduler& scheduler, const std::vector<JobHandle>& handles)
+{
+  const bool is_cluster = scheduler_row(scheduler.name()).restarts_jobs;
+  try {
+    scheduler.cancel(handles);
+  } catch (const Error& error) {
+    if (is_cluster) record_cancel_answer(handles, error.what());
+    throw;
+  }
+  if (is_cluster) record_cancel_answer(handles, std::string(accepted_answer));
+}
+
+// Cancellations that did not reach their cluster.
+void ask_again_to_end(const Home& home, std::vector<LatestAttempt>& latest, const std::vector<JobStatus>& jobs,
+                      std::vector<RunStatus>& statuses)
+{
+  std::map<std::string, std::vector<std::size_t>> open;
+  for (std::size_t i = 0; i < latest.size(); ++i)
+    if (statuses[i].asks_again_to_end) open[latest[i].record.submission->scheduler].push_back(i);
+  for (const auto& [name, members] : open) {
+    std::vector<JobHandle> handles;
+    for (const auto i : members) handles.push_back(handle_of(latest[i]));
+    try {
+      ask_to_end(*scheduler_kind(name).open(home), handles);
+    } catch (const Error&) { // the answer is recorded and shown
+    }
+    for (const auto i : members) {
+      latest[i].reader->list_again();
+      statuses[i] = status_or_trouble(latest[i], jobs[i], now_unix_s());
+    }
   }
 }
 
@@ -254,6 +317,7 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
   const double now = now_unix_s();
   std::vector<RunStatus> statuses(latest.size());
   in_parallel(latest.size(), [&](std::size_t i) { statuses[i] = status_or_trouble(latest[i], jobs[i], now); });
+  ask_again_to_end(home, latest, jobs, statuses);
   return statuses;
 }
 
@@ -263,16 +327,35 @@ std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> key
   const auto ended = ended_but_held(home, latest);
   if (!ended.empty()) refresh(home, latest); // asking the scheduler took time
   std::size_t asked = 0;
+  std::vector<std::string> elsewhere;
   for (const auto& [name, members] : open_by_scheduler(latest)) {
+    const auto scheduler = scheduler_kind(name).open(home);
+    const auto here = scheduler->cluster();
     std::vector<JobHandle> handles;
     for (const auto i : members) {
-      handles.push_back(handle_of(latest[i]));
+      auto handle = handle_of(latest[i]);
+      if (const auto words = elsewhere_words(handle.cluster, here); !words.empty()) {
+        elsewhere.push_back(words);
+        continue;
+      }
+      handles.push_back(std::move(handle));
       // A run that ended by itself keeps its state; only its job is ended.
       if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(Cancellation{now_unix_s(), who}));
     }
-    scheduler_kind(name).open(home)->cancel(handles);
+    try {
+      ask_to_end(*scheduler, handles);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{} The cancellation is kept: a program that runs is ended by its own dtjob, and dtctl "
+                                            "status or watch asks the cluster again",
+                                            error.what()));
+    }
     asked += handles.size();
   }
+  if (!elsewhere.empty())
+    throw Error(ErrorKind::scheduler,
+                fmt::format("{} not cancelled: {}. Ask the cluster of the run (SLURM_CONF); {} asked to end",
+                            counted(elsewhere.size(), "run was", "runs were"), elsewhere.front(),
+                            counted(asked, "other run was", "other runs were")));
   for (const auto& run : latest)
     if (!run.unreadable.empty())
       throw Error(ErrorKind::environment,

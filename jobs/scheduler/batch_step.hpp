@@ -20,6 +20,12 @@ struct StepFacts {
   std::optional<std::uint32_t> task{}; // index of the array's task; nothing: the job is not of an array
 };
 
+// What the scheduler says when it is asked to start the job again.
+struct RequeueAnswer {
+  bool is_final = false; // it will, or it never will; otherwise it can be asked again
+  std::string words;     // accepted_answer, or why not
+};
+
 class BatchStep {
  public:
   using Say = std::function<void(const std::string&)>; // takes a sentence for the log of the batch
@@ -30,8 +36,8 @@ class BatchStep {
   virtual std::vector<std::string> hosts() const = 0;
   // When the scheduler began to take this job off its nodes; nothing if it has not, or does not say so.
   virtual std::optional<double> preempted_unix_s(const Say& say) const = 0;
-  // Asks the scheduler to start this job again after its end, unless the user has ended it. Returns whether it will.
-  virtual bool ask_for_requeue(const Say& say) const = 0;
+  // Asks the scheduler once to start this job again after its end, unless the user has ended it.
+  virtual RequeueAnswer ask_for_requeue() const = 0;
   // Removes jobs from the queue that have not started. Never those of others, should an id have been given out again.
   virtual void withdraw(std::span<const JobHandle> jobs, const Say& say) const = 0;
 };

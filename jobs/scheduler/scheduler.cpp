@@ -1,5 +1,7 @@
 #include "jobs/scheduler/scheduler.hpp"
 
+#include "core/text.hpp"
+
 #include <random>
 
 #include <fmt/format.h>
@@ -16,6 +18,12 @@ void Scheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&
 {
   for (auto& request : requests)
     if (request.token.empty()) request.token = random_token();
+}
+
+std::string elsewhere_words(const std::string& of_job, const std::string& here)
+{
+  if (of_job.empty() || of_job == here) return {};
+  return fmt::format("it was submitted to the cluster {}, and this is {}", printable(of_job), printable(here));
 }
 
 std::vector<std::string> Scheduler::misfits(std::span<const JobRequest> requests)

@@ -34,6 +34,7 @@ struct SubmitOutcome {
   std::string error;
   bool unanswered = false;
   bool deferred = false; // refused because of a limit on the user's jobs; submit it again later
+  std::string caution{}; // of an accepted job: what the user should know of this site; empty: nothing
 };
 
 // Limits that the user sets for a submission.
@@ -47,11 +48,14 @@ struct JobHandle {
   std::string name;
   std::string token;
   AttemptFolder attempt;
-  bool has_ended = false; // its `end` exists, or it was deferred: only the queue must be searched, not the accounting
+  bool has_ended = false;    // its `end` exists, or it was deferred: only the queue must be searched, not the accounting
+  std::string cluster{};     // to which it was submitted; empty: the scheduler has no clusters, or it is not known
 };
 
 // native_state of a job whose scheduler does not answer.
 inline constexpr std::string_view unreachable_state = "unreachable";
+// native_state of a job that was submitted to another cluster than the one that is asked.
+inline constexpr std::string_view elsewhere_state = "elsewhere";
 
 // Why a queued job can never start as it is, even on an empty machine, and what the user can do. Without a remedy the job can
 // start.
@@ -81,6 +85,8 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string name() const = 0; // one of scheduler_names()
+  // The cluster to which jobs are submitted now; empty if there is only one. Throws a scheduler error if it cannot be told.
+  virtual std::string cluster() { return {}; }
   // Gives a token to every request that has none, before its intent is written. Requests that will be submitted together get
   // related tokens. Throws a scheduler error if the scheduler cannot be reached; nothing is written before that.
   virtual void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules);
@@ -98,6 +104,9 @@ class Scheduler {
 
 // The request for a run, without `after` and `title`. `study` is the id of the study that requests it.
 JobRequest request_for(const PlannedRun& run, const AttemptFolder& attempt, const std::string& token, const std::string& study);
+
+// "it was submitted to the cluster A, and this is B". Empty if the job is of this cluster, or if its cluster is not known.
+std::string elsewhere_words(const std::string& of_job, const std::string& here);
 
 // Returns 32 random hexadecimal digits.
 std::string random_token();

@@ -7,12 +7,14 @@
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/scheduler/batch_step.hpp"
 #include "jobs/slurm/access/build_module.hpp"
+#include "jobs/slurm/access/failure_text.hpp"
 #include "jobs/slurm/access/load.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/slurm_scheduler.hpp"
 #include "jobs/slurm/slurm_site.hpp"
+#include "jobs/slurm/words.hpp"
 
 #include <cstdlib>
 #include <map>
@@ -29,7 +31,7 @@ class SlurmStep final : public BatchStep {
   StepFacts facts() const override;
   std::vector<std::string> hosts() const override;
   std::optional<double> preempted_unix_s(const Say& say) const override;
-  bool ask_for_requeue(const Say& say) const override;
+  RequeueAnswer ask_for_requeue() const override;
   // Jobs are known by their names, because Slurm gives ids out again.
   void withdraw(std::span<const JobHandle> jobs, const Say& say) const override;
 };
@@ -38,6 +40,13 @@ std::string variable(const char* name)
 {
   const char* text = std::getenv(name);
   return text == nullptr ? std::string() : text;
+}
+
+// What a command said, or that it hung.
+std::string words_of(const CommandResult& result)
+{
+  const auto words = printable(std::string(trim(result.err.empty() ? result.out : result.err)));
+  return words.empty() ? fmt::format("no answer (exit code {})", result.exit_code) : words;
 }
 
 Error failure(const std::string& what) { return {ErrorKind::environment, what}; }
@@ -79,18 +88,30 @@ std::optional<double> SlurmStep::preempted_unix_s(const Say& say) const
   return std::nullopt;
 }
 
-// A job that was ended by scancel must not come back; ahead of a time limit or within the grace of a preemption it still runs.
-bool SlurmStep::ask_for_requeue(const Say& say) const
+// The word behind the mark, whatever a site prints around it.
+std::string marked_word(std::string_view text, std::string_view mark)
 {
+  const auto at = text.find(mark);
+  if (at == text.npos) return {};
+  const auto word = text.substr(at + mark.size());
+  return std::string(word.substr(0, word.find_first_of(" \n")));
+}
+
+// A job that was ended by scancel must not come back; ahead of a time limit or within the grace of a preemption it still runs.
+RequeueAnswer SlurmStep::ask_for_requeue() const
+{
+  constexpr double patience_s = 30;
+  constexpr std::string_view mark = "dtctl-state=";
   const auto id = facts().job_id;
-  const auto answer = run_command({"squeue", "--noheader", "--jobs=" + id, "--format=%T"});
-  const auto state = std::string(trim(answer.out + answer.err));
-  if ((state == "RUNNING" || state == "PREEMPTED") && run_command({"scontrol", "requeue", id}).ok()) {
-    say("asked Slurm to start this job again");
-    return true;
-  }
-  say("this job is not started again by this program; Slurm reports its state as: " + state);
-  return false;
+  const auto look = run_command({"squeue", "--noheader", "--jobs=" + id, fmt::format("--format={}%T", mark)}, patience_s);
+  const auto state = marked_word(look.out, mark);
+  if (state.empty()) return {is_gone(failure_of("squeue", look).code()), words_of(look)};
+  if (state != "RUNNING" && state != "PREEMPTED") return {true, "the job is " + state};
+  const auto answer = run_command({"scontrol", "requeue", id}, patience_s);
+  if (answer.ok()) return {true, std::string(accepted_answer)};
+  const auto code = failure_of("scontrol", answer).code();
+  const bool may_change = is_ambiguous(code) || is_slow(code) || is_temporary(code);
+  return {!may_change, words_of(answer)};
 }
 
 void SlurmStep::withdraw(std::span<const JobHandle> jobs, const Say& say) const

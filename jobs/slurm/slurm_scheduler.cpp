@@ -85,6 +85,27 @@ void put_failed_start(const JobHandle& job, const SlurmRecord& record, JobStatus
                               record.nodes);
 }
 
+constexpr std::string_view removed_early = "removed from Slurm's queue before it started";
+
+std::vector<std::string> tokens_of(std::span<const JobHandle> jobs)
+{
+  std::vector<std::string> tokens;
+  for (const auto& job : jobs) tokens.push_back(job.token);
+  return tokens;
+}
+
+KnownJobs known_jobs(const Home& home, std::vector<SlurmRecord> records, std::span<const JobHandle> jobs)
+{
+  return KnownJobs(std::move(records), [&] { return read_seen_batches(home, tokens_of(jobs)); });
+}
+
+std::string words_of_stranger(const SlurmRecord& record, const std::string& job_id)
+{
+  return fmt::format("job {} is {} in Slurm, but its comment and its time of submission or name are not those of this run's job, so "
+                     "dtctl cannot tell whether it is this run; if it is, end it by: scancel {}",
+                     job_id, printable(record.state), job_id);
+}
+
 class Poll {
  public:
   Poll(const Home& home, SlurmApi& api, const Pause& pause, std::span<const JobHandle> jobs)
@@ -94,17 +115,46 @@ class Poll {
 
   std::vector<JobStatus> run()
   {
-    const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }));
-    std::vector<std::size_t> missing;
+    std::vector<std::size_t> here;
     for (std::size_t i = 0; i < jobs_.size(); ++i)
-      if (!tell(i, queue) && !jobs_[i].has_ended) missing.push_back(i);
-    std::erase_if(missing, [&](std::size_t i) { return was_removed(i, queue); });
+      if (!is_elsewhere(i)) here.push_back(i);
+    if (here.empty()) return std::move(statuses_);
+    const auto queue = known_jobs(home_, ask(api_, pause_, [&] { return api_.load_jobs(); }), jobs_);
+    std::vector<std::size_t> missing;
+    for (const auto i : here)
+      if (!tell(i, queue) && !is_strange(i, queue) && !jobs_[i].has_ended) missing.push_back(i);
+    std::erase_if(missing, [&](std::size_t i) { return was_removed(i); });
     name_who_cancelled();
-    if (!missing.empty()) look_into_the_past(missing);
+    if (!missing.empty()) look_into_the_past(missing, queue);
     return std::move(statuses_);
   }
 
  private:
+  // Of another cluster, whose jobs this one does not know, or has others with the same ids.
+  bool is_elsewhere(std::size_t i)
+  {
+    if (jobs_[i].cluster.empty()) return false;
+    if (!cluster_) cluster_ = ask(api_, pause_, [&] { return api_.cluster(); });
+    auto words = elsewhere_words(jobs_[i].cluster, *cluster_);
+    if (words.empty()) return false;
+    statuses_[i].state = JobStatus::State::unknown;
+    statuses_[i].native_state = elsewhere_state;
+    statuses_[i].reason = std::move(words);
+    return true;
+  }
+
+  // A living job with the run's id that may be the run's.
+  bool is_strange(std::size_t i, const KnownJobs& queue)
+  {
+    const auto token = parse_token(jobs_[i].token);
+    const auto* record = token ? queue.stranger(*token, jobs_[i].job_id) : nullptr;
+    if (record == nullptr) return false;
+    statuses_[i].state = JobStatus::State::unknown;
+    statuses_[i].native_state = record->state;
+    statuses_[i].reason = words_of_stranger(*record, jobs_[i].job_id);
+    return true;
+  }
+
   bool tell(std::size_t i, const KnownJobs& known)
   {
     const auto token = parse_token(jobs_[i].token);
@@ -121,26 +171,35 @@ class Poll {
     return true;
   }
 
-  // Slurm keeps no record of an array task that is cancelled while it waits. A task that never ran will never run if it was asked
-  // to end, or if Slurm still knows the array but no longer lists the task.
-  bool was_removed(std::size_t i, const KnownJobs& queue)
+  // A task that never ran and was asked to end will never run.
+  bool was_removed(std::size_t i)
   {
     const auto& attempt = jobs_[i].attempt;
-    if (is_there(attempt.owner())) return false;
-    const bool is_asked = is_there(attempt.cancel());
-    if (!is_asked && !is_struck_out(jobs_[i], queue)) return false;
-    put_removed(statuses_[i], is_asked ? "removed from Slurm's queue before it started"
-                                       : "removed from Slurm's queue before it started (scancel)");
-    if (!is_asked) nameless_.push_back(i);
+    if (is_there(attempt.owner()) || !is_there(attempt.cancel())) return false;
+    put_removed(statuses_[i], std::string(removed_early));
     return true;
   }
 
-  // A task that has started would have its own record and a log.
-  bool is_struck_out(const JobHandle& job, const KnownJobs& queue) const
+  // When its array was submitted, of a task that left no log and that the controller no longer lists in an array that it knows:
+  // it was removed while it waited, or its node could not start it and the controller has forgotten that.
+  std::optional<std::int64_t> struck_out(const JobHandle& job, const KnownJobs& queue) const
   {
     const auto token = parse_token(job.token);
-    return token && token->kind == BatchKind::array && queue.knows_array(*token, job.job_id) &&
-           !is_there(log_of(batch_folder(home_, token->batch), *token));
+    if (!token || token->kind != BatchKind::array || is_there(job.attempt.owner())) return std::nullopt;
+    if (is_there(log_of(batch_folder(home_, token->batch), *token))) return std::nullopt;
+    return queue.submission_of_array(*token, job.job_id);
+  }
+
+  // Without accounting. The controller keeps ended jobs for MinJobAge, so within that time the task has never started.
+  void judge_struck_out(std::size_t i, std::int64_t submitted_unix_s)
+  {
+    constexpr double clocks_apart_s = 5;
+    if (!min_job_age_s_) min_job_age_s_ = ask(api_, pause_, [&] { return api_.site().min_job_age_s; });
+    if (now_unix_s() - static_cast<double>(submitted_unix_s) + clocks_apart_s < static_cast<double>(*min_job_age_s_))
+      return put_removed(statuses_[i], std::string(removed_early));
+    say({i}, JobStatus::State::not_found,
+        "it is no longer in Slurm's queue and left no log: it was removed before it started, or its node could not start it; the "
+        "site has no accounting that could tell");
   }
 
   // Caches the status, because thousands of waiting tasks share the record of their array.
@@ -190,7 +249,7 @@ class Poll {
     try {
       for (int number = 1; !asked.empty() && number <= most_tries_of_a_question; ++number) {
         if (number > 1) pause_(1);
-        const KnownJobs past(api_.load_past(query_for(asked)));
+        const auto past = known_jobs(home_, api_.load_past(query_for(asked)), jobs_);
         words_.clear();
         std::erase_if(asked, [&](std::size_t i) {
           const auto* record = past.find(*parse_token(jobs_[i].token));
@@ -201,15 +260,23 @@ class Poll {
     }
   }
 
-  void look_into_the_past(const std::vector<std::size_t>& missing)
+  void look_into_the_past(const std::vector<std::size_t>& missing, const KnownJobs& queue)
   {
-    if (!api_.has_accounting())
-      return say(missing, JobStatus::State::not_found, "it is not in Slurm's queue, and the site has no accounting");
+    if (!api_.has_accounting()) {
+      for (const auto i : missing)
+        if (const auto submitted_unix_s = struck_out(jobs_[i], queue))
+          judge_struck_out(i, *submitted_unix_s);
+        else
+          say({i}, JobStatus::State::not_found, "it is not in Slurm's queue, and the site has no accounting");
+      return;
+    }
     try {
       words_.clear();
-      const KnownJobs past(api_.load_past(query_for(missing)));
+      const auto past = known_jobs(home_, api_.load_past(query_for(missing)), jobs_);
       for (const auto i : missing)
-        if (!tell(i, past))
+        if (!tell(i, past) && struck_out(jobs_[i], queue))
+          put_removed(statuses_[i], std::string(removed_early)); // the accounting keeps every task that started
+        else if (statuses_[i].state == JobStatus::State::not_found)
           say({i}, JobStatus::State::not_found, "it is neither in Slurm's queue nor in its accounting");
         else if (statuses_[i].state != JobStatus::State::ended)
           forget_runaway(i);
@@ -266,6 +333,8 @@ class Poll {
   const Pause& pause_;
   std::span<const JobHandle> jobs_;
   std::vector<JobStatus> statuses_;
+  std::optional<std::string> cluster_; // that is asked
+  std::optional<std::int64_t> min_job_age_s_;
   std::vector<std::size_t> nameless_; // cancelled, and Slurm's queue does not say by whom
   std::optional<std::vector<SlurmNode>> nodes_;
   std::optional<std::vector<SlurmReservation>> reservations_;
@@ -284,6 +353,7 @@ struct Targets {
   std::set<std::string> jobs;
   std::map<std::uint32_t, std::vector<std::uint32_t>> tasks;
   std::set<std::string> ladders_looked_at;
+  std::vector<std::string> strangers; // sentences about living jobs that may be those to be ended
 };
 
 void add_target(const Home& home, const KnownJobs& queue, const JobHandle& job, Targets& targets)
@@ -291,6 +361,8 @@ void add_target(const Home& home, const KnownJobs& queue, const JobHandle& job, 
   const auto token = parse_token(job.token);
   if (!token) return;
   const auto records = queue.living(*token);
+  if (const auto* stranger = records.empty() ? queue.stranger(*token, job.job_id) : nullptr)
+    targets.strangers.push_back(words_of_stranger(*stranger, job.job_id));
   if (token->kind == BatchKind::ladder && !records.empty() &&
       (!targets.ladders_looked_at.insert(token->batch).second || !is_wholly_cancelled(home, token->batch)))
     return;
@@ -315,6 +387,11 @@ void kill(SlurmApi& api, const Pause& pause, const std::string& id)
 } // namespace
 
 void SlurmScheduler::sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+std::string SlurmScheduler::cluster()
+{
+  return ask(*api_, pause_, [&] { return api_->cluster(); });
+}
 
 void SlurmScheduler::assign_tokens(std::span<JobRequest> requests, const SubmitRules&)
 {
@@ -358,11 +435,12 @@ std::vector<JobStatus> SlurmScheduler::poll(std::span<const JobHandle> jobs)
 
 void SlurmScheduler::cancel(std::span<const JobHandle> jobs)
 {
-  const KnownJobs queue(ask(*api_, pause_, [&] { return api_->load_jobs(); }));
+  const auto queue = known_jobs(home_, ask(*api_, pause_, [&] { return api_->load_jobs(); }), jobs);
   Targets targets;
   for (const auto& job : jobs) add_target(home_, queue, job, targets);
   for (const auto& [array, tasks] : targets.tasks) kill(*api_, pause_, fmt::format("{}_[{}]", array, format_array_tasks(tasks)));
   for (const auto& id : targets.jobs) kill(*api_, pause_, id);
+  if (!targets.strangers.empty()) throw Error(ErrorKind::scheduler, join(targets.strangers, "; "));
 }
 
 } // namespace dt::jobs::slurm

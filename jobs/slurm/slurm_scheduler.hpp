@@ -1,5 +1,5 @@
 // The Slurm scheduler. It submits a sweep as few arrays, polls with one request (two with accounting) and identifies jobs by
-// their comment.
+// their comment, or by id, time of submission and name (records.hpp).
 //
 // The class keeps no state between calls. The only state is <home>/slurm/<batch>/ (batch.hpp) and Slurm's queue.
 #pragma once
@@ -26,6 +26,7 @@ class SlurmScheduler final : public Scheduler {
   {
   }
   std::string name() const override { return "slurm"; }
+  std::string cluster() override;
   // Asks the site for its limits, because arrays must be split at them.
   void assign_tokens(std::span<JobRequest> requests, const SubmitRules& rules) override;
   // Asks the site for its limits, partitions and nodes, and the accounting for this user's accounts if the site demands one.
@@ -33,6 +34,7 @@ class SlurmScheduler final : public Scheduler {
   // Submits each batch once. If a batch's folder exists already, the queue is searched for the batch first.
   std::vector<SubmitOutcome> submit(std::span<const JobRequest> requests, const SubmitRules& rules) override;
   std::vector<JobStatus> poll(std::span<const JobHandle> jobs) override;
+  // Throws a scheduler error also if a job lives of which it cannot be told whether it is the one to be ended.
   void cancel(std::span<const JobHandle> jobs) override;
 
  private:

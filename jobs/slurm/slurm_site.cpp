@@ -10,6 +10,7 @@
 #include "jobs/slurm/words.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -98,6 +99,30 @@ SiteFinding judge_nodes(const std::vector<SlurmNode>& nodes)
   return {"slurm nodes", away.size() != nodes.size(), found + ": " + join(away, ", ") + more, ""};
 }
 
+SiteFinding judge_identity(const SlurmJob& job, const SlurmRecord& record)
+{
+  constexpr std::string_view check = "slurm identity";
+  std::vector<std::string> changed;
+  if (record.comment != job.comment)
+    changed.push_back(fmt::format("the comment of a job, \"{}\", became \"{}\"", job.comment, printable(record.comment)));
+  if (record.name != job.name) changed.push_back(fmt::format("its name, {}, became {}", job.name, printable(record.name)));
+  if (changed.empty()) return {std::string(check), true, "a job keeps its comment and its name, by which dtctl knows it", ""};
+  return {std::string(check), false, join(changed, "; "),
+          "dtctl then knows its jobs by id and time of submission; a submission whose answer is lost cannot be found again"};
+}
+
+SiteFinding judge_clock(double submitted_unix_s, const SlurmRecord& record)
+{
+  constexpr double most_apart_s = 5;
+  const double ahead_s = submitted_unix_s - static_cast<double>(record.submit_unix_s);
+  if (std::abs(ahead_s) < most_apart_s)
+    return {"slurm clock", true, "this machine's clock agrees with the controller's", ""};
+  return {"slurm clock", false,
+          fmt::format("this machine's clock is {} {} the controller's", format_duration(std::round(std::abs(ahead_s))),
+                      ahead_s > 0 ? "ahead of" : "behind"),
+          "times and ages of runs are wrong by that much; tell the administrators"};
+}
+
 namespace {
 
 std::string trouble_of_accounting(SlurmApi& api)
@@ -143,6 +168,24 @@ template<typename Ask> auto or_refusal(Ask question)
   }
 }
 
+// A job on hold, which is looked at and ended.
+std::vector<SiteFinding> try_a_job(SlurmApi& api)
+{
+  SlurmJob job = slurm_job({.folder = "/dev", .work_dir = "/", .script = "#!/bin/sh\n", .command = "true"});
+  job.hold = true;
+  try {
+    const double submitted_unix_s = now_unix_s();
+    const auto id = api.submit(job);
+    const auto records = api.load_jobs();
+    api.kill(std::to_string(id));
+    for (const auto& record : records)
+      if (record.id == id) return {judge_identity(job, record), judge_clock(submitted_unix_s, record)};
+    return {{"slurm identity", false, fmt::format("job {} is not in the queue just after its submission", id), ""}};
+  } catch (const SlurmFailure& failure) {
+    return {{"slurm identity", true, fmt::format("not tried, because Slurm refuses a job: {}", failure.what()), ""}};
+  }
+}
+
 } // namespace
 
 SiteReport examine_site()
@@ -164,6 +207,7 @@ SiteReport examine_site()
     report.findings.push_back({"slurm access", true, "through " + opened.way, ""});
     report.findings.push_back(judge_partitions(api->partitions()));
     report.findings.push_back(judge_nodes(api->nodes()));
+    for (auto& finding : try_a_job(*api)) report.findings.push_back(std::move(finding));
     report.site = std::make_unique<SlurmSiteJobs>(api);
     return report;
   } catch (const Error& error) {

@@ -17,6 +17,11 @@ std::vector<SiteFinding> judge_site(const SlurmSite& site, const std::string& ac
 SiteFinding judge_partitions(const std::vector<SlurmPartition>& partitions);
 SiteFinding judge_nodes(const std::vector<SlurmNode>& nodes);
 
+// What a trial job's record shows, against how it was submitted at `submitted_unix_s` by this machine's clock: whether the site
+// keeps what dtctl knows a job by, and whether the controller's clock agrees with this machine's.
+SiteFinding judge_identity(const SlurmJob& job, const SlurmRecord& record);
+SiteFinding judge_clock(double submitted_unix_s, const SlurmRecord& record);
+
 // Asks Slurm and makes all checks. Returns a single finding if there is no Slurm or no controller answers.
 SiteReport examine_site();
 

@@ -1,6 +1,7 @@
 #include "jobs/slurm/submission.hpp"
 
 #include "core/file.hpp"
+#include "core/number.hpp"
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -22,6 +23,9 @@ namespace fs = std::filesystem;
 struct Unanswered {
   std::string words;
 };
+
+constexpr std::string_view changed_comment =
+    "this site changes the comment of jobs, by which dtctl knows its own; it knows them by id, time of submission and name";
 
 // Environment of the job. `scontrol requeue` in the job must reach the same cluster, so SLURM_CONF is kept.
 std::map<std::string, std::string> job_environment()
@@ -103,6 +107,7 @@ std::vector<SubmitOutcome> Submission::run()
   write_folders(batches);
   share_lanes(batches);
   for (const auto& batch : batches) hand_over(batch);
+  look_at_accepted(batches);
   return std::move(outcomes_);
 }
 
@@ -112,7 +117,9 @@ bool Submission::was_begun(const Batch& batch) const { return is_there(batch_fol
 void Submission::leave_out_known(std::vector<Batch>& batches)
 {
   if (std::none_of(batches.begin(), batches.end(), [&](const Batch& batch) { return was_begun(batch); })) return;
-  const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }));
+  std::vector<std::string> tokens;
+  for (const auto& request : requests_) tokens.push_back(request.token);
+  const KnownJobs queue(ask(api_, pause_, [&] { return api_.load_jobs(); }), [&] { return read_seen_batches(home_, tokens); });
   for (auto& batch : batches) batch = without_known(batch, queue);
 }
 
@@ -261,6 +268,33 @@ std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
             api_.controller(), failure.what())};
     }
     pause_(pause_before_s(number));
+  }
+}
+
+// One look shows the jobs as Slurm keeps them. A plug-in of the site, or a wrapper around sbatch, may have changed the comment; then
+// the jobs are known by what is kept here.
+void Submission::look_at_accepted(std::span<const Batch> batches)
+{
+  std::map<std::uint32_t, std::pair<const Batch*, std::vector<std::size_t>>> accepted; // by the job's id
+  for (const auto& batch : batches)
+    for (const auto member : batch.members)
+      if (const auto id = leading_number<std::uint32_t>(outcomes_[member].job_id)) {
+        accepted[*id].first = &batch;
+        accepted[*id].second.push_back(member);
+      }
+  if (accepted.empty()) return;
+  try {
+    for (const auto& record : api_.load_jobs()) {
+      const auto known = accepted.find(job_of(record));
+      if (known == accepted.end()) continue;
+      const auto& [batch, members] = known->second;
+      add_seen_job(batch_folder(home_, batch->id), {known->first, record.submit_unix_s, record.name});
+      if (batch_of_comment(record.comment) != static_cast<char>(batch->kind) + batch->id)
+        for (const auto member : members) outcomes_[member].caution = std::string(changed_comment);
+      accepted.erase(known);
+    }
+  } catch (const SlurmFailure&) { // the jobs are known by their comment alone
+  } catch (const Error&) {        // the home cannot be written; the same
   }
 }
 

@@ -37,6 +37,7 @@ class Submission {
   void write_folder(Batch& batch) const;
   std::uint32_t submit(const Batch& batch, const SlurmJob& job);
   std::optional<std::uint32_t> look_up(const Batch& batch) const;
+  void look_at_accepted(std::span<const Batch> batches);
   std::uint32_t without_copies(const Batch& batch, std::uint32_t id) const;
   void keep_pace();
   void share_lanes(std::span<const Batch> batches);

@@ -72,12 +72,15 @@ SubmitReport take_outcome(const Waiting& run, const SubmitOutcome& outcome)
 }
 
 std::vector<SubmitReport> hand_over(const Home& home, const std::string& scheduler, std::int64_t max_running,
-                                    const std::vector<Waiting>& runs)
+                                    std::vector<Waiting> runs)
 {
   std::vector<JobRequest> requests;
   RunTitles titles(home);
+  const auto opened = scheduler_kind(scheduler).open(home);
+  const auto here = opened->cluster();
+  std::erase_if(runs, [&](const Waiting& run) { return !elsewhere_words(run.latest.record.submission->cluster, here).empty(); });
   for (const auto& run : runs) requests.push_back(request_of(run, titles));
-  const auto outcomes = scheduler_kind(scheduler).open(home)->submit(requests, {max_running});
+  const auto outcomes = opened->submit(requests, {max_running});
   std::vector<SubmitReport> reports;
   for (std::size_t i = 0; i < runs.size(); ++i) reports.push_back(take_outcome(runs[i], outcomes[i]));
   return reports;
@@ -94,8 +97,8 @@ std::vector<SubmitReport> submit_deferred(const Home& home, std::span<const std:
     if (auto run = waiting(std::move(latest)))
       groups[{run->latest.record.submission->scheduler, run->deferral.max_running}].push_back(std::move(*run));
   std::vector<SubmitReport> reports;
-  for (const auto& [rules, runs] : groups)
-    for (auto& report : hand_over(home, rules.first, rules.second, runs)) reports.push_back(std::move(report));
+  for (auto& [rules, runs] : groups)
+    for (auto& report : hand_over(home, rules.first, rules.second, std::move(runs))) reports.push_back(std::move(report));
   return reports;
 }
 

@@ -231,7 +231,9 @@ class Submitter {
     std::vector<JobRequest> requests;
     for (const auto* job : jobs) requests.push_back(job->request);
     scheduler.assign_tokens(requests, options_.rules);
+    const auto cluster = scheduler.cluster();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i]->submission.cluster = cluster;
       jobs[i]->request.token = requests[i].token;
       jobs[i]->submission.token = requests[i].token;
     }
@@ -320,6 +322,7 @@ class Submitter {
       refuse(job, outcome.error);
     } else {
       accept(job, outcome.job_id);
+      reports_[job.index].caution = outcome.caution;
     }
   }
 

@@ -34,6 +34,7 @@ struct SubmitReport {
   int attempt = 0;
   std::string reason;                     // one sentence that explains the action, for `explain` and for the table
   std::optional<Submission> submission{}; // of a submitted run
+  std::string caution{};                  // of a submitted run: what the user should know of the site; empty: nothing
   bool unreadable = false;                // refused because the run's files cannot be read
 };
 

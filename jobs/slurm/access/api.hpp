@@ -170,6 +170,8 @@ class SlurmApi {
   virtual ~SlurmApi() = default;
   // "host:port" of the controller(s), from the configuration. Sends no request.
   virtual std::string controller() const = 0;
+  // Name of the cluster (ClusterName), in lower case. Sends a request only if no configuration can be read here.
+  virtual std::string cluster() = 0;
   // Whether the site has job accounting (slurmdbd), from the configuration. Sends no request.
   virtual bool has_accounting() const = 0;
   virtual SlurmSite site() = 0;

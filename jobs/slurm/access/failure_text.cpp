@@ -109,10 +109,14 @@ SlurmFailure failure_of(std::string_view command, const CommandResult& result)
                                     ? fmt::format("{} was ended by {}", command, signal_name(result.signal))
                                     : fmt::format("{} failed with exit code {} and said nothing", command, result.exit_code)};
   constexpr std::string_view of_sbatch = "Batch job submission failed: ";
-  auto words = lines.back();
+  // A site may print lines of its own after the error.
+  const auto told = std::find_if(lines.rbegin(), lines.rend(),
+                                 [](const std::string& line) { return code_of_text(line) != refused_by_command; });
+  const auto place = told == lines.rend() ? lines.size() - 1 : static_cast<std::size_t>(lines.rend() - told) - 1;
+  auto words = lines[place];
   const int code = code_of_text(words);
   if (words.starts_with(of_sbatch)) words.erase(0, of_sbatch.size());
-  if (lines.size() > 1) words += ": " + lines[lines.size() - 2];
+  if (place > 0) words += ": " + lines[place - 1];
   return {code, printable(words)};
 }
 

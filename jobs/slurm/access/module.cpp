@@ -499,6 +499,8 @@ class Module final : public SlurmApi {
     return names;
   }
 
+  std::string cluster() override { return text_of(slurm_conf.cluster_name); }
+
   bool has_accounting() const override { return text_of(slurm_conf.accounting_storage_type) == "accounting_storage/slurmdbd"; }
 
   SlurmSite site() override

@@ -71,6 +71,22 @@ std::vector<std::string_view> patterns_of(std::string_view text)
   return patterns;
 }
 
+// Where the line of headings begins: a site may print a banner before it. 0 if there is none.
+std::size_t begin_of_table(std::string_view text, std::string_view first_heading)
+{
+  const auto heading = lower_case(first_heading) + field_end;
+  for (std::size_t begin = 0; begin < text.size();) {
+    if (lower_case(text.substr(begin, heading.size())) == heading) return begin;
+    const auto end = text.find('\n', begin);
+    if (end == text.npos) break;
+    begin = end + 1;
+  }
+  return 0;
+}
+
+// Whole lines behind a table, none of which belongs to it.
+bool is_banner(std::string_view text) { return text.ends_with('\n') && text.find(field_end) == text.npos; }
+
 } // namespace
 
 SlurmFailure unreadable(std::string_view command, std::string_view why, std::string_view text)
@@ -85,7 +101,8 @@ std::vector<std::vector<std::string>> read_table(std::string_view command, std::
                                                  std::string_view first_heading)
 {
   std::vector<std::vector<std::string>> records;
-  for (std::size_t begin = 0; begin < text.size();) {
+  for (std::size_t begin = begin_of_table(text, first_heading); begin < text.size();) {
+    if (!records.empty() && is_banner(text.substr(begin))) break;
     std::vector<std::string> record;
     for (auto end = text.find(field_end, begin); record.size() < columns && end != text.npos; end = text.find(field_end, begin)) {
       record.emplace_back(text.substr(begin, end - begin));

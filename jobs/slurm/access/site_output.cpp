@@ -30,15 +30,14 @@ std::string needed_field(std::string_view command, const Fields& fields, const s
   throw unreadable(command, "without " + key, text);
 }
 
-// The records of the lines that begin with "KEY=".
-std::vector<Fields> records_with(std::string_view command, std::string_view text, const std::string& key)
+// The records of the lines that begin with "KEY="; a site may print others. `none`: what the command says if there are none.
+std::vector<Fields> records_with(std::string_view command, std::string_view text, const std::string& key, std::string_view none)
 {
   std::vector<Fields> records;
-  for (const auto& line : split(text, '\n')) {
-    if (trim(line).empty()) continue;
-    if (!line.starts_with(key + "=")) throw unreadable(command, "not lines of " + key, line);
-    records.push_back(read_record(line));
-  }
+  for (const auto& line : split(text, '\n'))
+    if (line.starts_with(key + "=")) records.push_back(read_record(line));
+  const bool is_told = !records.empty() || trim(text).empty() || text.find(none) != text.npos;
+  if (!is_told) throw unreadable(command, "not lines of " + key, text);
   return records;
 }
 
@@ -146,8 +145,7 @@ SlurmSite read_site(std::string_view text)
 std::vector<SlurmPartition> read_partitions(std::string_view text)
 {
   std::vector<SlurmPartition> partitions;
-  if (text.starts_with("No partitions")) return partitions;
-  for (const auto& fields : records_with("scontrol show partition", text, "PartitionName"))
+  for (const auto& fields : records_with("scontrol show partition", text, "PartitionName", "No partitions"))
     partitions.push_back(read_partition(fields, text));
   return partitions;
 }
@@ -155,8 +153,7 @@ std::vector<SlurmPartition> read_partitions(std::string_view text)
 std::vector<SlurmNode> read_nodes(std::string_view text)
 {
   std::vector<SlurmNode> nodes;
-  if (text.starts_with("No nodes")) return nodes;
-  for (const auto& fields : records_with("scontrol show node", text, "NodeName")) nodes.push_back(read_node(fields, text));
+  for (const auto& fields : records_with("scontrol show node", text, "NodeName", "No nodes")) nodes.push_back(read_node(fields, text));
   return nodes;
 }
 
@@ -164,8 +161,7 @@ std::vector<SlurmReservation> read_reservations(std::string_view text)
 {
   constexpr std::string_view command = "scontrol show reservation";
   std::vector<SlurmReservation> reservations;
-  if (text.starts_with("No reservations")) return reservations;
-  for (const auto& fields : records_with(command, text, "ReservationName"))
+  for (const auto& fields : records_with(command, text, "ReservationName", "No reservations"))
     reservations.push_back({field_of(fields, "ReservationName"), expand_nodes(field_of(fields, "Nodes")),
                             read_moment(command, needed_field(command, fields, "StartTime", text)),
                             read_moment(command, needed_field(command, fields, "EndTime", text))});
@@ -176,8 +172,8 @@ std::vector<std::string> read_accounts(std::string_view text, const std::string&
 {
   std::vector<std::string> accounts;
   for (const auto& line : split(trim(text), '\n')) {
-    if (line.empty()) continue;
     const auto fields = split(line, '|');
+    if (fields.size() < 2) continue; // a banner of the site
     if (fields.size() != 3) throw unreadable("sacctmgr show user", "not three columns", line);
     const bool is_new = std::find(accounts.begin(), accounts.end(), fields[1]) == accounts.end();
     if (fields[1].empty() || (!cluster.empty() && fields[2] != cluster) || !is_new) continue;

@@ -139,6 +139,14 @@ std::string SlurmCommands::controller() const
   return names.empty() ? "the address of its configuration" : join(names, ", ");
 }
 
+std::string SlurmCommands::cluster()
+{
+  if (cluster_.empty())
+    if (const auto name = settings_.find("clustername"); name != settings_.end()) cluster_ = lower_case(name->second);
+  if (cluster_.empty()) cluster_ = site().cluster;
+  return cluster_;
+}
+
 // Without a slurm.conf: yes, and sacct says what is wrong.
 bool SlurmCommands::has_accounting() const
 {
@@ -196,10 +204,9 @@ std::uint32_t SlurmCommands::submit(const SlurmJob& job)
                                            .environment = &environment,
                                            .is_enough = waits_for_room});
   if (!result.ok()) throw failure_of("sbatch", result);
-  const auto answer = trim(result.out);
-  const auto id = number_of<std::uint32_t>(answer.substr(0, answer.find(';'))); // "12;cluster" in a federation
-  if (!id) throw unreadable("sbatch", "no job's number", result.out);
-  return *id;
+  for (const auto& line : split(result.out, '\n')) // a site may print other lines
+    if (const auto id = number_of<std::uint32_t>(trim(line).substr(0, line.find(';')))) return *id; // "12;cluster" in a federation
+  throw unreadable("sbatch", "no job's number", result.out);
 }
 
 // --array: otherwise squeue joins waiting tasks of an array that were held or started again with the rest, and their reasons with

@@ -20,6 +20,7 @@ class SlurmCommands final : public SlurmApi {
   SlurmCommands(const std::filesystem::path& configuration, std::string release);
 
   std::string controller() const override;
+  std::string cluster() override;
   bool has_accounting() const override;
   SlurmSite site() override;
   std::vector<SlurmPartition> partitions() override;
@@ -39,6 +40,7 @@ class SlurmCommands final : public SlurmApi {
 
   std::map<std::string, std::string> settings_; // of slurm.conf; empty if there is none to read
   std::string release_;
+  std::string cluster_; // once it is known
 };
 
 // The programs that SlurmCommands cannot do without and that are not in PATH.

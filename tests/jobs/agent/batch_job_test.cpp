@@ -4,6 +4,7 @@
 #include "core/hash.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
+#include "core/record/parse.hpp"
 #include "core/record/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
@@ -45,7 +46,7 @@ class Batch {
     make_folders(bin());
     for (int i = 0; i < runs; ++i) add(i, body);
     command("scontrol", "[[ $1 != show ]] || printf 'nodeA\\nnodeB\\nnodeC\\n'");
-    command("squeue", "echo RUNNING");
+    command("squeue", "echo NOTICE; echo NOTICE >&2; echo dtctl-state=RUNNING");
   }
 
   fs::path home() const { return place_.path() / "it's a \"home\" $HOME `x`"; }
@@ -360,10 +361,27 @@ TEST_CASE("Slurm is asked to start a job again when its script says so, unless t
   const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");
   batch.script(1);
   const bool cancelled = GENERATE(false, true);
-  if (cancelled) batch.command("squeue", "echo COMPLETING");
+  if (cancelled) batch.command("squeue", "echo dtctl-state=COMPLETING");
   CHECK(batch.go().exit_code == 75);
   CHECK((batch.commands().find("scontrol requeue 7\n") == std::string::npos) == cancelled);
   CHECK(fs::exists(batch.attempt().requeue()) != cancelled);
+}
+
+TEST_CASE("Slurm is asked again to start a job when it did not answer, and what was asked is recorded with its answers")
+{
+  const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");
+  batch.script(1);
+  const bool is_refused = GENERATE(false, true);
+  batch.command("scontrol", "[[ $1 == requeue ]] || exit 0; [[ -e $0.asked ]] || { touch $0.asked; echo 'slurm_requeue error: "
+                            "Socket timed out on send/recv operation' >&2; exit 1; }" +
+                                std::string(is_refused ? "; echo 'Requested operation is presently disabled' >&2; exit 1" : ""));
+  CHECK(batch.go().exit_code == 75);
+  const auto wishes = record::parse_wishes(read_file_if_exists(batch.attempt().asked()).value_or(""));
+  REQUIRE(wishes.size() == 2);
+  CHECK(wishes[0].verb == "requeue");
+  CHECK(wishes[0].answer == "slurm_requeue error: Socket timed out on send/recv operation");
+  CHECK(wishes[1].answer == (is_refused ? "Requested operation is presently disabled" : "accepted"));
+  CHECK(fs::exists(batch.attempt().requeue()) != is_refused);
 }
 
 TEST_CASE("a job script that was killed has its end recorded for it")
@@ -419,11 +437,11 @@ TEST_CASE("a ladder started again by Slurm runs what was cut off without a word,
   batch.add(1, "touch \"$1/requeue\"; exit 205");                       // lost a node
   batch.add(2, "[[ $1 == */2 ]] || { kill -TERM $PPID; kill -9 $$; }"); // killed with its job
   batch.add(3, "succeed");
-  batch.command("squeue", "echo COMPLETING");
+  batch.command("squeue", "echo dtctl-state=COMPLETING");
   batch.script();
   batch.go("7", 0);
   const auto before = batch.traces();
-  batch.command("squeue", "echo RUNNING");
+  batch.command("squeue", "echo NOTICE; echo NOTICE >&2; echo dtctl-state=RUNNING");
   batch.go("7", 1);
   INFO(batch.traces());
   CHECK(batch.traces().substr(before.size()) == "ran run1/attempts/2\nran run2/attempts/2\nran run3/attempts/1\n");

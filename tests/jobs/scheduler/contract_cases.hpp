@@ -156,8 +156,9 @@ TEMPLATE_LIST_TEST_CASE("contract: a job of a batch knows its facts, and is star
   std::string said;
   CHECK_FALSE(step->preempted_unix_s([&](const std::string& what) { said += what; }));
   CHECK(said.empty());
-  CHECK(step->ask_for_requeue([&](const std::string& what) { said += what; }));
-  INFO(said);
+  const auto answer = step->ask_for_requeue();
+  CHECK(answer.is_final);
+  CHECK(answer.words == accepted_answer);
   CHECK(dt::test::eventually([&] { return stage.look(job).restarts == 1; }, stage.patience_s()));
   stage.cancel({job});
   CHECK(stage.reaches(job, State::ended));

@@ -125,11 +125,11 @@ struct FakeStep final : BatchStep {
   StepFacts facts() const override { return {.job_id = job().id, .restart = job().restarts}; }
   std::vector<std::string> hosts() const override { return {host_name()}; }
   std::optional<double> preempted_unix_s(const Say&) const override { return std::nullopt; }
-  bool ask_for_requeue(const Say&) const override
+  RequeueAnswer ask_for_requeue() const override
   {
     FakeQueue::end(job());
     job() = {job().id, job().submission, job().max_running, job().runs, 0, job().restarts + 1};
-    return true;
+    return {true, std::string(accepted_answer)};
   }
   void withdraw(std::span<const JobHandle> jobs, const Say&) const override { FakeScheduler(queue).cancel(jobs); }
   FakeQueue& queue;

@@ -224,6 +224,15 @@ TEST_CASE("an output that cannot be read is never an empty queue")
         }).find("a time is not") != std::string::npos);
 }
 
+TEST_CASE("a banner that a site prints around a command's table is no part of it")
+{
+  const std::string banner = "NOTICE: maintenance on 3 December\n\n";
+  CHECK(read_queue(banner + queue_of({running_task}) + banner, 500).size() == 1);
+  CHECK(read_queue(banner + queue_of({}) + banner, 500).empty());
+  CHECK(read_nodes(banner + recorded("nodes-22.05") + banner).size() == 2);
+  CHECK(read_past(banner + table_of({past_header, past_task}) + banner, false).size() == 1);
+}
+
 TEST_CASE("a job of sacct has its array, its wait statuses and who cancelled it")
 {
   const auto read = [](const std::vector<std::string>& row) { return read_past(table_of({past_header, row}), false).at(0); };

@@ -35,6 +35,9 @@ class ScriptedSlurm final : public SlurmApi {
   std::vector<PastQuery> queries;
   std::vector<SlurmNode> known_nodes;
   std::vector<SlurmReservation> known_reservations;
+  std::string cluster_name = "here";
+  std::string changed_comment; // in place of each that is submitted
+  std::int64_t submit_unix_s = static_cast<std::int64_t>(now_unix_s());
   bool keeps_accounts = false;
   int past_fault = 0;
   int loads = 0, refusals = 0;
@@ -44,11 +47,13 @@ class ScriptedSlurm final : public SlurmApi {
   std::int64_t max_array_size = 1001;
 
   std::string controller() const override { return "head:6817"; }
+  std::string cluster() override { return cluster_name; }
   bool has_accounting() const override { return keeps_accounts; }
   SlurmSite site() override
   {
     SlurmSite made;
     made.max_array_size = max_array_size;
+    made.min_job_age_s = 300;
     return made;
   }
   std::vector<SlurmPartition> partitions() override
@@ -75,7 +80,11 @@ class ScriptedSlurm final : public SlurmApi {
     const auto fault = submit_faults.empty() ? Fault{0, true} : submit_faults.front();
     if (!submit_faults.empty()) submit_faults.pop_front();
     const auto id = next_id++;
-    if (fault.is_taken) queue.push_back(waiting(id, job));
+    if (fault.is_taken) {
+      queue.push_back(waiting(id, job));
+      queue.back().submit_unix_s = submit_unix_s;
+      if (!changed_comment.empty()) queue.back().comment = changed_comment;
+    }
     if (fault.code != 0) throw SlurmFailure(fault.code, "scripted");
     return id;
   }
@@ -165,7 +174,7 @@ TEST_CASE("a sweep of one shape is one submission, and each run gets its task's 
   CHECK(stage.slurm->jobs[0].array == "0-4%2");
   CHECK(stage.slurm->jobs[0].script.starts_with("#!/bin/bash"));
   for (std::size_t i = 0; i < 5; ++i) CHECK(outcomes[i].job_id == "100_" + std::to_string(i));
-  CHECK(stage.slurm->loads == 0);
+  CHECK(stage.slurm->loads == 1); // the look at what was accepted
   const auto folder = batch_folder(stage.home, parse_token(all[0].token)->batch);
   CHECK(parse_tasks(read_file(folder / "tasks")).size() == 5);
 }
@@ -379,7 +388,7 @@ TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothi
   const auto struck_out = stage.poll(all[1], "100_1");
   CHECK(struck_out.state == JobStatus::State::ended);
   CHECK(struck_out.outcome == RunState::cancelled);
-  CHECK(struck_out.cause == "removed from Slurm's queue before it started (scancel)");
+  CHECK(struck_out.cause == "removed from Slurm's queue before it started");
   CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::queued);
   CHECK(stage.poll(all[1], "99_1").state == JobStatus::State::not_found);
   // All of it, as `scancel --user` does: the array is still known, with no tasks.
@@ -392,6 +401,75 @@ TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothi
   CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::not_found);
   stage.slurm->queue.clear();
   CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
+}
+
+TEST_CASE("of a task that is no longer listed the accounting is asked first, and without one an old array tells nothing")
+{
+  Stage stage;
+  auto all = stage.requests(3);
+  stage.slurm->submit_unix_s -= 1000;
+  stage.submit(all);
+  auto failed = stage.slurm->queue[0];
+  stage.slurm->queue[0].tasks = {0, 2};
+  const auto unknown = stage.poll(all[1], "100_1");
+  CHECK(unknown.state == JobStatus::State::not_found);
+  CHECK(unknown.reason == "it is no longer in Slurm's queue and left no log: it was removed before it started, or its node could "
+                          "not start it; the site has no accounting that could tell");
+  stage.slurm->keeps_accounts = true;
+  failed.tasks = {1};
+  failed.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  failed.state = "FAILED";
+  failed.exit_status = 53;
+  failed.nodes = "node1";
+  stage.slurm->past = {failed};
+  const auto told = stage.poll(all[1], "100_1");
+  CHECK(told.outcome == RunState::failed);
+  CHECK(told.cause.starts_with("could not start on node1"));
+  stage.slurm->past.clear();
+  CHECK(stage.poll(all[1], "100_1").outcome == RunState::cancelled); // the accounting keeps every task that started
+}
+
+TEST_CASE("a job whose comment was replaced is known by id and time of submission, and one with a given-out id is another's")
+{
+  Stage stage;
+  stage.slurm->changed_comment = "acct=phys";
+  auto all = stage.requests(2);
+  const auto outcomes = stage.submit(all);
+  CHECK(outcomes[1].caution.starts_with("this site changes the comment of jobs"));
+  auto& job = stage.slurm->queue[0];
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::queued);
+  job.name = "renamed";
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::queued);
+  CHECK(stage.scheduler.submit(all, {})[1].job_id == "100_1"); // taken up again: it is in the queue
+  CHECK(stage.slurm->jobs.size() == 1);
+  stage.scheduler.cancel(std::vector{Stage::handle(all[0], "100_0"), Stage::handle(all[1], "100_1")});
+  CHECK(stage.slurm->killed == std::vector<std::string>{"100_[0-1]"});
+  ++job.submit_unix_s; // the controller crashed and gave the id out again
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
+  job.restarts = 1; // or an administrator renamed it and started it again: nobody can tell
+  const auto strange = stage.poll(all[1], "100_1");
+  CHECK(strange.state == JobStatus::State::unknown);
+  CHECK(strange.reason.starts_with("job 100_1 is PENDING in Slurm, but its comment and its time of submission or name are not"));
+  CHECK_THROWS_AS(stage.scheduler.cancel(std::vector{Stage::handle(all[1], "100_1")}), Error);
+  job.name = stage.slurm->jobs[0].name;
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::queued);
+}
+
+TEST_CASE("a job of another cluster is unknown, and Slurm is not asked about it")
+{
+  Stage stage;
+  auto all = stage.requests(1);
+  stage.submit(all);
+  auto handle = Stage::handle(all[0], "100");
+  handle.cluster = "there";
+  const auto loads = stage.slurm->loads;
+  const auto status = stage.scheduler.poll(std::vector{handle}).at(0);
+  CHECK(status.state == JobStatus::State::unknown);
+  CHECK(status.native_state == elsewhere_state);
+  CHECK(status.reason == "it was submitted to the cluster there, and this is here");
+  CHECK(stage.slurm->loads == loads);
+  handle.cluster = "here";
+  CHECK(stage.scheduler.poll(std::vector{handle}).at(0).state == JobStatus::State::queued);
 }
 
 TEST_CASE("who cancelled a job is asked of the accounting, twice at most, and a cancellation by dtctl is not asked about")
@@ -442,6 +520,7 @@ TEST_CASE("the state of any number of runs costs one question, and none to the a
   stage.submit(all);
   std::vector<JobHandle> handles;
   for (const auto& request : all) handles.push_back(Stage::handle(request, ""));
+  stage.slurm->loads = 0;
   const auto statuses = stage.scheduler.poll(handles);
   CHECK(stage.slurm->loads == 1);
   CHECK(stage.slurm->queries.empty());
@@ -457,6 +536,7 @@ TEST_CASE("an id that was given out again to somebody else's job proves nothing"
   stage.slurm->queue[0].comment = "dtctl:j0000000000000000";
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
   stage.slurm->queue[0].comment = "";
+  stage.slurm->queue[0].submit_unix_s += 60;
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
   stage.slurm->queue[0].comment = stage.slurm->jobs[0].comment;
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
@@ -469,7 +549,7 @@ TEST_CASE("of two jobs for one run the one that lives counts, then the newer one
   stage.submit(all);
   auto second = stage.slurm->queue[0];
   second.id = 200;
-  second.submit_unix_s = 5;
+  second.submit_unix_s += 5;
   second.base_state = static_cast<std::uint32_t>(BaseState::failed);
   stage.slurm->queue.push_back(second);
   CHECK(stage.poll(all[0], "200").job_id == "100");
@@ -675,6 +755,7 @@ TEST_CASE(
   auto all = stage.requests(1);
   stage.submit(all);
   const auto sentence = "Slurm's controller at head:6817 does not answer (scripted). Nothing was lost; try again later.";
+  stage.slurm->loads = 0;
   stage.slurm->load_faults = {refused_connection};
   CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
   CHECK(stage.slurm->loads == 1);

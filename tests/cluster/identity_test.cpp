@@ -1,0 +1,179 @@
+// Jobs whose comment somebody has changed, runs that were submitted to another cluster, and wishes that Slurm did not hear.
+#include "tests/cluster/playground.hpp"
+
+#include "core/file.hpp"
+#include "core/record/batch_token.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+// A program that reports steps until it is stopped; with `args` for sbatch.
+std::string endless(const std::string& args = "", int repeats = 1)
+{
+  return fmt::format(R"yaml(version: 1
+name: endless
+program:
+  command: [python3, -c, "import time, dtctl_report as report\nreport.begin()\nwhile True:\n  time.sleep(0.1)\n  report.step(samples=8)"]
+train: {{warmup_steps: 2}}
+study: {{mode: strong, ranks: [1], repeats: {}}}
+resources: {{launcher: dtjob, requeue: 2, scheduler_args: [{}]}}
+)yaml",
+                     repeats, args);
+}
+
+std::string id_of(const ClusterUser& user) { return read_submission(newest_attempt(user.run_folders().at(0)))->job_id; }
+
+std::string state_in_slurm(const Cluster& cluster, const std::string& id)
+{
+  return cluster.slurm({"squeue", "-h", "-t", "all", "-j", id, "-o", "%T"});
+}
+
+bool has_left_queue(const Cluster& cluster)
+{
+  return eventually([&] { return cluster.slurm({"squeue", "-h"}).empty(); }, 30);
+}
+
+} // namespace
+
+TEST_CASE("a job whose comment an administrator has replaced is known by its id, and cancel ends it", "[commands]")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(endless("--hold"));
+  const auto id = id_of(user);
+  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=note of the admin"});
+  CHECK(user.states() == Json{{"queued", 1}});
+  cluster.slurm({"scontrol", "update", "jobid=" + id, "jobname=renamed"});
+  CHECK(user.states() == Json{{"queued", 1}});
+  cluster.slurm({"scontrol", "release", id});
+  CHECK(user.reach("running", 1));
+  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment="});
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(has_left_queue(cluster));
+  CHECK(user.reach("cancelled", 1));
+}
+
+TEST_CASE("a job that was started again after its comment was replaced is still known", "[commands]")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(endless("--hold"));
+  const auto id = id_of(user);
+  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});
+  cluster.slurm({"scontrol", "release", id});
+  REQUIRE(user.reach("running", 1));
+  cluster.slurm({"scontrol", "requeuehold", id});
+  CHECK(user.reach("queued", 1));
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(has_left_queue(cluster));
+  CHECK(user.reach("cancelled", 1));
+}
+
+TEST_CASE("a living job with the run's id that nothing else identifies is unknown, and cancel does not say it were cancelled",
+          "[commands]")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(endless("--hold"));
+  const auto id = id_of(user);
+  const auto batch = parse_token(read_submission(newest_attempt(user.run_folders().at(0)))->token)->batch;
+  std::filesystem::remove(user.dtctl().home() / "slurm" / batch / "jobs"); // as of a submission by an earlier dtctl
+  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});
+  const auto run = user.runs().at(0);
+  CHECK(run.at("state") == "unknown");
+  CHECK(run.at("cause").get<std::string>().starts_with("job " + id + " is PENDING in Slurm, but its comment"));
+  const auto cancelled = user.run({"cancel", "all"});
+  CHECK(cancelled.exit_code == 3);
+  CHECK(cancelled.err.find("end it by: scancel " + id) != std::string::npos);
+  CHECK(state_in_slurm(cluster, id) == "PENDING");
+  CHECK(user.states() == Json{{"unknown", 1}});
+}
+
+TEST_CASE("a site whose plug-in replaces every comment is told at the submission, and its jobs are followed and cancelled",
+          "[commands]")
+{
+  const Cluster cluster({"--nodes", "1", "--set", "JobSubmitPlugins=lua", "--lua",
+                         "if job_desc.comment ~= nil then job_desc.comment = 'acct=phys' end"});
+  const ClusterUser user(cluster);
+  user.dtctl().write("recipe.yaml", endless());
+  const auto submitted = user.run({"sweep", "recipe.yaml", "--profile", "cluster"});
+  CHECK(submitted.err.find("this site changes the comment of jobs") != std::string::npos);
+  CHECK(user.reach("running", 1));
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(has_left_queue(cluster));
+  CHECK(user.reach("cancelled", 1));
+  bool has_told = false;
+  for (const auto& finding : user.json({"doctor"}).at("findings"))
+    has_told = has_told || (finding.at("check") == "slurm identity" && finding.at("level") == "warn");
+  CHECK(has_told);
+}
+
+TEST_CASE("runs of another cluster are unknown: nothing is cancelled, submitted or recorded there", "[commands]")
+{
+  const Cluster here({"--nodes", "1", "--accounting"}), there({"--nodes", "1", "--set", "ClusterName=other"});
+  const ClusterUser user(here);
+  const auto at_other = [&](const Words& words) { return user.dtctl().run(words, there.environment()); };
+  const auto json_at_other = [&](const Words& words) { return user.dtctl().json(words, there.environment()); };
+  user.sweep(endless("--hold"));
+  const auto attempt = newest_attempt(user.run_folders().at(0));
+  CHECK(read_submission(attempt)->cluster == "dtctl");
+  const auto run = json_at_other({"status", "all"}).at("runs").at(0);
+  CHECK(run.at("state") == "unknown");
+  CHECK(run.at("cause") == "it was submitted to the cluster dtctl, and this is other");
+  const auto cancelled = at_other({"cancel", "all"});
+  CHECK(cancelled.exit_code == 3);
+  CHECK(cancelled.err.find("1 run was not cancelled: it was submitted to the cluster dtctl, and this is other") !=
+        std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(attempt.cancel()));
+  at_other({"retry", "all"});
+  at_other({"sweep", "recipe.yaml", "--profile", "cluster"});
+  CHECK(there.slurm({"squeue", "-h", "-t", "all"}).empty());
+  CHECK(user.states() == Json{{"queued", 1}});
+  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(user.states() == Json{{"cancelled", 1}});
+}
+
+TEST_CASE("a run that waits for room on one cluster is not submitted to another", "[commands]")
+{
+  const Cluster here({"--nodes", "1", "--set", "MaxJobCount=1"}), there({"--nodes", "1", "--set", "ClusterName=other"});
+  const ClusterUser user(here);
+  user.sweep(endless("--hold", 2), {}, 4);
+  const auto runs = user.dtctl().json({"status", "all"}, there.environment());
+  INFO(runs.dump(1));
+  CHECK(runs.at("states") == Json{{"unknown", 2}});
+  CHECK(there.slurm({"squeue", "-h", "-t", "all"}).empty());
+  CHECK(user.states() == Json{{"queued", 1}, {"planned", 1}});
+  user.run({"cancel", "all"});
+}
+
+TEST_CASE("a cancellation that no controller heard ends the program all the same, and is sent again by the next look",
+          "[commands]")
+{
+  const Cluster cluster({"--nodes", "1", "--cpus", "1"});
+  const ClusterUser user(cluster);
+  user.sweep(endless("", 2));
+  REQUIRE(user.reach("running", 1));
+  cluster.hurt({"stop-controller"});
+  const auto cancelled = user.run({"cancel", "all"});
+  CHECK(cancelled.exit_code == 3);
+  CHECK(cancelled.err.find("The cancellation is kept") != std::string::npos);
+  AttemptFolder running = newest_attempt(user.run_folders().at(0));
+  if (!read_begin(running)) running = newest_attempt(user.run_folders().at(1));
+  CHECK(eventually([&] { return read_end(running).has_value(); }, 60)); // by its own dtjob
+  cluster.hurt({"start-controller"});
+  CHECK(user.reach("cancelled", 2));
+  CHECK(has_left_queue(cluster));
+  std::size_t accepted = 0;
+  for (const auto& run : user.run_folders()) {
+    const auto asked = read_file_if_exists(newest_attempt(run).asked()).value_or("");
+    CHECK(asked.find(" cancel Slurm's controller at ") != std::string::npos);
+    if (asked.ends_with(" cancel accepted\n")) ++accepted;
+  }
+  CHECK(accepted >= 1); // of the one that waited
+}
