@@ -88,7 +88,8 @@ Rows make_rows()
       {cancel, "cancel", "", "unix_s SP who LF, or unix_s SP \"held back: \" why LF",
        "dtctl cancel; dtjob of another run of the study, for runs that it holds back"},
       {asked, "asked", "",
-       "{ \"asked\" SP unix_s SP verb SP answer LF }: what a cluster's scheduler was asked about the job (cancel, requeue), and its answer: "
+       "{ \"asked\" SP unix_s SP verb SP answer LF }: what a cluster's scheduler was asked about the job (cancel, requeue), and "
+       "its answer: "
        "accepted, or why not",
        "dtctl; dtjob"},
       {stop_reason, "stop_reason", "",

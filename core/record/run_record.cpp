@@ -118,7 +118,10 @@ std::string to_line(const Launch& launch)
   return fmt::format("launch {} {:.0f} {}\n", launch.number, launch.unix_s, launch.exit_code);
 }
 
-std::string to_line(const Wish& wish) { return fmt::format("asked {:.0f} {} {}\n", wish.unix_s, wish.verb, printable(wish.answer)); }
+std::string to_line(const Wish& wish)
+{
+  return fmt::format("asked {:.0f} {} {}\n", wish.unix_s, wish.verb, printable(wish.answer));
+}
 
 std::optional<Submission> read_submission(const AttemptFolder& attempt) { return read(attempt.submission(), parse_submission); }
 

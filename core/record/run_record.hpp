@@ -44,7 +44,7 @@ struct Submission {
   std::int64_t launch_tries = 1;    // a launch of the ranks that dies before the first step is repeated, up to this many launches
   std::vector<std::string> after{}; // folders of runs that must have succeeded, or this attempt does not run
   std::string
-      git_state{}; // of the recipe's folder at the submission: commit, and whether files were changed; empty: no repository
+      git_state{};       // of the recipe's folder at the submission: commit, and whether files were changed; empty: no repository
   std::string cluster{}; // to which the job was submitted; empty: the scheduler has only one, or it is not known
 };
 

@@ -423,8 +423,7 @@ Verdict judge(const Evidence& e, double now_unix_s)
   if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
   switch (e.job.state) {
   case JobStatus::State::queued:
-    return {RunState::queued, e.cancel ? being_ended(e, "withdrawn") : "", scheduler_words(e.job), std::nullopt,
-            false};
+    return {RunState::queued, e.cancel ? being_ended(e, "withdrawn") : "", scheduler_words(e.job), std::nullopt, false};
   case JobStatus::State::running:
     return running(e, now_unix_s);
   case JobStatus::State::ended:

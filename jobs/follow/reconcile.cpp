@@ -143,8 +143,8 @@ bool is_cancel_open(const Evidence& evidence, const Verdict& verdict, double now
   const bool lives = state == JobStatus::State::queued || state == JobStatus::State::running;
   if (!evidence.cancel || is_final(verdict.state) || !lives) return false;
   if (!scheduler_row(evidence.submission->scheduler).restarts_jobs) return false;
-  const auto wish = std::find_if(evidence.wishes.rbegin(), evidence.wishes.rend(),
-                                 [](const Wish& one) { return one.verb == cancel_verb; });
+  const auto wish =
+      std::find_if(evidence.wishes.rbegin(), evidence.wishes.rend(), [](const Wish& one) { return one.verb == cancel_verb; });
   if (wish == evidence.wishes.rend() || wish->answer != accepted_answer) return true;
   return !is_of_ladder(evidence.submission->token) && now - wish->unix_s > patience_s;
 }
@@ -345,9 +345,10 @@ std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> key
     try {
       ask_to_end(*scheduler, handles);
     } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{} The cancellation is kept: a program that runs is ended by its own dtjob, and dtctl "
-                                            "status or watch asks the cluster again",
-                                            error.what()));
+      throw Error(error.kind(),
+                  fmt::format("{} The cancellation is kept: a program that runs is ended by its own dtjob, and dtctl "
+                              "status or watch asks the cluster again",
+                              error.what()));
     }
     asked += handles.size();
   }

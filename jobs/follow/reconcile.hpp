@@ -65,7 +65,7 @@ struct RunStatus {
   int launches = 0;         // number of launches of the ranks that have ended; more than 1: a launch died before its first step
   bool is_deferred = false; // planned; is submitted when its scheduler accepts more jobs (jobs/submit/deferred.hpp)
   bool asks_again_to_end = false; // its cancellation has not reached its cluster; reconcile sends it again
-  bool unreadable = false;  // the run's files cannot be read; the state is `unknown` and the cause says why
+  bool unreadable = false;        // the run's files cannot be read; the state is `unknown` and the cause says why
 };
 
 // Reports on the latest attempt of each run. If the latest attempt was forced and then cancelled, an earlier attempt with a

@@ -48,8 +48,8 @@ struct JobHandle {
   std::string name;
   std::string token;
   AttemptFolder attempt;
-  bool has_ended = false;    // its `end` exists, or it was deferred: only the queue must be searched, not the accounting
-  std::string cluster{};     // to which it was submitted; empty: the scheduler has no clusters, or it is not known
+  bool has_ended = false; // its `end` exists, or it was deferred: only the queue must be searched, not the accounting
+  std::string cluster{};  // to which it was submitted; empty: the scheduler has no clusters, or it is not known
 };
 
 // native_state of a job whose scheduler does not answer.

@@ -101,9 +101,10 @@ KnownJobs known_jobs(const Home& home, std::vector<SlurmRecord> records, std::sp
 
 std::string words_of_stranger(const SlurmRecord& record, const std::string& job_id)
 {
-  return fmt::format("job {} is {} in Slurm, but its comment and its time of submission or name are not those of this run's job, so "
-                     "dtctl cannot tell whether it is this run; if it is, end it by: scancel {}",
-                     job_id, printable(record.state), job_id);
+  return fmt::format(
+      "job {} is {} in Slurm, but its comment and its time of submission or name are not those of this run's job, so "
+      "dtctl cannot tell whether it is this run; if it is, end it by: scancel {}",
+      job_id, printable(record.state), job_id);
 }
 
 class Poll {

@@ -115,8 +115,7 @@ SiteFinding judge_clock(double submitted_unix_s, const SlurmRecord& record)
 {
   constexpr double most_apart_s = 5;
   const double ahead_s = submitted_unix_s - static_cast<double>(record.submit_unix_s);
-  if (std::abs(ahead_s) < most_apart_s)
-    return {"slurm clock", true, "this machine's clock agrees with the controller's", ""};
+  if (std::abs(ahead_s) < most_apart_s) return {"slurm clock", true, "this machine's clock agrees with the controller's", ""};
   return {"slurm clock", false,
           fmt::format("this machine's clock is {} {} the controller's", format_duration(std::round(std::abs(ahead_s))),
                       ahead_s > 0 ? "ahead of" : "behind"),

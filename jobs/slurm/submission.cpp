@@ -271,8 +271,8 @@ std::optional<std::uint32_t> Submission::look_up(const Batch& batch) const
   }
 }
 
-// One look shows the jobs as Slurm keeps them. A plug-in of the site, or a wrapper around sbatch, may have changed the comment; then
-// the jobs are known by what is kept here.
+// One look shows the jobs as Slurm keeps them. A plug-in of the site, or a wrapper around sbatch, may have changed the comment;
+// then the jobs are known by what is kept here.
 void Submission::look_at_accepted(std::span<const Batch> batches)
 {
   std::map<std::uint32_t, std::pair<const Batch*, std::vector<std::size_t>>> accepted; // by the job's id

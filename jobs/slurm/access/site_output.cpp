@@ -153,7 +153,8 @@ std::vector<SlurmPartition> read_partitions(std::string_view text)
 std::vector<SlurmNode> read_nodes(std::string_view text)
 {
   std::vector<SlurmNode> nodes;
-  for (const auto& fields : records_with("scontrol show node", text, "NodeName", "No nodes")) nodes.push_back(read_node(fields, text));
+  for (const auto& fields : records_with("scontrol show node", text, "NodeName", "No nodes"))
+    nodes.push_back(read_node(fields, text));
   return nodes;
 }
 

@@ -205,7 +205,8 @@ std::uint32_t SlurmCommands::submit(const SlurmJob& job)
                                            .is_enough = waits_for_room});
   if (!result.ok()) throw failure_of("sbatch", result);
   for (const auto& line : split(result.out, '\n')) // a site may print other lines
-    if (const auto id = number_of<std::uint32_t>(trim(line).substr(0, line.find(';')))) return *id; // "12;cluster" in a federation
+    if (const auto id = number_of<std::uint32_t>(trim(line).substr(0, line.find(';'))))
+      return *id; // "12;cluster" in a federation
   throw unreadable("sbatch", "no job's number", result.out);
 }
 
