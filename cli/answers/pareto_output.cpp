@@ -31,7 +31,7 @@ Cell with_misses(Cell cell, const PricedPoint& point)
 }
 
 // "3", or "3/6" if three of six runs have succeeded.
-Cell runs_cell(const PricedPoint& point)
+Cell run_count_cell(const PricedPoint& point)
 {
   const auto runs = static_cast<std::int64_t>(point.runs);
   if (point.succeeded == point.runs) return count_cell(runs);
@@ -59,7 +59,7 @@ std::vector<TableColumn<PricedPoint>> point_columns(const store::PointLabels& la
 std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
 {
   return {
-      {{"runs", "runs", Align::right, 2}, runs_cell},
+      {{"runs", "runs", Align::right, 2}, run_count_cell},
       {{"runs_succeeded", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.succeeded)); }},
       {{"throughput", "samples/s", Align::right}, [](const PricedPoint& p) { return real_cell(p.figure(Metric::throughput)); }},
       {{"time_to_target_s", has_target ? "to target" : "", Align::right},
