@@ -73,7 +73,7 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
       {{"joules_per_sample", by == Metric::energy ? "J/sample" : "", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::energy)); }},
       {{"mfu", by == Metric::mfu ? "MFU" : "", Align::right},
-       [](const PricedPoint& p) { return percent_cell(p.figure(Metric::mfu)); }},
+       [](const PricedPoint& p) { return mfu_cell(p.figure(Metric::mfu)); }},
       {{"node_hours", "node-hours", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},

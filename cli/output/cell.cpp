@@ -38,6 +38,15 @@ Cell real_cell(double value, int significant_digits) { return measured(value, fo
 
 Cell percent_cell(double fraction) { return measured(fraction, store::number_text("%.1f %%", fraction * 100)); }
 
+Cell mfu_cell(double fraction)
+{
+  auto cell = percent_cell(fraction);
+  if (fraction <= 1 || std::isnan(fraction)) return cell;
+  cell.text += " !";
+  cell.style = Style::warning;
+  return cell;
+}
+
 Cell seconds_cell(double seconds) { return measured(seconds, format_seconds(seconds)); }
 
 Cell time_cell(double unix_s)

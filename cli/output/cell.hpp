@@ -25,6 +25,7 @@ Cell count_cell(std::int64_t count);
 // NaN becomes null and "-".
 Cell real_cell(double value, int significant_digits = 4);
 Cell percent_cell(double fraction); // data: the fraction; text: "91.5 %"
+Cell mfu_cell(double fraction);     // the same; above 100 %, which no processor reaches, marked with a "!"
 Cell seconds_cell(double seconds);  // data: seconds; text: with its unit
 Cell time_cell(double unix_s);      // data: seconds since the epoch; text: local time
 Cell data_cell(Json value);         // only for programs

@@ -247,7 +247,7 @@ std::vector<RunColumn> measurement_columns(const std::vector<RunView>& runs)
       figure_column("throughput", "samples/s", real),
       figure_column("communication_share", "comm.", percent_cell, 1),
       figure_column("energy.joules_per_sample", "J/sample", real, 2),
-      figure_column("mfu", "MFU", percent_cell, 5),
+      figure_column("mfu", "MFU", mfu_cell, 5),
       figure_column("accuracy", "accuracy", percent_cell),
       {{"time_to_accuracy_s", "to target", Align::right, 2}, target_cell},
       {{"target_accuracy", ""},

@@ -1,5 +1,7 @@
 #include "core/record/device_peak.hpp"
 
+#include "core/counted.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -85,7 +87,7 @@ const DevicePeak* device_peak(std::string_view name)
   return found == peaks.end() ? nullptr : found;
 }
 
-RunPeak peak_of(const RunResult& result, std::int64_t gpus)
+RunPeak peak_of(const RunResult& result, std::int64_t gpus, const RunCores& cores)
 {
   const auto& flops = result.flops;
   const auto workers = workers_of(result);
@@ -98,12 +100,19 @@ RunPeak peak_of(const RunResult& result, std::int64_t gpus)
     return {.flops = by_sheet * static_cast<double>(devices),
             .words = fmt::format("{} x {}, {} dense, of {} ({}){}", devices, rate_words(by_sheet), flops.precision, flops.device,
                                  row->source, measured_words(flops))};
+  const bool is_of_cores = is_cpu && flops.precision == "fp32" && !std::isnan(cores.flops);
+  const bool is_too_low = is_of_cores && flops.matmul * static_cast<double>(devices) > cores.flops;
+  if (is_of_cores && !is_too_low)
+    return {.flops = cores.flops,
+            .words = fmt::format("{}, fp32, of {}: multiply-adds in registers, {}{}", rate_words(cores.flops),
+                                 counted(cores.count, "core"), cores.words, measured_words(flops))};
   if (!std::isnan(flops.matmul))
     return {.flops = flops.matmul * static_cast<double>(devices),
             .words = fmt::format("{} x {}, {}: products of large matrices, measured by the run itself{}", devices,
                                  rate_words(flops.matmul), flops.precision,
-                                 is_cpu ? " on a rank's threads"
-                                        : fmt::format(", because no data sheet of {} is known", flops.device))};
+                                 is_too_low ? " and faster than the multiply-adds that the home keeps (" + cores.words + ")"
+                                 : is_cpu   ? " on a rank's threads"
+                                            : fmt::format(", because no data sheet of {} is known", flops.device))};
   return {.words = fmt::format("not known: {}, and no products of matrices were measured in {}",
                                is_cpu ? "processors are in no table" : "no data sheet of " + flops.device + " is known",
                                flops.precision)};

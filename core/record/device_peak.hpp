@@ -1,5 +1,5 @@
-// The peak of a run's processors, by which its model FLOPs utilisation is computed: a row of a table of data sheets, or what the
-// run itself has measured [Chowdhery2022, appendix B].
+// The peak of a run's processors, by which its model FLOPs utilisation is computed: a row of a table of data sheets, what
+// the cores' multiply-adds reached, or what the run itself has measured [Chowdhery2022, appendix B].
 #pragma once
 
 #include "core/record/run_record.hpp"
@@ -30,8 +30,15 @@ struct RunPeak {
   std::string words;           // how many devices of what, and the source; or why it is not known
 };
 
+// The cores that the workers of a run compute on.
+struct RunCores {
+  double flops = not_measured; // of all of them, FLOP/s in fp32 (core/multiply_adds.hpp); NaN: not known
+  std::int64_t count = 0;
+  std::string words{}; // of which processor, measured where and when
+};
+
 // `gpus`: those that the ranks use, as RunEnergy counts them. A rank computes on one device; ranks that share a GPU count it
-// once.
-RunPeak peak_of(const RunResult& result, std::int64_t gpus);
+// once. Of processors in fp32 the peak is that of `cores`, unless products of matrices were faster, which shows that it is wrong.
+RunPeak peak_of(const RunResult& result, std::int64_t gpus, const RunCores& cores);
 
 } // namespace dt

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -290,8 +291,40 @@ std::optional<NodeEnergy> parse_node_energy(std::string_view text)
   return record::parse_with<NodeEnergy>(text, energy_of_node);
 }
 
+namespace {
+
+// The cores that the workers compute on: as many as their threads, at most those of each machine. Hosts that are namespaces of
+// one machine share its cores.
+RunCores cores_of(const RunResult& result, const std::vector<NodeEnergy>& nodes, std::int64_t threads)
+{
+  struct Machine {
+    const NodeEnergy* node = nullptr;
+    std::int64_t threads = 0;
+  };
+  std::map<std::string, Machine> machines;
+  for (const auto& rank : result.ranks) {
+    if (rank.role != "worker") continue;
+    const auto node = std::ranges::find(nodes, rank.host, &NodeEnergy::host);
+    if (node == nodes.end() || std::isnan(node->core_flops) || node->cores <= 0) return {};
+    auto& machine = machines[node->machine.empty() ? node->host : node->machine];
+    machine.threads += threads;
+    if (machine.node == nullptr || node->cores > machine.node->cores) machine.node = &*node;
+  }
+  RunCores cores{.flops = 0, .words = {}};
+  for (const auto& [name, machine] : machines) {
+    const auto used = std::min(machine.threads, machine.node->cores);
+    cores.count += used;
+    cores.flops += static_cast<double>(used) * machine.node->core_flops;
+    if (cores.words.find(machine.node->core_words) == std::string::npos)
+      cores.words += (cores.words.empty() ? "" : ", ") + machine.node->core_words;
+  }
+  return cores.count > 0 ? cores : RunCores{};
+}
+
+} // namespace
+
 EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, const GpusOfHosts& gpus,
-                       const std::vector<std::string>& missing)
+                       const std::vector<std::string>& missing, std::int64_t threads)
 {
   RunEnergy run;
   const auto machines = machines_of(nodes);
@@ -316,7 +349,7 @@ EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, c
                              : host.why.empty() ? "no node"
                                                 : host.why;
   add_host_memory(run, nodes, result);
-  auto peak = peak_of(result, run.gpus);
+  auto peak = peak_of(result, run.gpus, cores_of(result, nodes, threads));
   run.peak_flops = peak.flops;
   run.facts["peak"] = std::move(peak.words);
   return {std::move(run), std::move(nodes)};

@@ -36,6 +36,11 @@ struct NodeEnergy {
   std::string host_domains, host_why;
   std::string gpu_why; // why there are no GPUs
   std::int64_t memory_peak_bytes = not_counted;
+  // Multiply-adds in registers, of one core of the job's on this node while all of them compute: FLOP/s in fp32, how many cores
+  // the job has, and of what processor, measured where and when.
+  double core_flops = not_measured;
+  std::int64_t cores = not_counted;
+  std::string core_words{};
   std::vector<GpuEnergy> gpus; // all of the node
 };
 
@@ -57,7 +62,8 @@ std::optional<NodeEnergy> parse_node_energy(std::string_view text);
 using GpusOfHosts = std::map<std::string, std::vector<std::string>>;
 
 // The figures of the run. Nodes that are namespaces of one machine count once. `missing`: hosts that nobody has measured.
+// `threads`: that a rank computes with.
 EnergyRecord energy_of(std::vector<NodeEnergy> nodes, const RunResult& result, const GpusOfHosts& gpus,
-                       const std::vector<std::string>& missing);
+                       const std::vector<std::string>& missing, std::int64_t threads);
 
 } // namespace dt

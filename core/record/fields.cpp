@@ -408,6 +408,10 @@ Fields<NodeEnergy> node_energy_fields()
       {"host_why", DT_AT(R, host_why), "", "why host_joules is missing"},
       {"gpu_why", DT_AT(R, gpu_why), "", "why the node has no GPUs here"},
       {"memory_peak_bytes", DT_AT(R, memory_peak_bytes), "bytes", "of the job's control group"},
+      {"core_flops", DT_AT(R, core_flops), "FLOP/s",
+       "multiply-adds in registers of one of the job's cores, in fp32, while all of them compute; kept in the home"},
+      {"cores", DT_AT(R, cores), "", "cores of the job on the node"},
+      {"core_words", DT_AT(R, core_words), "", "of which processor that is, where and when it was measured"},
   };
   return fields;
 }

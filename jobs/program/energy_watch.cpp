@@ -239,6 +239,23 @@ void AttemptEnergy::look()
   watch_.look();
 }
 
+void AttemptEnergy::finish()
+{
+  watch_.finish();
+  if (!peak_) peak_ = processor_peak(Home(attempt_.run_folder().parent_path().parent_path()));
+}
+
+NodeEnergy AttemptEnergy::node() const
+{
+  auto node = watch_.node();
+  if (peak_ && !std::isnan(peak_->core_flops)) {
+    node.core_flops = peak_->core_flops;
+    node.cores = peak_->cores;
+    node.core_words = peak_->words;
+  }
+  return node;
+}
+
 std::optional<std::int64_t> memory_peak_of_job(const fs::path& root)
 {
   for (const auto& line : split(text_if_readable(root / "proc/self/cgroup"), '\n')) {
@@ -271,6 +288,22 @@ void start_energy_watch(const AttemptFolder& attempt, int rank)
   });
 }
 
+namespace {
+
+// What the figure does not tell by itself; empty if there is no figure, or nothing to say.
+std::string words_about_mfu(const AttemptFolder& attempt, const RunEnergy& energy, const RunResult& result)
+{
+  const double share = result.throughput * result.flops.per_sample / energy.peak_flops;
+  if (std::isnan(share)) return {};
+  const bool has_winograd = text_if_readable(attempt.algorithms()).find("winograd") != std::string::npos;
+  if (has_winograd)
+    return "some convolutions run by Winograd's algorithm, which needs fewer operations than are counted, so it may exceed 100 %";
+  if (share > 1) return "above 100 %, so the peak is too low; to measure it again, remove the folder peaks of the home";
+  return {};
+}
+
+} // namespace
+
 EnergyRecord gather_energy(const AttemptFolder& attempt, const RunSpec& spec, const NodeEnergy& own, const RunResult& result)
 {
   auto nodes = nodes_in_reports(attempt);
@@ -280,7 +313,9 @@ EnergyRecord gather_energy(const AttemptFolder& attempt, const RunSpec& spec, co
   if (missing.empty() || missing.contains(own.host)) nodes.insert(nodes.begin(), own);
   for (const auto& node : nodes) missing.erase(node.host);
   const auto gpus = gpus_of_ranks(attempt, spec, nodes);
-  return energy_of(std::move(nodes), result, gpus, {missing.begin(), missing.end()});
+  auto energy = energy_of(std::move(nodes), result, gpus, {missing.begin(), missing.end()}, spec.resources.threads_per_rank);
+  if (const auto words = words_about_mfu(attempt, energy.run, result); !words.empty()) energy.run.facts["mfu"] = words;
+  return energy;
 }
 
 } // namespace dt::jobs

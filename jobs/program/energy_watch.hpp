@@ -6,6 +6,7 @@
 #include "core/spec/run_spec.hpp"
 #include "jobs/machine/nvml.hpp"
 #include "jobs/machine/powercap.hpp"
+#include "jobs/machine/processor_peak.hpp"
 
 #include <array>
 #include <cstdint>
@@ -81,8 +82,9 @@ class AttemptEnergy {
  public:
   AttemptEnergy(const AttemptFolder& attempt, const RunSpec& spec);
   void look();
-  void finish() { watch_.finish(); }
-  NodeEnergy node() const { return watch_.node(); }
+  // The ranks of this node have ended, so their cores are free to be measured.
+  void finish();
+  NodeEnergy node() const;
 
  private:
   AttemptFolder attempt_;
@@ -90,6 +92,7 @@ class AttemptEnergy {
   std::optional<std::int64_t> first_step_; // that this attempt was seen at
   bool has_warmed_up_ = false;
   EnergyWatch watch_;
+  std::optional<ProcessorPeak> peak_; // after finish()
 };
 
 // memory.peak of the control group that Slurm made for this process's job. Nothing if there is none. `root`: for tests.

@@ -20,13 +20,6 @@
 namespace dt::jobs {
 namespace {
 
-std::string cpu_model()
-{
-  for (const auto& line : split(read_file_if_exists("/proc/cpuinfo").value_or(""), '\n'))
-    if (line.starts_with("model name")) return std::string(trim(line.substr(std::min(line.find(':') + 1, line.size()))));
-  return {};
-}
-
 std::string kernel()
 {
   utsname name{};

@@ -140,11 +140,11 @@ TEST_CASE("a training by dtengine has a model FLOPs utilisation, with the peak a
   CHECK(row.at("model_flops").get<double>() == Approx(achieved));
   CHECK(row.at("mfu").get<double>() == Approx(achieved / row.at("peak_flops").get<double>()));
   CHECK(row.at("flops_device") == "cpu");
-  CHECK(row.at("peak_flops") == row.at("flops_matmul")); // one rank
+  CHECK(row.at("peak_flops").get<double>() >= row.at("flops_matmul").get<double>()); // one rank
   CHECK(row.at("mfu").get<double>() > 0.001);
-  CHECK(row.at("mfu").get<double>() < 1.5);
+  CHECK(row.at("mfu").get<double>() < 1);
   CHECK_THAT(dtctl.run({"show", dtctl.json({"status"}).at("runs")[0].at("key")}).out,
-             Contains("fp32: products of large matrices, measured by the run itself"));
+             Contains("fp32, of 1 core: multiply-adds in registers") && Contains("products of large matrices reached"));
   CHECK(dtctl.json({"results", "engine"}).at("scaling")[0].at("mfu").get<double>() == Approx(row.at("mfu").get<double>()));
   CHECK_THAT(dtctl.run({"results", "engine", "--best-by", "mfu"}).out, Contains("MFU"));
   REQUIRE(dtctl.run({"export", "engine", "--format", "prometheus", "-o", "engine.prom"}).ok());

@@ -61,29 +61,43 @@ TEST_CASE("a device is found by the name that NVML and PyTorch give it, and a pa
 TEST_CASE("the peak of a run is that of all workers' GPUs, a shared GPU counts once, and the source stands beside it")
 {
   const auto run = run_on("NVIDIA A100-SXM4-80GB", "bf16", 250e12);
-  const auto four = peak_of(run, 8); // the other GPUs of the node idle
+  const auto four = peak_of(run, 8, {}); // the other GPUs of the node idle
   CHECK(four.flops == Approx(4 * 312e12));
   CHECK(four.words ==
         "4 x 312 TFLOP/s, bf16 dense, of NVIDIA A100-SXM4-80GB (NVIDIA A100 data sheet); products of large matrices "
         "reached 250 TFLOP/s on one");
-  CHECK(peak_of(run, 2).flops == Approx(2 * 312e12));
-  CHECK(peak_of(run, not_counted).flops == Approx(4 * 312e12)); // nobody saw how many there are
+  CHECK(peak_of(run, 2, {}).flops == Approx(2 * 312e12));
+  CHECK(peak_of(run, not_counted, {}).flops == Approx(4 * 312e12)); // nobody saw how many there are
 }
 
 TEST_CASE("a processor's peak, and that of a GPU without a row, is what the run has measured")
 {
-  const auto cpu = peak_of(run_on("cpu", "fp32", 50e9), 0);
+  const auto cpu = peak_of(run_on("cpu", "fp32", 50e9), 0, {});
   CHECK(cpu.flops == Approx(200e9));
   CHECK(cpu.words == "4 x 50 GFLOP/s, fp32: products of large matrices, measured by the run itself on a rank's threads");
-  const auto gpu = peak_of(run_on("NVIDIA Z1", "fp16", 5e12), 4);
+  const auto gpu = peak_of(run_on("NVIDIA Z1", "fp16", 5e12), 4, {});
   CHECK(gpu.flops == Approx(20e12));
   CHECK_THAT(gpu.words, Contains("because no data sheet of NVIDIA Z1 is known"));
+}
+
+TEST_CASE("the peak of processors is that of the cores that the workers use, unless products of matrices were faster")
+{
+  const RunCores cores{.flops = 320e9, .count = 4, .words = "EPYC, measured on node3 on 2026-11-29"};
+  const auto run = run_on("cpu", "fp32", 50e9); // four workers
+  CHECK(peak_of(run, 0, cores).flops == Approx(320e9));
+  CHECK(peak_of(run, 0, cores).words == "320 GFLOP/s, fp32, of 4 cores: multiply-adds in registers, EPYC, measured on node3 on "
+                                        "2026-11-29; products of large matrices reached 50 GFLOP/s on one");
+  const auto faster = peak_of(run_on("cpu", "fp32", 100e9), 0, cores);
+  CHECK(faster.flops == Approx(400e9));
+  CHECK_THAT(faster.words, Contains("faster than the multiply-adds that the home keeps (EPYC, measured on node3"));
+  CHECK(std::isnan(peak_of(run_on("cpu", "bf16"), 0, cores).flops));
+  CHECK(peak_of(run_on("NVIDIA Z1", "fp32", 5e12), 4, cores).flops == Approx(20e12));
 }
 
 TEST_CASE("without a peak there is no utilisation, and the words say why")
 {
   const auto why = [](const RunResult& run) {
-    const auto peak = peak_of(run, 4);
+    const auto peak = peak_of(run, 4, {});
     CHECK(std::isnan(peak.flops));
     return peak.words;
   };

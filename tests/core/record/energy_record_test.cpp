@@ -64,7 +64,7 @@ RunResult result()
 
 TEST_CASE("a run's energy is the sum over its nodes, and its watts over its throughput are the joules of a sample")
 {
-  const auto run = energy_of({node("a"), node("b")}, result(), {}, {}).run;
+  const auto run = energy_of({node("a"), node("b")}, result(), {}, {}, 1).run;
   CHECK(run.seconds == 10);
   CHECK(run.host_joules == 1000);
   CHECK(run.gpu_joules == 6000);
@@ -86,12 +86,12 @@ TEST_CASE("a run's energy is the sum over its nodes, and its watts over its thro
 TEST_CASE("only the GPUs of the ranks count, named by number or by UUID")
 {
   for (const auto& names : {std::vector<std::string>{"1"}, {"GPU-1abc"}, {"GPU-1a"}}) {
-    const auto run = energy_of({node("a")}, result(), {{"a", names}}, {}).run;
+    const auto run = energy_of({node("a")}, result(), {{"a", names}}, {}, 1).run;
     CHECK(run.gpu_joules == 2000);
     CHECK(run.gpus == 1);
   }
-  CHECK(energy_of({node("a")}, result(), {{"a", {"0", "1", "1"}}}, {}).run.gpu_joules == 3000);
-  const auto none = energy_of({node("a")}, result(), {{"a", {}}}, {}).run;
+  CHECK(energy_of({node("a")}, result(), {{"a", {"0", "1", "1"}}}, {}, 1).run.gpu_joules == 3000);
+  const auto none = energy_of({node("a")}, result(), {{"a", {}}}, {}, 1).run;
   CHECK(std::isnan(none.gpu_joules));
   CHECK(none.watts == Approx(50));
   CHECK(none.gpus == 0);
@@ -101,10 +101,10 @@ TEST_CASE("only the GPUs of the ranks count, named by number or by UUID")
 
 TEST_CASE("GPUs of the ranks that NVML does not see make the sum unknown, and a list for none is none")
 {
-  const auto hidden = energy_of({node("a")}, result(), {{"a", {"1", "2"}}}, {}).run;
+  const auto hidden = energy_of({node("a")}, result(), {{"a", {"1", "2"}}}, {}, 1).run;
   CHECK(std::isnan(hidden.gpu_joules));
   CHECK(hidden.facts.at("GPU energy") == "NVML does not see all GPUs of the ranks");
-  CHECK(energy_of({node("a")}, result(), {{"a", {"-1"}}}, {}).run.gpus == 0);
+  CHECK(energy_of({node("a")}, result(), {{"a", {"-1"}}}, {}, 1).run.gpus == 0);
 }
 
 TEST_CASE("a part of a GPU has memory and activity, but no energy of its own")
@@ -115,17 +115,17 @@ TEST_CASE("a part of a GPU has memory and activity, but no energy of its own")
   part.id = "MIG-7";
   part.memory_peak_bytes = 7;
   part.activity.sm_busy = 0.1;
-  const auto run = energy_of({divided}, result(), {{"a", {"MIG-7"}}}, {}).run;
+  const auto run = energy_of({divided}, result(), {{"a", {"MIG-7"}}}, {}, 1).run;
   CHECK(std::isnan(run.gpu_joules));
   CHECK(run.gpus == 1);
   CHECK(run.gpu_memory_peak_bytes == 7);
   CHECK(run.gpu_activity.sm_busy == Approx(0.1));
   const std::string why = "the ranks use parts of GPUs (MIG), whose energy is not counted apart";
   CHECK(run.facts.at("GPU energy") == why);
-  CHECK(energy_of({divided}, result(), {{"a", {"1"}}}, {}).run.facts.at("GPU energy") == why); // CUDA gives it a part
-  CHECK(energy_of({divided}, result(), {{"a", {"0"}}}, {}).run.gpu_joules == 1000);
-  CHECK(energy_of({divided}, result(), {}, {}).run.facts.at("GPU energy") == why);
-  CHECK(energy_of({node("a")}, result(), {{"a", {"MIG-7"}}}, {}).run.facts.at("GPU energy") == why); // NVML does not see it
+  CHECK(energy_of({divided}, result(), {{"a", {"1"}}}, {}, 1).run.facts.at("GPU energy") == why); // CUDA gives it a part
+  CHECK(energy_of({divided}, result(), {{"a", {"0"}}}, {}, 1).run.gpu_joules == 1000);
+  CHECK(energy_of({divided}, result(), {}, {}, 1).run.facts.at("GPU energy") == why);
+  CHECK(energy_of({node("a")}, result(), {{"a", {"MIG-7"}}}, {}, 1).run.facts.at("GPU energy") == why); // NVML does not see it
 }
 
 TEST_CASE("namespaces of one machine count its energy once")
@@ -134,7 +134,7 @@ TEST_CASE("namespaces of one machine count its energy once")
   second.machine = first.machine;
   second.seconds = 8;
   second.host_joules = 400;
-  const auto run = energy_of({first, second}, result(), {}, {}).run;
+  const auto run = energy_of({first, second}, result(), {}, {}, 1).run;
   CHECK(run.host_joules == 500);
   CHECK(run.gpu_joules == 3000);
 }
@@ -146,7 +146,7 @@ TEST_CASE("what one node could not measure is missing for the run, with the reas
   blind.host_why = "powercap is not readable: x";
   blind.gpus.clear();
   blind.gpu_why = "no NVML";
-  const auto run = energy_of({node("a"), blind}, result(), {}, {}).run;
+  const auto run = energy_of({node("a"), blind}, result(), {}, {}, 1).run;
   for (const double figure : {run.joules, run.host_joules, run.gpu_joules, run.watts, run.joules_per_sample})
     CHECK(std::isnan(figure));
   CHECK(run.facts.at("host energy") == "powercap is not readable: x");
@@ -159,14 +159,14 @@ TEST_CASE("what one node could not measure is missing for the run, with the reas
 TEST_CASE("host memory is that of the job's control group, else the sum over a node's ranks")
 {
   auto grouped = node("a");
-  CHECK(energy_of({grouped}, result(), {}, {}).run.host_memory_peak_bytes == 90);
+  CHECK(energy_of({grouped}, result(), {}, {}, 1).run.host_memory_peak_bytes == 90);
   grouped.memory_peak_bytes = 70;
-  const auto run = energy_of({grouped}, result(), {}, {}).run;
+  const auto run = energy_of({grouped}, result(), {}, {}, 1).run;
   CHECK(run.host_memory_peak_bytes == 70);
   CHECK_THAT(run.facts.at("host memory"), Contains("control group"));
   RunResult silent;
   silent.ranks = {rank(0, not_counted)};
-  CHECK(energy_of({node("a")}, silent, {}, {}).run.host_memory_peak_bytes == not_counted);
+  CHECK(energy_of({node("a")}, silent, {}, {}, 1).run.host_memory_peak_bytes == not_counted);
 }
 
 TEST_CASE("an energy record and a node's own file read back as they were written")
@@ -188,4 +188,30 @@ TEST_CASE("an energy record and a node's own file read back as they were written
   CHECK(read->nodes.at(0).gpus.at(0).held_back == one.gpus[0].held_back);
   CHECK(to_json(parse_node_energy(to_json(one)).value()) == to_json(one));
   CHECK_FALSE(parse_node_energy("{"));
+}
+
+TEST_CASE("workers use as many cores as they have threads, at most those of each machine, whose hosts share them")
+{
+  const auto with_cores = [](const std::string& host, const std::string& machine, std::int64_t cores) {
+    auto one = node(host);
+    one.machine = machine;
+    one.core_flops = 50e9;
+    one.cores = cores;
+    one.core_words = "EPYC, measured on a on 2026-11-29";
+    return one;
+  };
+  auto run = result();
+  run.flops = {.per_sample = 1e9, .precision = "fp32", .device = "cpu", .matmul = not_measured};
+  const auto peak = [&](const std::vector<NodeEnergy>& nodes, std::int64_t threads) {
+    return energy_of(nodes, run, {}, {}, threads).run.peak_flops;
+  };
+  CHECK(peak({with_cores("a", "m", 8)}, 1) == Approx(2 * 50e9)); // two workers
+  CHECK(peak({with_cores("a", "m", 8)}, 3) == Approx(6 * 50e9));
+  CHECK(peak({with_cores("a", "m", 8)}, 8) == Approx(8 * 50e9));
+  run.ranks[1].host = "b";
+  CHECK(peak({with_cores("a", "m", 2), with_cores("b", "m", 2)}, 2) == Approx(2 * 50e9));
+  CHECK(peak({with_cores("a", "m", 2), with_cores("b", "n", 2)}, 2) == Approx(4 * 50e9));
+  CHECK(std::isnan(peak({with_cores("a", "m", 2), node("b")}, 2))); // nobody has measured b
+  run.ranks[1].role = "server";
+  CHECK(peak({with_cores("a", "m", 2), node("b")}, 1) == Approx(50e9));
 }
