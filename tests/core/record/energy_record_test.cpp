@@ -151,7 +151,7 @@ TEST_CASE("what one node could not measure is missing for the run, with the reas
     CHECK(std::isnan(figure));
   CHECK(run.facts.at("host energy") == "powercap is not readable: x");
   CHECK(run.facts.at("GPU energy") == "no NVML");
-  const auto lost = energy_of({node("a")}, result(), {}, {"b"}).run;
+  const auto lost = energy_of({node("a")}, result(), {}, {"b"}, 1).run;
   CHECK(std::isnan(lost.joules));
   CHECK(lost.facts.at("host energy") == "not measured on b");
 }
@@ -177,7 +177,7 @@ TEST_CASE("an energy record and a node's own file read back as they were written
   CHECK_FALSE(read_energy(attempt));
   auto one = node("a");
   one.gpus[1].joules = not_measured;
-  const auto record = energy_of({one}, result(), {{"a", {"0"}}}, {});
+  const auto record = energy_of({one}, result(), {{"a", {"0"}}}, {}, 1);
   test::put_file(energy_path(attempt), to_json(record));
   const auto read = read_energy(attempt);
   REQUIRE(read);
