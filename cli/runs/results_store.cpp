@@ -3,7 +3,9 @@
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/removal.hpp"
 #include "core/file.hpp"
+#include "core/file_at.hpp"
 #include "core/home/home_identity.hpp"
+#include "core/record/event_record.hpp"
 #include "core/record/notes.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"
@@ -107,11 +109,24 @@ RunView view_of(const Home& home, store::RunRow row, const std::map<std::string,
   return view;
 }
 
-// The step from which a later attempt continued, for the estimate of the remaining time. 0 if unknown.
+// The step of the first event of an attempt; 0 if it has none.
+std::int64_t first_step_of(const AttemptFolder& attempt)
+{
+  const auto file = open_if_exists(attempt.events());
+  if (!file.is_open()) return 0;
+  std::string begin(16'384, '\0');
+  begin.resize(read_at(file.get(), begin.data(), begin.size(), 0, attempt.events()));
+  const auto events = parse_events(begin);
+  return events.steps.empty() ? 0 : events.steps.front().step;
+}
+
+// The step from which a later attempt continued, for the estimate of the remaining time: that of dtengine's checkpoint, or the
+// first that a program has reported. 0 if unknown.
 std::int64_t resumed_step(const fs::path& run_folder, int attempt)
 {
   try {
-    return last_checkpoint(run_folder, attempt - 1);
+    const auto checkpoint = last_checkpoint(run_folder, attempt - 1);
+    return checkpoint > 0 ? checkpoint : first_step_of(AttemptFolder(run_folder, attempt));
   } catch (const Error&) {
     return 0;
   }

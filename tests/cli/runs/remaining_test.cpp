@@ -1,4 +1,8 @@
+#include "cli/runs/results_store.hpp"
 #include "cli/runs/run_tables.hpp"
+#include "core/file.hpp"
+#include "core/record/event_record.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -34,6 +38,27 @@ TEST_CASE("an attempt that goes on from a checkpoint is measured by its own step
 {
   CHECK(remaining_s(running(300, 280), 1010) == Approx(50)); // 20 steps in 10 s, 100 to go
   CHECK(std::isnan(remaining_s(running(280, 280), 1010)));
+}
+
+TEST_CASE("a program that goes on is measured by the steps since the first that it reported in this attempt")
+{
+  const test::TemporaryFolder folder;
+  const Home home(folder.path());
+  const AttemptFolder attempt(home.run("key"), 2);
+  make_folders(attempt.path());
+  std::string events;
+  for (const std::int64_t step : {1001, 1002}) append_line(events, StepEvent{.step = step});
+  write_file_atomic(attempt.events(), events);
+  const auto seen = running(1201, 0);
+  jobs::RunStatus status;
+  status.key = "key";
+  status.verdict.state = RunState::running;
+  status.attempt = 2;
+  status.begin = seen.live->begin;
+  status.heartbeat = seen.live->heartbeat;
+  RunView run;
+  put_status(home, run, status);
+  CHECK(steps_per_s(run) == Approx(20)); // 200 steps in 10 s
 }
 
 TEST_CASE("while a run is suspended its time left stands still, and time that it was suspended does not count as work")
