@@ -93,7 +93,8 @@ Rows make_rows()
        "accepted, or why not",
        "dtctl; dtjob"},
       {stop_reason, "stop_reason", "",
-       "\"time_limit\" LF, also ahead of it; \"not started: \" why LF; \"not run: \" why LF, if a run that had to come first has "
+       "\"time_limit\" [ SP seconds ] LF, also ahead of it, with a limit that was changed in the scheduler; \"not started: \" "
+       "why LF; \"not run: \" why LF, if a run that had to come first has "
        "no result; or state \": \" cause LF, what Slurm said about the end",
        "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},

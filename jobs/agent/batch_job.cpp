@@ -329,8 +329,11 @@ class BatchJob {
     }
     terms.on_signal = [this, attempt, limit = task.time_limit_s](int signal) {
       note(signal);
-      if (signal == SIGUSR1 && !terms_.is_ladder && is_near(limit))
-        write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
+      if (signal != SIGUSR1 || terms_.is_ladder) return;
+      const auto changed = is_near(limit) ? std::nullopt : step_->time_limit_s();
+      if (is_near(changed.value_or(limit)))
+        write_file_quick(attempt.stop_reason(),
+                         std::string(time_limit_reason) + (changed ? fmt::format(" {}", *changed) : "") + "\n");
     };
     return terms;
   }

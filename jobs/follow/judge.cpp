@@ -1,5 +1,6 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/record/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
@@ -211,10 +212,23 @@ std::string progress_words(const Evidence& e)
                                           : "; a checkpoint is kept: " + printable(p.checkpoint));
 }
 
+// dtjob wrote that the run was asked to stop ahead of its limit.
+bool is_at_limit(const Evidence& e) { return e.stop_reason.starts_with(time_limit); }
+
+// With the limit, if it is not that of the submission.
+std::string limit_words(const Evidence& e)
+{
+  const auto rest = is_at_limit(e) ? std::string_view(e.stop_reason).substr(time_limit.size()) : std::string_view();
+  const auto changed = number_of<double>(trim(rest));
+  return "it reached its time limit" +
+         (changed ? fmt::format(" ({}, changed after the submission)", format_duration(*changed)) : "");
+}
+
 std::string preemption_cause(const Evidence& e)
 {
-  const bool at_limit = e.stop_reason == time_limit || e.stop_reason.starts_with("timed_out: ");
-  return (at_limit ? "it reached its time limit" : "it was told to stop (" + printable(e.preemption->signal) + ")") +
+  return (is_at_limit(e) || e.stop_reason.starts_with("timed_out: ")
+              ? limit_words(e)
+              : "it was told to stop (" + printable(e.preemption->signal) + ")") +
          progress_words(e);
 }
 
@@ -261,9 +275,9 @@ Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
     verdict.state = RunState::preempted;
     verdict.cause = preemption_cause(e);
     if (const auto asked = asked_words(e, requeue_verb); !asked.empty()) verdict.cause += ". It was not started again" + asked;
-  } else if (e.stop_reason == time_limit && !e.error) { // it is written with the warning: a rank may still fail by itself
+  } else if (is_at_limit(e) && !e.error) { // it is written with the warning: a rank may still fail by itself
     verdict.state = RunState::timed_out;
-    verdict.cause = "it reached its time limit" + progress_words(e);
+    verdict.cause = limit_words(e) + progress_words(e);
   } else if (word && !is_witness_better(e, *word)) {
     verdict.state = word->state;
     verdict.cause = word->cause + (word->state == RunState::failed ? "" : progress_words(e));
@@ -317,8 +331,8 @@ Verdict running(const Evidence& e, double now)
   }
   if (e.cancel)
     verdict.cause = being_ended(e, "stopped");
-  else if (e.stop_reason == time_limit)
-    verdict.cause = "is being stopped: it reached its time limit";
+  else if (is_at_limit(e))
+    verdict.cause = "is being stopped: " + limit_words(e);
   return verdict;
 }
 
@@ -358,7 +372,7 @@ Verdict missing(const Evidence& e, double now)
 // The job of a ladder continues with its other runs. When it is restarted, it skips the runs that ended by themselves.
 bool is_done_in_ladder(const Evidence& e)
 {
-  const bool was_cut_off = e.requeue_asked || (e.preemption && e.stop_reason != time_limit);
+  const bool was_cut_off = e.requeue_asked || (e.preemption && !is_at_limit(e));
   return is_of_ladder(e.submission->token) && (e.cancel || !was_cut_off);
 }
 

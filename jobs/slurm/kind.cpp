@@ -31,6 +31,7 @@ class SlurmStep final : public BatchStep {
   StepFacts facts() const override;
   std::vector<std::string> hosts() const override;
   std::optional<double> preempted_unix_s(const Say& say) const override;
+  std::optional<std::int64_t> time_limit_s() const override;
   RequeueAnswer ask_for_requeue() const override;
   // Jobs are known by their names, because Slurm gives ids out again.
   void withdraw(std::span<const JobHandle> jobs, const Say& say) const override;
@@ -95,6 +96,13 @@ std::string marked_word(std::string_view text, std::string_view mark)
   if (at == text.npos) return {};
   const auto word = text.substr(at + mark.size());
   return std::string(word.substr(0, word.find_first_of(" \n")));
+}
+
+std::optional<std::int64_t> SlurmStep::time_limit_s() const
+{
+  constexpr std::string_view mark = "dtctl-limit=";
+  const auto answer = run_command({"squeue", "--noheader", "--jobs=" + facts().job_id, fmt::format("--format={}%l", mark)}, 30);
+  return parse_duration_s(marked_word(answer.out, mark)); // "UNLIMITED" and no answer are none
 }
 
 // A job that was ended by scancel must not come back; ahead of a time limit or within the grace of a preemption it still runs.

@@ -356,6 +356,19 @@ TEST_CASE("a warning is put down to the time limit only when that is near")
   CHECK(read_file_if_exists(batch.attempt().stop_reason()).value_or("") == (near ? "time_limit\n" : ""));
 }
 
+TEST_CASE("a warning ahead of a time limit that was changed in the scheduler is put down to that, with the limit")
+{
+  Batch batch(0);
+  batch.add(0, "while :; do sleep 0.05; done", 3600);
+  batch.command("squeue", "echo NOTICE; echo dtctl-limit=1:40");
+  batch.script(0, 60);
+  const pid_t job = batch.start();
+  REQUIRE(eventually([&] { return !batch.traces().empty(); }));
+  ::kill(job, SIGUSR1);
+  CHECK(wait_for(job) == 75);
+  CHECK(read_file_if_exists(batch.attempt().stop_reason()).value_or("") == "time_limit 100\n");
+}
+
 TEST_CASE("Slurm is asked to start a job again when its script says so, unless the job was ended from outside")
 {
   const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");

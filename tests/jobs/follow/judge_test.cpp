@@ -308,6 +308,10 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("preempted", e, RunState::preempted,
         "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.stop_reason = "time_limit";
+    auto changed = e;
+    changed.stop_reason = "time_limit 120";
+    add("time limit that was changed", changed, RunState::preempted,
+        "it reached its time limit (2m, changed after the submission) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     add("time limit with a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.preemption->checkpoint.clear();

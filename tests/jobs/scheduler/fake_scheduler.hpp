@@ -125,6 +125,7 @@ struct FakeStep final : BatchStep {
   StepFacts facts() const override { return {.job_id = job().id, .restart = job().restarts}; }
   std::vector<std::string> hosts() const override { return {host_name()}; }
   std::optional<double> preempted_unix_s(const Say&) const override { return std::nullopt; }
+  std::optional<std::int64_t> time_limit_s() const override { return std::nullopt; }
   RequeueAnswer ask_for_requeue() const override
   {
     FakeQueue::end(job());
