@@ -111,7 +111,7 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 bool was_cut_off(const AttemptFolder& attempt)
 {
   if (is_there(attempt.requeue())) return true;
-  return is_there(attempt.preempted()) && trim(read_file_if_exists(attempt.stop_reason()).value_or("")) != time_limit_reason;
+  return is_there(attempt.preempted()) && !read_file_if_exists(attempt.stop_reason()).value_or("").starts_with(time_limit_reason);
 }
 
 bool has_stepped(const AttemptFolder& attempt)
