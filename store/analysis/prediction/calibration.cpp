@@ -186,10 +186,17 @@ CostTerms terms_at(const Calibration& calibration, const StudySize& size)
   return terms;
 }
 
+// What a replayed step is multiplied by.
+double scale_at(const Calibration& calibration, const StudySize& size)
+{
+  const double beyond = static_cast<double>(size.workers) / static_cast<double>(calibration.grown_from);
+  return calibration.correction * (beyond > 1 ? std::pow(beyond, calibration.growth) : 1);
+}
+
 PredictedStep served_step_at(const Calibration& calibration, const StudySize& size)
 {
   const auto replayed = replay(served_at(calibration, size));
-  return {replayed.step_s * calibration.correction, replayed.waiting_s / replayed.step_s, 0, replayed.busy};
+  return {replayed.step_s * scale_at(calibration, size), replayed.waiting_s / replayed.step_s, 0, replayed.busy};
 }
 
 // The sums' share of the step; the replay is of the computation at this size.
@@ -198,7 +205,7 @@ PredictedStep synchronous_step_at(const Calibration& calibration, const StudySiz
   auto step = synchronous_at(calibration, size);
   const auto replayed = replay.of(step);
   const double sums_s = isolated_s(step) / static_cast<double>(step.period);
-  return {replayed.step_s * calibration.correction, replayed.communication_s / replayed.step_s,
+  return {replayed.step_s * scale_at(calibration, size), replayed.communication_s / replayed.step_s,
           replayed.straggler_s / replayed.step_s, std::min(1.0, sums_s / replayed.step_s)};
 }
 
@@ -308,6 +315,7 @@ Calibration calibrate(const SeriesTraits& traits, std::span<const MeasuredSize> 
 {
   const auto& largest = sizes.back();
   Calibration calibration{.traits = traits};
+  calibration.grown_from = std::max<std::int64_t>(1, largest.at.workers);
   calibration.buckets = buckets_of(traits, sizes);
   describe_model(calibration);
   fit_compute(calibration, sizes);

@@ -26,6 +26,10 @@ struct Calibration {
   double service_s = 0, service_link_s = 0, after_answer_s = 0; // of one exchange with the servers (ServedStep)
   // Measured time of a step divided by the replayed one, at the largest size. Every prediction is multiplied by it.
   double correction = 1;
+  // Beyond the largest measured size, steps take (workers / those of that size)^growth times as long as the model says: what the
+  // measured sizes show beyond the model goes on. 0: the model is all there is.
+  double growth = 0;
+  std::int64_t grown_from = 1;            // workers of the largest size
   std::vector<std::string> assumptions{}; // full sentences, for people
 };
 

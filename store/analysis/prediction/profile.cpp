@@ -211,6 +211,25 @@ void add_trunks(std::vector<PossibleFit>& fits, const Calibration& best, Sizes s
   }
 }
 
+// Which algorithm sums is known only where dtengine sums by a named one.
+void add_algorithms(std::vector<PossibleFit>& fits, const Calibration& best, Sizes sizes)
+{
+  const auto& traits = best.traits;
+  const bool is_known = !traits.is_own_program && traits.allreduce != "mpi" && traits.allreduce != "dynamic";
+  if (traits.is_served || is_known || best.link_fit.samples.empty()) return;
+  const double of_best = misfit(best.link_fit, best.link);
+  for (const auto* other : {"ring", "halving-doubling", "tree"}) {
+    if (traits.allreduce == other) continue;
+    auto calibration = best;
+    calibration.traits.allreduce = other;
+    const auto fit = fit_link(calibration.traits, best.buckets, sizes, {}, best.trunk_share);
+    if (fit.samples.empty()) continue;
+    calibration.link = fit.link;
+    const double beyond = misfit({.samples = fit.samples, .deviation = best.link_fit.deviation}, fit.link) - of_best;
+    if (beyond <= most_misfit) fits.push_back({Parameter::algorithm, std::move(calibration), std::max(0.0, beyond)});
+  }
+}
+
 // Only where two batches or more were measured: from one, the calibration takes the time to grow with the batch and says so.
 void add_fixed_compute(std::vector<PossibleFit>& fits, const Calibration& best, Sizes sizes)
 {
@@ -293,6 +312,52 @@ void add_services(std::vector<PossibleFit>& fits, const Calibration& best, Sizes
   }
 }
 
+// By how much the logarithms of the measured steps grow beyond the model's for one of the number of workers, and the error of
+// that.
+struct Growth {
+  double slope = 0, error = 0;
+};
+
+// Weighted least squares; without two sizes of different numbers of workers nothing is known.
+Growth growth_over(const Calibration& best, Sizes sizes)
+{
+  const auto scatter = scatter_of(sizes);
+  double weights = 0, mean_x = 0, mean_y = 0;
+  struct Point {
+    double x, y, weight;
+  };
+  std::vector<Point> points;
+  for (const auto& size : sizes) {
+    const double weight = 1 / (replay_error * replay_error + scatter.of_mean(size));
+    points.push_back(
+        {std::log(static_cast<double>(size.at.workers)), std::log(step_s_of(size) / step_at(best, size.at).step_s), weight});
+    weights += weight;
+    mean_x += weight * points.back().x;
+    mean_y += weight * points.back().y;
+  }
+  double squares = 0, products = 0;
+  for (const auto& [x, y, weight] : points) {
+    squares += weight * (x - mean_x / weights) * (x - mean_x / weights);
+    products += weight * (x - mean_x / weights) * (y - mean_y / weights);
+  }
+  if (!(squares > 0)) return {};
+  return {products / squares, 1 / std::sqrt(squares)};
+}
+
+void add_growth(std::vector<PossibleFit>& fits, const Calibration& best, Sizes sizes)
+{
+  constexpr double clear = 2; // errors
+  if (sizes.size() < 2) return;
+  for (const auto& some : {sizes, sizes.last(2)}) {
+    const auto growth = growth_over(best, some);
+    if (std::abs(growth.slope) <= clear * growth.error) continue;
+    auto calibration = best;
+    calibration.growth = growth.slope;
+    fits.push_back({Parameter::growth, std::move(calibration), 0});
+    if (sizes.size() == 2) return;
+  }
+}
+
 // Gives every fit the correction with which it agrees with the largest size.
 void correct(std::vector<PossibleFit>& fits, const MeasuredSize& largest)
 {
@@ -320,6 +385,10 @@ double value_of(Parameter parameter, const Calibration& calibration)
     return calibration.fixed_s;
   case Parameter::service:
     return calibration.service_s / static_cast<double>(std::max<std::int64_t>(1, calibration.traits.service_threads));
+  case Parameter::algorithm:
+    return 0; // no number
+  case Parameter::growth:
+    return std::exp2(calibration.growth);
   }
   return 0;
 }
@@ -336,6 +405,8 @@ std::string range_text(Parameter parameter, double low, double high)
     return format_per_byte(low) + " to " + format_per_byte(high);
   case Parameter::trunk:
     return fmt::format("{:.3g} to {:.3g} % of the links together", 100 * low, 100 * high);
+  case Parameter::growth:
+    return fmt::format("{:+.3g} to {:+.3g} % a doubling", 100 * (low - 1), 100 * (high - 1));
   default:
     return format_seconds(low) + " to " + format_seconds(high);
   }
@@ -345,18 +416,21 @@ std::string range_text(Parameter parameter, double low, double high)
 
 std::string_view name_of(Parameter parameter)
 {
-  constexpr std::array<std::string_view, 6> names{"latency", "bandwidth", "reduction", "trunk", "fixed_compute", "service"};
+  constexpr std::array<std::string_view, 8> names{"latency",       "bandwidth", "reduction", "trunk",
+                                                  "fixed_compute", "service",   "algorithm", "growth"};
   return names[static_cast<std::size_t>(parameter)];
 }
 
 std::string_view in_words(Parameter parameter)
 {
-  constexpr std::array<std::string_view, 6> names{"the latency of the network",
+  constexpr std::array<std::string_view, 8> names{"the latency of the network",
                                                   "the bandwidth of the network",
                                                   "the speed of additions",
                                                   "the bandwidth of the trunks between supernodes",
                                                   "the fixed time of a step's computation",
-                                                  "the service time of the servers"};
+                                                  "the service time of the servers",
+                                                  "the algorithm of the sums",
+                                                  "how steps grow beyond the model"};
   return names[static_cast<std::size_t>(parameter)];
 }
 
@@ -367,6 +441,8 @@ std::vector<PossibleFit> possible_fits(const Calibration& best, std::span<const 
   add_trunks(fits, best, sizes);
   add_fixed_compute(fits, best, sizes);
   add_services(fits, best, sizes);
+  add_algorithms(fits, best, sizes);
+  add_growth(fits, best, sizes);
   correct(fits, sizes.back());
   return fits;
 }
@@ -374,8 +450,8 @@ std::vector<PossibleFit> possible_fits(const Calibration& best, std::span<const 
 std::vector<std::string> ranges_in_words(const Calibration& best, std::span<const PossibleFit> fits)
 {
   constexpr double open = 1.25;
-  constexpr std::array all{Parameter::latency, Parameter::bandwidth,     Parameter::reduction,
-                           Parameter::trunk,   Parameter::fixed_compute, Parameter::service};
+  constexpr std::array all{Parameter::latency,       Parameter::bandwidth, Parameter::reduction, Parameter::trunk,
+                           Parameter::fixed_compute, Parameter::service,   Parameter::growth};
   std::vector<std::string> sentences;
   for (const auto parameter : all) {
     double low = value_of(parameter, best), high = low;
@@ -384,7 +460,8 @@ std::vector<std::string> ranges_in_words(const Calibration& best, std::span<cons
       low = std::min(low, value_of(parameter, fit.calibration));
       high = std::max(high, value_of(parameter, fit.calibration));
     }
-    if (high > open * low)
+    const bool is_open = parameter == Parameter::growth ? high > low : high > open * low;
+    if (is_open)
       sentences.push_back(fmt::format("The measured sizes leave open {}: {} agree with them.", in_words(parameter),
                                       range_text(parameter, low, high)));
   }

@@ -11,7 +11,7 @@
 
 namespace dt::store {
 
-enum class Parameter { latency, bandwidth, reduction, trunk, fixed_compute, service };
+enum class Parameter { latency, bandwidth, reduction, trunk, fixed_compute, service, algorithm, growth };
 
 // "fixed_compute", for programs.
 std::string_view name_of(Parameter parameter);
@@ -37,6 +37,10 @@ inline constexpr double most_misfit = 1.642;
 //   time
 //                  until the answer (requests and answers pass the link in both directions at once) to that time and the update
 //                  that follows it; of lock-free servers also with one exchange at a time
+//
+//   algorithm      of the sums of a program of the user, of MPI and of `dynamic`: another one with other formulas
+//   growth         what the measured steps take beyond the model grows with the workers, and goes on so: over all sizes, and
+//                  between the two largest
 //
 // `best`: made of these sizes and links. Empty if the measurements determine every parameter.
 std::vector<PossibleFit> possible_fits(const Calibration& best, std::span<const MeasuredSize> sizes);
