@@ -30,6 +30,7 @@ constexpr std::array<LimitName, 9> limit_names{{{"as", RLIMIT_AS},
                                                 {"nproc", RLIMIT_NPROC},
                                                 {"stack", RLIMIT_STACK}}};
 constexpr std::uint64_t unlimited = ~std::uint64_t{0};
+constexpr std::uint64_t most_files = 1 << 20; // the kernel's own limit of files (fs.nr_open) is this by default
 static_assert(RLIM_INFINITY == unlimited);
 
 int number_of(std::string_view name)
@@ -79,7 +80,6 @@ void take_over(const Surroundings& wanted)
 void leave_surroundings()
 {
   if (::getpriority(PRIO_PROCESS, 0) != 0) (void)::setpriority(PRIO_PROCESS, 0, 0);
-  constexpr std::uint64_t most_files = 1 << 20; // the kernel's own limit of files (fs.nr_open) is this by default
   for (const auto& [name, limit] : own_surroundings().limits) {
     const auto most = name == "nofile" ? std::max(most_files, limit.hard) : unlimited;
     const bool shapes_memory = name == "stack" || name == "core"; // of this process, which needs no more of them
@@ -92,7 +92,9 @@ bool allow_more(const Surroundings& own, const Surroundings& other)
   if (std::max(own.niceness, 0) < other.niceness) return true;
   return std::any_of(other.limits.begin(), other.limits.end(), [&](const auto& limit) {
     const auto found = own.limits.find(limit.first);
-    return found != own.limits.end() && found->second.hard > limit.second.hard;
+    if (found == own.limits.end()) return false;
+    const auto hard = limit.first == "nofile" ? std::min(found->second.hard, most_files) : found->second.hard;
+    return hard > limit.second.hard;
   });
 }
 

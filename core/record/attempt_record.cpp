@@ -46,6 +46,15 @@ bool* marker(AttemptFile file, AttemptRecord& record)
   }
 }
 
+// When a heartbeat was written, by this process's clock: what the file itself tells, unless its writer has the same clock and so
+// knows better. `changed`: NaN if the file is gone.
+double by_own_clock(double written_unix_s, double changed_unix_s)
+{
+  constexpr double same_clock_s = 2;
+  const bool is_same = std::isnan(changed_unix_s) || std::abs(changed_unix_s - written_unix_s) < same_clock_s;
+  return is_same ? written_unix_s : changed_unix_s;
+}
+
 // Adds the record of a file to the attempt's.
 void add(AttemptRecord& record, AttemptFile file, const std::string& text, const std::filesystem::path& path,
          AttemptReader::Figures figures)
@@ -78,7 +87,7 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     return;
   case heartbeat:
     record.heartbeat = parse_heartbeat(text);
-    if (const auto changed = changed_unix_s(path); record.heartbeat && !std::isnan(changed)) record.heartbeat->unix_s = changed;
+    if (record.heartbeat) record.heartbeat->unix_s = by_own_clock(record.heartbeat->unix_s, changed_unix_s(path));
     return;
   case asked:
     record.wishes = parse_wishes(text);

@@ -292,7 +292,17 @@ class Supervisor {
     if (!is_there(attempt.path())) return discard(entry, "its attempt's folder is gone");
     if (is_there(attempt.cancel())) return withdraw(entry, attempt, "it was cancelled");
     if (!is_there(attempt.script())) return refuse(entry, attempt, "its job.sh is gone");
+    if (is_for_successor(entry, *ticket)) return false;
     return try_start(entry, *ticket, attempt);
+  }
+
+  // Of a job whose submitter had more than this process can give: it has started a supervisor that can, which is waited for.
+  bool is_for_successor(const QueueEntry& entry, const Ticket& ticket)
+  {
+    constexpr std::chrono::seconds patience{10};
+    if (!ticket.surroundings || !allow_more(*ticket.surroundings, own_surroundings())) return false;
+    if (awaiting_.job != entry.number) awaiting_ = {entry.number, Clock::now()};
+    return Clock::now() - awaiting_.since < patience;
   }
 
   // Returns false if files were missing only because the home is not at its place at this moment.
@@ -422,6 +432,11 @@ class Supervisor {
   std::int64_t last_seen_ = 0;
   std::vector<Running> running_;
   std::string trouble_; // last reported message
+  // The first job of the queue, if it waits for a supervisor that can give it more, and since when.
+  struct {
+    std::int64_t job = 0;
+    Clock::time_point since{};
+  } awaiting_;
   // The first job of the queue, if it waits for a quiet machine.
   struct QuietWait {
     std::int64_t job = 0;

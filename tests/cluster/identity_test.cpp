@@ -6,6 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
 using namespace dt;
@@ -32,6 +35,12 @@ std::string id_of(const ClusterUser& user) { return read_submission(newest_attem
 std::string state_in_slurm(const Cluster& cluster, const std::string& id)
 {
   return cluster.slurm({"squeue", "-h", "-t", "all", "-j", id, "-o", "%T"});
+}
+
+// What a user has who goes over to another cluster with the same settings of dtctl, or else it would be another run.
+Words environment_at(const Cluster& there, const Cluster& settings)
+{
+  return {"SLURM_CONF=" + there.configuration().string(), "XDG_CONFIG_HOME=" + (settings.folder() / "config").string()};
 }
 
 bool has_left_queue(const Cluster& cluster)
@@ -108,9 +117,11 @@ TEST_CASE("a site whose plug-in replaces every comment is told at the submission
   CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
   CHECK(has_left_queue(cluster));
   CHECK(user.reach("cancelled", 1));
-  bool has_told = false;
-  for (const auto& finding : user.json({"doctor"}).at("findings"))
-    has_told = has_told || (finding.at("check") == "slurm identity" && finding.at("level") == "warn");
+  const auto findings = user.json({"doctor"}).at("findings");
+  INFO(findings.dump(1));
+  const bool has_told = std::any_of(findings.begin(), findings.end(), [](const Json& finding) {
+    return finding.at("check") == "slurm identity" && finding.at("level") == "warn";
+  });
   CHECK(has_told);
 }
 
@@ -118,8 +129,8 @@ TEST_CASE("runs of another cluster are unknown: nothing is cancelled, submitted 
 {
   const Cluster here({"--nodes", "1", "--accounting"}), there({"--nodes", "1", "--set", "ClusterName=other"});
   const ClusterUser user(here);
-  const auto at_other = [&](const Words& words) { return user.dtctl().run(words, there.environment()); };
-  const auto json_at_other = [&](const Words& words) { return user.dtctl().json(words, there.environment()); };
+  const auto at_other = [&](const Words& words) { return user.dtctl().run(words, environment_at(there, here)); };
+  const auto json_at_other = [&](const Words& words) { return user.dtctl().json(words, environment_at(there, here)); };
   user.sweep(endless("--hold"));
   const auto attempt = newest_attempt(user.run_folders().at(0));
   CHECK(read_submission(attempt)->cluster == "dtctl");
@@ -141,10 +152,10 @@ TEST_CASE("runs of another cluster are unknown: nothing is cancelled, submitted 
 
 TEST_CASE("a run that waits for room on one cluster is not submitted to another", "[commands]")
 {
-  const Cluster here({"--nodes", "1", "--set", "MaxJobCount=1"}), there({"--nodes", "1", "--set", "ClusterName=other"});
+  const Cluster here({"--nodes", "1", "--set", "MaxJobCount=2"}), there({"--nodes", "1", "--set", "ClusterName=other"});
   const ClusterUser user(here);
   user.sweep(endless("--hold", 2), {}, 4);
-  const auto runs = user.dtctl().json({"status", "all"}, there.environment());
+  const auto runs = user.dtctl().json({"status", "all"}, environment_at(there, here));
   INFO(runs.dump(1));
   CHECK(runs.at("states") == Json{{"unknown", 2}});
   CHECK(there.slurm({"squeue", "-h", "-t", "all"}).empty());
@@ -158,14 +169,17 @@ TEST_CASE("a cancellation that no controller heard ends the program all the same
   const Cluster cluster({"--nodes", "1", "--cpus", "1"});
   const ClusterUser user(cluster);
   user.sweep(endless("", 2));
-  REQUIRE(user.reach("running", 1));
+  std::optional<AttemptFolder> running; // Slurm says so some time before the program has begun
+  REQUIRE(eventually([&] {
+    for (const auto& run : user.run_folders())
+      if (const auto attempt = newest_attempt(run); read_begin(attempt)) running = attempt;
+    return running.has_value();
+  }));
   cluster.hurt({"stop-controller"});
   const auto cancelled = user.run({"cancel", "all"});
   CHECK(cancelled.exit_code == 3);
   CHECK(cancelled.err.find("The cancellation is kept") != std::string::npos);
-  AttemptFolder running = newest_attempt(user.run_folders().at(0));
-  if (!read_begin(running)) running = newest_attempt(user.run_folders().at(1));
-  CHECK(eventually([&] { return read_end(running).has_value(); }, 60)); // by its own dtjob
+  CHECK(eventually([&] { return read_end(*running).has_value(); }, 60)); // by its own dtjob
   cluster.hurt({"start-controller"});
   CHECK(user.reach("cancelled", 2));
   CHECK(has_left_queue(cluster));

@@ -78,7 +78,7 @@ TEST_CASE("no output and no record holds a secret, whatever its form and whereve
                             Words{"query", "SELECT * FROM note_texts"},
                             Words{"export", "last", "--format", "csv"},
                             Words{"export", "last", "--format", "jsonl"},
-                            Words{"export", "last", "--format", "prometheus", "-o", out("prometheus")},
+                            Words{"export", "last", "--format", "prometheus", "-o", out("secrets.prom")},
                             Words{"export", "last", "--format", "tensorboard", "-o", out("events")},
                             Words{"report", "last", "-o", out("report.html")},
                             Words{"report", "last", "--format", "markdown", "-o", out("report.md")}})

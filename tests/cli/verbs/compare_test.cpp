@@ -541,7 +541,7 @@ TEST_CASE("a point of A without a succeeded run is no success against a referenc
 TEST_CASE("results print the Pareto set, the best first")
 {
   Studies studies;
-  studies.add("study", {{"slow", 2, {100, 101, 99}, {5, 6, 7}}, {"fast", 2, {110, 111, 109}, {1, 2, 3}}});
+  studies.add("study", {{"slow", 2, {100, 101, 99}, {5, 6, 7}}, {"fast", 2, {110, 111, 109}, {2, 2.1, 2.2}}});
   for (const auto* metric : {"time-to-target", "throughput", "node-hours"}) {
     const auto best = studies.json({"results", "study", "--best-by", metric}).at("best");
     CHECK(best[0].at("point") == "fast, 2 ranks");
