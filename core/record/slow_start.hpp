@@ -11,7 +11,7 @@
 namespace dt {
 
 struct SlowStart {
-  std::size_t steps = 0; // the first so many are slow
+  std::size_t steps = 0; // number of slow steps at the begin
   double ratio = 0;      // of their mean time to the median of the later ones
   double share = 0;      // of the measured time: what they take more than that
 };

@@ -150,7 +150,7 @@ double searched_s(double ranks, double length)
   return is_short ? 2 * under_way * under_way * a_short_message_s : 2 * under_way * others * a_long_message_s;
 }
 
-// Of all sums of a run.
+// The same time for all sums of a run.
 double searched_s(const RunSpec& spec)
 {
   const auto allreduce = allreduce_of(spec.sync);

@@ -176,7 +176,7 @@ std::string cancel_cause(const Evidence& e)
   return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
 }
 
-// What was last asked of the scheduler, when, and what it answered; empty if it was not asked that.
+// The last request of this kind to the scheduler, its time and the scheduler's answer; empty if there was none.
 std::string asked_words(const Evidence& e, std::string_view verb)
 {
   const auto wish = std::find_if(e.wishes.rbegin(), e.wishes.rend(), [&](const Wish& one) { return one.verb == verb; });

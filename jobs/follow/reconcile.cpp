@@ -191,7 +191,7 @@ RunStatus status_or_trouble(LatestAttempt& latest, const JobStatus& job, double 
   }
 }
 
-// What cannot be recorded is asked again by the next look.
+// Writes the scheduler's answer into the attempts. Where that fails, the next `status` asks the scheduler again.
 void record_cancel_answer(const std::vector<JobHandle>& handles, const std::string& answer)
 {
   for (const auto& handle : handles) {

@@ -296,7 +296,8 @@ class Supervisor {
     return try_start(entry, *ticket, attempt);
   }
 
-  // Of a job whose submitter had more than this process can give: it has started a supervisor that can, which is waited for.
+  // Whether the job waits for another supervisor: its submitter had more (limits, niceness) than this process can give to a job,
+  // and has started a supervisor that can. After the patience this process starts the job with what it has.
   bool is_for_successor(const QueueEntry& entry, const Ticket& ticket)
   {
     constexpr std::chrono::seconds patience{10};

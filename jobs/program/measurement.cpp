@@ -415,7 +415,7 @@ void ProgramMeasurement::add_caveats(RunResult& result) const
   if (!slow_start_.empty()) add_caveat(result.caveats, "warm-up", slow_start_);
 }
 
-// Of one rank. A recipe counts the warm-up from the first step of an attempt.
+// Notes a slow start of one rank. `numbers`: of its measured steps; train.warmup_steps counts from the first step of an attempt.
 void ProgramMeasurement::look_for_slow_start(const std::vector<double>& step_s, const std::vector<std::int64_t>& numbers)
 {
   const auto start = slow_start_of(step_s);

@@ -20,7 +20,7 @@ struct StepFacts {
   std::optional<std::uint32_t> task{}; // index of the array's task; nothing: the job is not of an array
 };
 
-// What the scheduler says when it is asked to start the job again.
+// The scheduler's answer to a request to start the job again.
 struct RequeueAnswer {
   bool is_final = false; // it will, or it never will; otherwise it can be asked again
   std::string words;     // accepted_answer, or why not

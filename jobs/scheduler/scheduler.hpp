@@ -85,7 +85,8 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string name() const = 0; // one of scheduler_names()
-  // The cluster to which jobs are submitted now; empty if there is only one. Throws a scheduler error if it cannot be told.
+  // Name of the cluster that submit() uses now; empty if the scheduler knows no clusters. Throws a scheduler error if it is
+  // unknown.
   virtual std::string cluster() { return {}; }
   // Gives a token to every request that has none, before its intent is written. Requests that will be submitted together get
   // related tokens. Throws a scheduler error if the scheduler cannot be reached; nothing is written before that.

@@ -43,7 +43,7 @@ std::string variable(const char* name)
   return text == nullptr ? std::string() : text;
 }
 
-// What a command said, or that it hung.
+// The text that a command printed; for one that printed nothing, as when it hung, its exit code.
 std::string words_of(const CommandResult& result)
 {
   const auto words = printable(std::string(trim(result.err.empty() ? result.out : result.err)));

@@ -15,7 +15,7 @@
 
 namespace dt::jobs::slurm {
 
-// What Slurm said of a job of a batch just after its submission. The folder of the batch keeps it: <batch>/jobs holds a line
+// A job of a batch as Slurm showed it just after its submission. dtctl keeps it in the batch's folder: <batch>/jobs has a line
 // "<id> <submit_unix_s> <name>" for each.
 struct SeenJob {
   std::uint32_t id = 0; // of an array, the array's
@@ -49,7 +49,7 @@ class KnownJobs {
   std::vector<const SlurmRecord*> living_of(BatchKind kind, std::string_view batch) const;
   // When the array of an id such as "12_3" was submitted, if the controller still knows it as this batch's, living or ended.
   std::optional<std::int64_t> submission_of_array(const BatchToken& token, const std::string& job_id) const;
-  // The living job with this id that is neither this nor another of dtctl's jobs as far as can be told, or nullptr.
+  // A living job that has this id, but which nothing else identifies as one of dtctl's; nullptr if there is none.
   const SlurmRecord* stranger(const BatchToken& token, const std::string& job_id) const;
 
  private:

@@ -173,8 +173,6 @@ CommunicationFigures communication_of(const Runs& runs)
                                .exposed_s = mean_of_figure(runs, [](const auto& run) { return run.exposed_s; }),
                                .bytes = mean_of_figure(runs, [](const auto& run) { return run.bytes; }),
                                .messages = mean_of_figure(runs, [](const auto& run) { return run.messages; })};
-  figures.exposed_share = mean_of_figure(
-      runs, [](const auto& run) { return run.exposed_s * static_cast<double>(run.measured_steps) / run.measured_s; });
   figures.hidden_s = std::isnan(figures.isolated_s) ? not_measured : std::max(0.0, figures.isolated_s - figures.exposed_s);
   figures.bandwidth = figures.isolated_s > 0 ? figures.bytes / figures.isolated_s : not_measured;
   return figures;

@@ -127,10 +127,9 @@ std::optional<FactorArray> log_factors(const AttributedRun& run, const Compared&
 
 // Times and amounts of one step's communication, means over runs.
 struct CommunicationFigures {
-  double isolated_s = not_measured;    // with nothing else running
-  double exposed_s = not_measured;     // a worker waits for it and does nothing else
-  double exposed_share = not_measured; // of a step
-  double hidden_s = not_measured;      // isolated_s - exposed_s, at least 0
+  double isolated_s = not_measured; // with nothing else running
+  double exposed_s = not_measured;  // a worker waits for it and does nothing else
+  double hidden_s = not_measured;   // isolated_s - exposed_s, at least 0
   double bytes = not_measured, messages = not_measured;
   double bandwidth = not_measured; // bytes / isolated_s, in bytes/s
   double link = not_measured;      // 1/β of the link that was fitted to the label's sizes, in bytes/s; filled in by the query

@@ -48,14 +48,19 @@ bool has_left_queue(const Cluster& cluster)
   return eventually([&] { return cluster.slurm({"squeue", "-h"}).empty(); }, 30);
 }
 
+// A run whose job waits in Slurm until it is released.
+struct HeldRun {
+  Cluster cluster{{"--nodes", "1"}};
+  ClusterUser user{cluster};
+  std::string id = (user.sweep(endless("--hold")), id_of(user));
+};
+
 } // namespace
 
 TEST_CASE("a job whose comment an administrator has replaced is known by its id, and cancel ends it", "[commands]")
 {
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  user.sweep(endless("--hold"));
-  const auto id = id_of(user);
+  const HeldRun held;
+  const auto& [cluster, user, id] = held;
   cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=note of the admin"});
   CHECK(user.states() == Json{{"queued", 1}});
   cluster.slurm({"scontrol", "update", "jobid=" + id, "jobname=renamed"});
@@ -70,10 +75,8 @@ TEST_CASE("a job whose comment an administrator has replaced is known by its id,
 
 TEST_CASE("a job that was started again after its comment was replaced is still known", "[commands]")
 {
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  user.sweep(endless("--hold"));
-  const auto id = id_of(user);
+  const HeldRun held;
+  const auto& [cluster, user, id] = held;
   cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});
   cluster.slurm({"scontrol", "release", id});
   REQUIRE(user.reach("running", 1));
@@ -87,10 +90,8 @@ TEST_CASE("a job that was started again after its comment was replaced is still 
 TEST_CASE("a living job with the run's id that nothing else identifies is unknown, and cancel does not say it were cancelled",
           "[commands]")
 {
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  user.sweep(endless("--hold"));
-  const auto id = id_of(user);
+  const HeldRun held;
+  const auto& [cluster, user, id] = held;
   const auto batch = parse_token(read_submission(newest_attempt(user.run_folders().at(0)))->token)->batch;
   std::filesystem::remove(user.dtctl().home() / "slurm" / batch / "jobs"); // as of a submission by an earlier dtctl
   cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});

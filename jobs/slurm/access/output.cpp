@@ -71,7 +71,7 @@ std::vector<std::string_view> patterns_of(std::string_view text)
   return patterns;
 }
 
-// Where the line of headings begins: a site may print a banner before it. 0 if there is none.
+// Position of the line of headings in a command's output; 0 if there is no such line. A site may print a banner before it.
 std::size_t begin_of_table(std::string_view text, std::string_view first_heading)
 {
   const auto heading = lower_case(first_heading) + field_end;

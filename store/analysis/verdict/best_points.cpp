@@ -15,14 +15,14 @@ PricedPoint priced(const ComparedPoint& point)
 {
   PricedPoint all{.name = name_of(point), .figures = {}, .label = point.candidate, .size = size_text(point.nodes, point.ranks)};
   for (const auto& row : metric_rows()) {
-    const auto sample = sample_of("", point.runs, row.metric);
+    auto sample = sample_of("", point.runs, row.metric);
     all.figures[row.metric] = centre_of(sample.candidate, row.scale);
-    all.samples[row.metric] = sample.candidate;
     all.runs = sample.runs; // these are the same for every metric
     all.succeeded = sample.succeeded;
     all.reached = sample.reached;
     all.with_target = sample.with_target;
     all.diverged = sample.diverged;
+    all.samples[row.metric] = std::move(sample.candidate);
   }
   return all;
 }
