@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Raised when a reader of the version before would misunderstand a profile.
-constexpr int schema = 1;
+constexpr int profile_schema = 1;
 constexpr const char* kind = "compute_profile";
 // Times are written in nanoseconds and quantiles in millionths, so the median of the quantiles is 1 but for rounding.
 constexpr double median_tolerance = 1e-3;
@@ -95,10 +95,11 @@ class ProfileReader {
   void check_schema(const Json& json) const
   {
     const Json& found = member(json, "", "schema");
-    if (const auto later = words_of_later_schema(json, schema); !later.empty())
+    if (const auto later = words_of_later_schema(json, profile_schema); !later.empty())
       throw Error(ErrorKind::recipe, fmt::format("{} {}", origin_, later));
-    if (found != schema)
-      refuse(fmt::format("The compute profile has schema {}, but this version reads schema {}.", in_words(found), schema));
+    if (found != profile_schema)
+      refuse(
+          fmt::format("The compute profile has schema {}, but this version reads schema {}.", in_words(found), profile_schema));
   }
 
   // `place` stands before the member's name in messages: "layer conv1: ".
@@ -282,7 +283,7 @@ std::string to_json(const ComputeProfile& profile)
 {
   Json layers = Json::array();
   for (const auto& layer : profile.layers) layers.push_back(json_of(layer));
-  Json json{{"schema", schema}, {"kind", kind}, {"model", profile.model}};
+  Json json{{"schema", profile_schema}, {"kind", kind}, {"model", profile.model}};
   if (!profile.is_of_program()) {
     json["image"] = profile.image;
     json["classes"] = profile.classes;

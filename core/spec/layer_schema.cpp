@@ -120,7 +120,7 @@ CheckedValue check_words(const Attribute& attribute, std::string_view text)
   return {std::string(text), ""};
 }
 
-[[noreturn]] void refuse(std::string_view line, const std::string& what)
+[[noreturn]] void refuse_layer(std::string_view line, const std::string& what)
 {
   throw Error(ErrorKind::recipe, fmt::format("The layer `{}` {}.", printable(line.substr(0, 200)), what));
 }
@@ -128,15 +128,16 @@ CheckedValue check_words(const Attribute& attribute, std::string_view text)
 void parse_attribute(std::string_view line, const LayerKind& kind, std::string_view text, LayerLine& layer)
 {
   const auto equals = text.find('=');
-  if (equals == text.npos) refuse(line, fmt::format("holds `{}`, which is not of the form attribute=value", printable(text)));
+  if (equals == text.npos)
+    refuse_layer(line, fmt::format("holds `{}`, which is not of the form attribute=value", printable(text)));
   const std::string name_given(text.substr(0, equals));
   const auto* attribute = find_attribute(kind, name_given);
   if (!attribute)
-    refuse(line, fmt::format("has no attribute `{}`{}", printable(name_given), advice(name_given, attribute_names(kind))));
+    refuse_layer(line, fmt::format("has no attribute `{}`{}", printable(name_given), advice(name_given, attribute_names(kind))));
   auto value = check_value(*attribute, text.substr(equals + 1));
-  if (!value.problem.empty()) refuse(line, fmt::format("is wrong: `{}` {}", name_given, value.problem));
+  if (!value.problem.empty()) refuse_layer(line, fmt::format("is wrong: `{}` {}", name_given, value.problem));
   if (!layer.attributes.emplace(name_given, std::move(value.text)).second)
-    refuse(line, fmt::format("gives `{}` twice", name_given));
+    refuse_layer(line, fmt::format("gives `{}` twice", name_given));
 }
 
 // Resolves the input names of all layers to positions, and collects the problems that it finds.
@@ -295,12 +296,12 @@ LayerLine parse_layer(std::string_view line)
   const auto parts = split(trim(line), ' ');
   LayerLine layer{parts.front()};
   const auto* kind = find_layer_kind(layer.kind);
-  if (!kind) refuse(line, "is of no known kind" + advice(layer.kind, layer_kind_names()));
+  if (!kind) refuse_layer(line, "is of no known kind" + advice(layer.kind, layer_kind_names()));
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (!parts[i].empty()) parse_attribute(line, *kind, parts[i], layer);
   for (const auto& attribute : kind->attributes)
     if (attribute.required && !layer.has(std::string(attribute.name)))
-      refuse(line, fmt::format("needs `{}`: {}", attribute.name, attribute.help));
+      refuse_layer(line, fmt::format("needs `{}`: {}", attribute.name, attribute.help));
   return layer;
 }
 
