@@ -13,6 +13,7 @@
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "store/query/pictures/curves.hpp"
 
@@ -148,7 +149,14 @@ void add_logs(Page& page, const AttemptFolder& attempt)
 {
   page.section("log", "End of the output");
   const auto out = end_of_log(attempt.out()), err = end_of_log(attempt.err());
-  if (out.empty() && err.empty()) return page.paragraph("The run has printed nothing.", "missing");
+  if (out.empty() && err.empty()) {
+    page.paragraph("The run has printed nothing.", "missing");
+    const auto submission = read_submission(attempt);
+    const auto of_job = submission ? end_of_log(jobs::job_log_path(attempt, *submission)) : "";
+    if (of_job.empty()) return;
+    page.heading("Log of its job");
+    return page.preformatted(of_job);
+  }
   if (!out.empty()) page.preformatted(out);
   if (err.empty()) return;
   page.heading("Standard error");

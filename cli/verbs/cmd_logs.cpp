@@ -6,6 +6,7 @@
 #include "core/file.hpp"
 #include "core/program/printed_text.hpp"
 #include "core/text.hpp"
+#include "jobs/attempts/attempts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,9 +177,14 @@ ExitCode logs(Context& context, const LogsOptions& options)
   const auto out = read(attempt.out()), err = read(attempt.err());
   context.out.block("stdout", shown(out));
   context.out.block("stderr", shown(err));
-  if (out.empty() && err.empty())
-    context.messages.info("{} {} ({})", printable(run.row.name),
-                          is_final(run.row.state) ? "printed nothing" : "has printed nothing yet", name_of(run.row.state));
+  if (!out.empty() || !err.empty()) return ExitCode::ok;
+  const auto submission = read_submission(attempt);
+  const auto log = submission ? jobs::job_log_path(attempt, *submission) : std::filesystem::path();
+  const auto of_job = log.empty() ? "" : read(log);
+  context.messages.info("{} {} ({}){}", printable(run.row.name),
+                        is_final(run.row.state) ? "printed nothing" : "has printed nothing yet", name_of(run.row.state),
+                        of_job.empty() ? "" : "; this is the log of its job: " + printable(log.string()));
+  if (!of_job.empty()) context.out.block("job_log", shown(of_job));
   return ExitCode::ok;
 }
 

@@ -56,6 +56,10 @@ namespace fs = std::filesystem;
 
 AttemptFolder next_of(const AttemptFolder& attempt) { return {attempt.run_folder(), attempt.number() + 1}; }
 
+// Files that were written before the job was submitted may reach this node later than the job, on a file system that the network
+// carries. An NFS client believes for 30 s that a file is not there.
+constexpr double late_files_s = 30;
+
 // A withdrawn attempt, or one that was made again for another submission, must not be run.
 bool is_made_for(const AttemptFolder& attempt, const std::string& token)
 {
@@ -266,8 +270,9 @@ class BatchJob {
 
   std::filesystem::path tasks_path() const { return terms_.folder / "tasks"; }
 
-  std::vector<std::string> task_lines() const
+  std::vector<std::string> task_lines()
   {
+    await_file(tasks_path());
     try {
       auto lines = split(read_file(tasks_path()), '\n');
       if (!lines.empty() && lines.back().empty()) lines.pop_back();
@@ -288,6 +293,16 @@ class BatchJob {
     return tasks.front();
   }
 
+  // Waits for a file that this job needs; all waits together last `late_files_s`, and a signal ends them.
+  void await_file(const std::filesystem::path& file)
+  {
+    if (is_there(file)) return;
+    say(file.string() + " is not there yet: waits for it");
+    while (!is_there(file) && Clock::now() - begin_ < std::chrono::duration<double>(late_files_s))
+      if (const auto signal = next_signal_within(0.2)) return note(*signal);
+    if (is_there(file)) say(file.string() + " has arrived");
+  }
+
   bool is_mine(const BatchTask& task) const { return terms_.is_ladder || !facts_.task || *facts_.task == task.index; }
 
   // ---- one run ---------------------------------------------------------------------------------------------------------
@@ -295,12 +310,22 @@ class BatchJob {
   void run_task(const BatchTask& task)
   {
     const AttemptFolder first(task.attempt);
+    await_file(first.submission());
     while (const auto signal = inbox_.next()) note(*signal);
     if (stop_) return skip(first);
+    if (!is_there(first.submission())) return miss(first);
     const auto attempt = take_attempt(first, task.token, self_, [&](const std::string& what) { say(what); });
     if (!attempt) return;
     const int code = run_taken(*attempt, task);
     if (first_failure_ == 0) first_failure_ = code;
+  }
+
+  // The runs of a ladder that are there are run all the same.
+  void miss(const AttemptFolder& attempt)
+  {
+    say(fmt::format("{} is not there on {}: nothing is run. Its run was removed, or the home was moved or is not mounted here",
+                    attempt.submission().string(), host_name()));
+    if (first_failure_ == 0) first_failure_ = static_cast<int>(ExitCode::environment);
   }
 
   int run_taken(const AttemptFolder& attempt, const BatchTask& task)
@@ -430,13 +455,17 @@ class BatchJob {
   bool is_ended_within(double seconds)
   {
     const auto until = Clock::now() + std::chrono::duration<double>(seconds);
-    while (Clock::now() < until) {
-      pollfd source{inbox_.descriptor(), POLLIN, 0};
-      ::poll(&source, 1, 200);
-      while (const auto signal = inbox_.next())
-        if (*signal == SIGTERM) return true;
-    }
+    while (Clock::now() < until)
+      if (next_signal_within(0.2) == SIGTERM) return true;
     return false;
+  }
+
+  // Nothing if none comes in that time.
+  std::optional<int> next_signal_within(double seconds)
+  {
+    pollfd source{inbox_.descriptor(), POLLIN, 0};
+    ::poll(&source, 1, static_cast<int>(seconds * 1000));
+    return inbox_.next();
   }
 
   const BatchTerms& terms_;

@@ -16,8 +16,9 @@ struct BatchTerms {
   std::int64_t signal_ahead_s = 0; // how long before its time limit a run is asked to stop; 0: it is not
 };
 
-// Returns the exit code of the run; for a ladder the first that is not 0; 0 if there was nothing to do. Throws an environment
-// error if the batch cannot be read or an attempt cannot be claimed.
+// Returns the exit code of the run; for a ladder the first that is not 0; 0 if there was nothing to do. Files of the submission
+// that are not on this node after half a minute are an environment error (74). Throws one if the batch cannot be read or an
+// attempt cannot be claimed.
 int run_batch(const BatchTerms& terms, Inbox& inbox);
 
 } // namespace dt::jobs::agent

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "jobs/machine/in_parallel.hpp"
 #include "jobs/machine/quick_file.hpp"
+#include "jobs/scheduler/batch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -122,6 +123,13 @@ bool has_stepped(const AttemptFolder& attempt)
   if (events.starts_with("step ") || events.find("\nstep ") != std::string::npos) return true;
   const auto error = read_error(attempt);
   return error && error->step > 0;
+}
+
+std::filesystem::path job_log_path(const AttemptFolder& attempt, const Submission& submission)
+{
+  const auto token = parse_token(submission.token);
+  if (!token) return {};
+  return log_of(batch_folder(home_of(attempt), submission.scheduler, token->batch), *token);
 }
 
 JobHandle handle_of(const LatestAttempt& latest)

@@ -6,6 +6,7 @@
 #include "jobs/scheduler/scheduler.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -48,6 +49,9 @@ bool has_stepped(const AttemptFolder& attempt);
 inline constexpr std::string_view time_limit_reason = "time_limit";
 // Beginning of what the same file says of a run whose folder was removed, and of the cause that is shown.
 inline constexpr std::string_view removed_reason = "removed while it ran";
+
+// The log of the cluster's job that ran or was to run the attempt; empty if the submission was to no cluster.
+std::filesystem::path job_log_path(const AttemptFolder& attempt, const Submission& submission);
 
 JobHandle handle_of(const LatestAttempt& latest);
 

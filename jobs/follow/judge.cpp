@@ -108,6 +108,16 @@ std::string exit_cause(int code, const LastWords& words)
   return fmt::format("exit code {}{}", code, tail);
 }
 
+// Of a job that ended before it claimed its run: what it said last in its own log, without the time and place. Empty: nothing.
+std::string words_of_unclaimed(const Evidence& e)
+{
+  const auto lines = split(trim(e.job_log), '\n');
+  if (e.has_owner || e.begin || e.end || lines.back().empty()) return {};
+  constexpr std::string_view error = "dtjob: error: ";
+  const auto told = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& line) { return line.starts_with(error); });
+  return printable(told == lines.rend() ? lines.back() : told->substr(error.size()));
+}
+
 // The last line that tells of a full disk or a quota, with the sentence for it. Nothing if no line does.
 std::optional<std::string> full_disk(const Evidence& e)
 {
@@ -166,6 +176,8 @@ std::string failure_cause(const Evidence& e, std::optional<int> code)
     return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
   }
   if (const auto node = lost_node(e.standard_error)) return printable(*node) + " was lost: the launcher can no longer reach it";
+  if (const auto told = words_of_unclaimed(e); !told.empty())
+    return fmt::format("its job ended{} before the run began: {}", code ? fmt::format(" with exit code {}", *code) : "", told);
   if (code) return exit_cause(*code, words);
   return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
 }
@@ -348,6 +360,14 @@ Verdict undecided(const Evidence& e, double now)
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
+// dtjob ends with exit code 0 only when the result is written, so files of a job that has ended so may still be on their way.
+bool is_result_late(const Evidence& e, double now)
+{
+  const bool is_said_otherwise = e.cancel || e.preemption || e.error || !e.stop_reason.empty();
+  if (e.job.state != JobStatus::State::ended || e.job.exit_code != 0 || !e.begin || is_said_otherwise) return false;
+  return age_s(e.begin->unix_s, now) < lost_grace_s || is_beating(e, now);
+}
+
 bool is_deferred(const Evidence& e) { return e.deferral && e.submission->job_id.empty() && !e.begin && !e.end && !e.cancel; }
 
 // No scheduler knows the job and no end is recorded.
@@ -441,6 +461,9 @@ Verdict judge(const Evidence& e, double now_unix_s)
   case JobStatus::State::running:
     return running(e, now_unix_s);
   case JobStatus::State::ended:
+    if (is_result_late(e, now_unix_s))
+      return {RunState::running, "its job has ended with exit code 0, and its result is not here yet", scheduler_words(e.job),
+              std::nullopt, false};
     return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
   case JobStatus::State::unknown:
   case JobStatus::State::not_found:

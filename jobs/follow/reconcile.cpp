@@ -12,7 +12,6 @@
 #include "jobs/machine/in_parallel.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/registry/schedulers.hpp"
-#include "jobs/scheduler/batch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,14 +47,6 @@ void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
   };
   std::error_code none;
   if (!is_written() && std::filesystem::remove(attempt.reserve(), none)) is_written();
-}
-
-// What the job wrote for itself, while its attempt's own files could perhaps not be written.
-std::string job_log_of(const AttemptFolder& attempt, const Submission& submission)
-{
-  const auto token = parse_token(submission.token);
-  if (!token) return {};
-  return read_tail(log_of(batch_folder(home_of(attempt), submission.scheduler, token->batch), *token), log_tail_bytes);
 }
 
 // Stores the scheduler's outcome, because the scheduler forgets its jobs while the verdict must not change.
@@ -303,7 +294,9 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
   reader.read(files_without_result, evidence);
   evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
   const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
-  if (has_ended && evidence.submission) evidence.job_log = job_log_of(reader.folder(), *evidence.submission);
+  // What the job wrote for itself, while its attempt's own files could perhaps not be written.
+  if (has_ended && evidence.submission)
+    evidence.job_log = read_tail(job_log_path(reader.folder(), *evidence.submission), log_tail_bytes);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);
   if (has_ended && reader.may_have(AttemptFile::out))
     evidence.standard_output = read_tail(reader.folder().out(), stdout_tail_bytes);

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/container.hpp"
+#include "jobs/machine/processor_peak.hpp"
 #include "jobs/program/program_recorder.hpp"
 #include "jobs/program/rank_program.hpp"
 

@@ -311,7 +311,8 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     auto changed = e;
     changed.stop_reason = "time_limit 120";
     add("time limit that was changed", changed, RunState::preempted,
-        "it reached its time limit (2m, changed after the submission) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+        "it reached its time limit (2m, changed after the submission) at step 120 of 400; a checkpoint is kept: "
+        "step-120.safetensors");
     add("time limit with a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
     e.preemption->checkpoint.clear();
@@ -433,6 +434,36 @@ TEST_CASE("a full disk and a quota are named where the program's words end or ar
   auto told = ended_with(3, "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad\n");
   told.job_log = killed.job_log;
   CHECK(cause(told).find("ValueError: bad") != std::string::npos);
+}
+
+TEST_CASE("a job that ended before it claimed its run is told by the last words of its own log")
+{
+  auto e = with_job(JobState::ended);
+  e.job.exit_code = 74;
+  e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: waits\ndtjob: error: /h/slurm/1/tasks: No such file or directory\n";
+  CHECK(judge(e, now).cause ==
+        "its job ended with exit code 74 before the run began: /h/slurm/1/tasks: No such file or directory");
+  e.job.exit_code = 0;
+  e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: /h/runs/1/attempts/1 was cancelled: nothing is run\n";
+  CHECK(judge(e, now).state == RunState::failed);
+  CHECK(judge(e, now).cause ==
+        "its job ended with exit code 0 before the run began: " + e.job_log.substr(0, e.job_log.size() - 1));
+  e.has_owner = true;
+  CHECK(judge(e, now).cause == "the ranks ended with exit code 0 but left no result");
+}
+
+TEST_CASE("the result of a job that ended with exit code 0 may be late, but not for ever")
+{
+  auto e = with_job(JobState::ended);
+  e.job.exit_code = 0;
+  e.has_owner = true;
+  e.begin = BeginRecord{};
+  e.begin->unix_s = now - 10;
+  CHECK(judge(e, now).state == RunState::running);
+  CHECK(judge(e, now).cause == "its job has ended with exit code 0, and its result is not here yet");
+  CHECK(judge(e, now + lost_grace_s).state == RunState::failed);
+  e.job.exit_code = 1;
+  CHECK(judge(e, now).state == RunState::failed);
 }
 
 TEST_CASE("a run that a full disk ended stays failed when its scheduler has forgotten it")
