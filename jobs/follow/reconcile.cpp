@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/record/attempt_writer.hpp"
+#include "core/record/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"

@@ -392,7 +392,9 @@ std::string failed_nodes(const SlurmRecord& record, std::span<const SlurmNode> n
 
 std::string waiting_words(const SlurmRecord& record)
 {
-  auto words = record.flags.held ? "put back on hold after its last start (" + record.state + ")" : reason_words(record.reason);
+  auto words = record.flags.held
+                   ? "put back on hold after its last start, by Slurm itself or with scontrol requeuehold (" + record.state + ")"
+                   : reason_words(record.reason);
   if (record.reason == "Dependency" && !awaited_jobs(record.dependency).empty())
     words = "waits for job " + awaited_jobs(record.dependency) + " (Dependency)";
   if (!record.reason_details.empty() && record.reason_details != record.reason) words += ": " + printable(record.reason_details);

@@ -47,7 +47,8 @@ TEST_CASE("a program that goes on is measured by the steps since the first that 
   const AttemptFolder attempt(home.run("key"), 2);
   make_folders(attempt.path());
   std::string events;
-  for (const std::int64_t step : {1001, 1002}) append_line(events, StepEvent{.step = step});
+  StepEvent event;
+  for (event.step = 1001; event.step <= 1002; ++event.step) append_line(events, event);
   write_file_atomic(attempt.events(), events);
   const auto seen = running(1201, 0);
   jobs::RunStatus status;

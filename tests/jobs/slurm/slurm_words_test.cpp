@@ -232,7 +232,8 @@ TEST_CASE("states that live are never ended, whatever their base says")
   auto held = waiting("JobHeldUser");
   held.flags.held = true;
   held.state = "PENDING SPECIAL_EXIT";
-  CHECK(status_of(held).reason == "put back on hold after its last start (PENDING SPECIAL_EXIT)");
+  CHECK(status_of(held).reason ==
+        "put back on hold after its last start, by Slurm itself or with scontrol requeuehold (PENDING SPECIAL_EXIT)");
 }
 
 TEST_CASE("an ended job has the outcome and cause that Slurm knows")
