@@ -113,7 +113,7 @@ std::string words_of_unclaimed(const Evidence& e)
 {
   const auto lines = split(trim(e.job_log), '\n');
   if (e.has_owner || e.begin || e.end || lines.back().empty()) return {};
-  constexpr std::string_view error = "dtjob: error: ";
+  constexpr std::string_view error = "dtjob: ";
   const auto told = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& line) { return line.starts_with(error); });
   return printable(told == lines.rend() ? lines.back() : told->substr(error.size()));
 }

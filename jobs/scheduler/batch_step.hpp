@@ -36,8 +36,8 @@ class BatchStep {
   virtual std::vector<std::string> hosts() const = 0;
   // When the scheduler began to take this job off its nodes; nothing if it has not, or does not say so.
   virtual std::optional<double> preempted_unix_s(const Say& say) const = 0;
-  // The job's time limit as the scheduler has it now: an administrator may have changed it. Nothing if there is none, or it is not
-  // known.
+  // The job's time limit as the scheduler has it now: an administrator may have changed it. Nothing if there is none, or it is
+  // not known.
   virtual std::optional<std::int64_t> time_limit_s() const = 0;
   // Asks the scheduler once to start this job again after its end, unless the user has ended it.
   virtual RequeueAnswer ask_for_requeue() const = 0;

@@ -311,7 +311,7 @@ TEST_CASE("tasks that are missing or damaged are told, and nothing is run")
   CHECK(batch.traces().empty());
 }
 
-TEST_CASE("files that do not reach the node in half a minute end a job with an error; the other runs of a ladder are run")
+TEST_CASE("files that do not reach the node in half a minute end a job with an error, and the other runs of a ladder are run")
 {
   const bool is_ladder = GENERATE(false, true);
   const Batch batch(2, "succeed", is_ladder ? 'l' : 'j');

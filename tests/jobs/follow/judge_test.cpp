@@ -440,9 +440,9 @@ TEST_CASE("a job that ended before it claimed its run is told by the last words 
 {
   auto e = with_job(JobState::ended);
   e.job.exit_code = 74;
-  e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: waits\ndtjob: error: /h/slurm/1/tasks: No such file or directory\n";
+  e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: waits\ndtjob: read /h/slurm/1/tasks: No such file or directory\n";
   CHECK(judge(e, now).cause ==
-        "its job ended with exit code 74 before the run began: /h/slurm/1/tasks: No such file or directory");
+        "its job ended with exit code 74 before the run began: read /h/slurm/1/tasks: No such file or directory");
   e.job.exit_code = 0;
   e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: /h/runs/1/attempts/1 was cancelled: nothing is run\n";
   CHECK(judge(e, now).state == RunState::failed);
