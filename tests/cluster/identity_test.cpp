@@ -1,4 +1,5 @@
-// Jobs whose comment somebody has changed, runs that were submitted to another cluster, and wishes that Slurm did not hear.
+// Jobs whose comment or time limit somebody has changed, files that reach a node late, runs that were submitted to another
+// cluster, and wishes that Slurm did not hear.
 #include "tests/cluster/playground.hpp"
 
 #include "core/file.hpp"
@@ -191,4 +192,54 @@ TEST_CASE("a cancellation that no controller heard ends the program all the same
     if (asked.ends_with(" cancel accepted\n")) ++accepted;
   }
   CHECK(accepted >= 1); // of the one that waited
+}
+
+TEST_CASE("a job whose files reach its node late waits for them, and one whose files do not come is told by its own log",
+          "[commands]")
+{
+  const HeldRun held;
+  const auto& [cluster, user, id] = held;
+  const auto attempt = newest_attempt(user.run_folders().at(0));
+  const auto batch = user.dtctl().home() / "slurm" / parse_token(read_submission(attempt)->token)->batch;
+  const auto tasks = batch / "tasks", aside = batch / "aside";
+  std::filesystem::rename(tasks, aside);
+  cluster.slurm({"scontrol", "release", id});
+  SECTION("late")
+  {
+    const auto waits = tasks.string() + " is not there yet: waits for it";
+    REQUIRE(eventually([&] { return read_file_if_exists(batch / "log").value_or("").find(waits) != std::string::npos; }));
+    std::filesystem::rename(aside, tasks);
+    CHECK(user.reach("running", 1));
+    CHECK(eventually([&] { return read_begin(attempt).has_value(); }));
+    CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
+    CHECK(user.reach("cancelled", 1));
+  }
+  SECTION("never")
+  {
+    CHECK(user.reach("failed", 1, 120));
+    const auto expected = "read " + tasks.string() + ": No such file or directory";
+    CHECK(user.runs().at(0).at("cause").get<std::string>().starts_with("its job ended with exit code 74 before the run began: " +
+                                                                       expected));
+    const auto logs = user.run({"logs", "all"});
+    CHECK(logs.err.find("printed nothing (failed); this is the log of its job: " + (batch / "log").string()) !=
+          std::string::npos);
+    CHECK(logs.out.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("a time limit that was changed in Slurm ends a run, and is said so", "[commands]")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const ClusterUser user(cluster);
+  auto recipe = endless();
+  recipe.replace(recipe.find("requeue: 2"), 10, "requeue: 0, time_limit: 20m, signal_ahead: 110s");
+  user.sweep(recipe);
+  const auto attempt = newest_attempt(user.run_folders().at(0));
+  REQUIRE(eventually([&] { return read_heartbeat(attempt).has_value(); }));
+  cluster.slurm({"scontrol", "update", "jobid=" + id_of(user), "timelimit=2"});
+  REQUIRE(eventually([&] { return read_end(attempt).has_value(); }));
+  REQUIRE(eventually([&] { return user.runs().at(0).at("state") != "running"; }));
+  const auto run = user.runs().at(0);
+  INFO(run.dump(1));
+  CHECK(run.at("cause").get<std::string>().starts_with("it reached its time limit (2m, changed after the submission) at step "));
 }
