@@ -2,6 +2,7 @@
 #include "tests/cluster/playground.hpp"
 
 #include "core/text.hpp"
+#include "core/units.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -125,10 +126,13 @@ TEST_CASE("a controller killed at once forgets jobs and gives their ids to other
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
   user.sweep(cluster_recipe(a_moment));
+  const double submitted_unix_s = now_unix_s();
   cluster.hurt({"stop-controller", "--kill"});
   for (const auto* file : {"job_state", "job_state.old", "last_tres"}) // as if it had not been saved yet
     std::filesystem::remove(cluster.folder() / "state" / file);
   cluster.hurt({"start-controller"});
+  // A job with the same id that was submitted in the same second is the same to dtctl; Slurm tells times in seconds.
+  REQUIRE(eventually([&] { return now_unix_s() > submitted_unix_s + 1; }));
   for (int i = 0; i < 3; ++i) cluster.slurm({"sbatch", "-J", "other", "-o", "/dev/null", "--wrap", "sleep 60"});
   CHECK(user.states() == Json{{"submitted", 1}});
   cluster.slurm({"scancel", "-n", "other"});
