@@ -32,7 +32,10 @@ struct Scene {
   explicit Scene(const std::string& program, const std::string& limit = "1h")
   {
     dtctl.write("t.sh", "A=$(dirname \"$PWD\"); GO=" + (dtctl.folder() / "go").string() +
-                            "\nwait_for_go() { until [ -e \"$GO\" ]; do sleep 0.02; done; }\n" + program);
+                            "\nwait_for_go() { until [ -e \"$GO\" ]; do sleep 0.02; done; }\n"
+                            // dtjob may write a file between rm's look and its end.
+                            "remove_attempt() { while [ -e \"$A\" ]; do rm -rf \"$A\"; done; }\n" +
+                            program);
     dtctl.write("gone.yaml", "version: 1\nname: gone\nprogram:\n  command: [sh, t.sh]\n  files: [t.sh]\n"
                              "  metrics: { step: 'step (\\d+)', loss: 'loss (\\S+)' }\n"
                              "resources: { launch_tries: 1, time_limit: " +
@@ -73,7 +76,7 @@ struct Scene {
 TEST_CASE("a run whose program removes its folder ends, frees its cores and is told to be removed while it ran")
 {
   const auto* rest = GENERATE("", "sleep 3600\n", "mkdir -p \"$A\"; sleep 3600\n");
-  const Scene scene(std::string("echo 'step 1 loss 0.5'; rm -rf \"$A\"\n") + rest);
+  const Scene scene(std::string("echo 'step 1 loss 0.5'; remove_attempt\n") + rest);
   scene.expect_all_ended();
   scene.expect_told("removed while it ran: " + scene.attempt().path().string() + " is gone");
   const auto again = scene.dtctl.run({"status", "--all"});
@@ -91,7 +94,7 @@ TEST_CASE("a run whose whole folder is removed while it runs ends, and the datab
 
 TEST_CASE("a removed run is done again by the next sweep")
 {
-  const Scene scene("echo 'step 1 loss 0.5'; [ -e \"$GO\" ] || rm -rf \"$A\"; echo 'step 2 loss 0.5'\n");
+  const Scene scene("echo 'step 1 loss 0.5'; [ -e \"$GO\" ] || remove_attempt; echo 'step 2 loss 0.5'\n");
   scene.expect_all_ended();
   scene.dtctl.write("go", "");
   const auto again = scene.dtctl.json({"submit", "gone.yaml", "--wait"});
