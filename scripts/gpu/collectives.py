@@ -16,7 +16,7 @@ try:
     dist.all_reduce(tensor)
     if rank == 0:
         row(f"{backend} with {size} ranks on one device", float(tensor[0]), "", f"NCCL {torch.cuda.nccl.version()}" if IS_GPU else "")
-    batch = (128 if IS_GPU else 4) // size
+    batch = 128 // size if IS_GPU else 2
     plain, wrapped = ResnetStep(batch), ResnetStep(batch)
     wrapped.module = torch.nn.parallel.DistributedDataParallel(wrapped.module, gradient_as_bucket_view=True)
     rounds, steps, warm = (4, 8, 4) if IS_GPU else (2, 1, 1)

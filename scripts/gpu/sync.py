@@ -163,7 +163,7 @@ class Ordinary(ResnetStep):
 
 def speed(ordinary):
     ranks = ordinary.ranks
-    batch = (128 if IS_GPU else 4) // ranks
+    batch = 128 // ranks if IS_GPU else 2
     steps = {"plain": ResnetStep(batch), "sync-sgd": Trained(batch, strategy="sync-sgd")}
     never = 1 << 20
     if ranks > 1:

@@ -233,6 +233,7 @@ TEST_CASE("a time limit that was changed in Slurm ends a run, and is said so", "
   const ClusterUser user(cluster);
   auto recipe = endless();
   recipe.replace(recipe.find("requeue: 2"), 10, "requeue: 0, time_limit: 20m, signal_ahead: 110s");
+  recipe.insert(recipe.find("import time"), "import signal, sys\\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))\\n");
   user.sweep(recipe);
   const auto attempt = newest_attempt(user.run_folders().at(0));
   REQUIRE(eventually([&] { return read_heartbeat(attempt).has_value(); }));
