@@ -72,6 +72,7 @@ struct AllreduceBench {
   double seconds = 2;              // time to measure for
   std::int64_t repeats = 0;        // repetitions; 0: as many as fit into the time
   std::int64_t warmup_repeats = 5; // before; at least 1 if `repeats` is 0
+  int calls = 1;                   // sums in a row of a repetition, whose mean counts
   std::int64_t nodes_per_supernode = 0;
   bool simulated = false; // the ranks are simulated; the output says so
   bool json = false;

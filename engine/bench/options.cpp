@@ -24,6 +24,12 @@ void add_allreduce(CLI::App& app, AllreduceBench& options)
   allreduce->add_option("--warm-up", options.warmup_repeats, "Repetitions before")
       ->capture_default_str()
       ->check(options.simulated ? CLI::NonNegativeNumber : CLI::PositiveNumber);
+  // Ranks of a number that is no power of two leave MPI's barrier up to two latencies apart.
+  allreduce
+      ->add_option("--calls", options.calls,
+                   "Sums in a row of a repetition, whose mean counts: the barrier before them counts less")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   allreduce->add_flag("--json", options.json, "One JSON object");
 }
 

@@ -11,13 +11,13 @@
 namespace dt::bench {
 namespace {
 
-// Seconds of one repetition: the slowest rank's time from a barrier. The same on every rank.
-double repeat(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm)
+// Seconds of a sum, in one repetition of `calls` in a row: the slowest rank's time from a barrier. The same on every rank.
+double repeat(comm::Allreduce& allreduce, std::span<float> values, comm::Communicator& comm, int calls)
 {
   comm.barrier();
   const double begin = comm::monotonic_s();
-  allreduce.sum(values);
-  double seconds = comm::monotonic_s() - begin;
+  for (int call = 0; call < calls; ++call) allreduce.sum(values);
+  double seconds = (comm::monotonic_s() - begin) / calls;
   comm::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
   return seconds;
 }
@@ -28,10 +28,11 @@ std::vector<double> measure(comm::Allreduce& allreduce, std::span<float> values,
                             const AllreduceBench& options)
 {
   std::vector<double> times(static_cast<std::size_t>(options.warmup_repeats));
-  for (auto& time : times) time = repeat(allreduce, values, comm);
+  for (auto& time : times) time = repeat(allreduce, values, comm, options.calls);
   times.resize(options.repeats > 0 ? static_cast<std::size_t>(options.repeats)
-                                   : static_cast<std::size_t>(std::clamp(options.seconds / summarize(times).median, 10.0, 1e6)));
-  for (auto& time : times) time = repeat(allreduce, values, comm);
+                                   : static_cast<std::size_t>(
+                                         std::clamp(options.seconds / (options.calls * summarize(times).median), 10.0, 1e6)));
+  for (auto& time : times) time = repeat(allreduce, values, comm, options.calls);
   return times;
 }
 
