@@ -460,7 +460,7 @@ class BatchJob {
     return false;
   }
 
-  // Nothing if none comes in that time.
+  // Waits for a signal that asks this job to stop. Returns nullopt if none has come after `seconds`.
   std::optional<int> next_signal_within(double seconds)
   {
     pollfd source{inbox_.descriptor(), POLLIN, 0};

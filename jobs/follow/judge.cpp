@@ -108,7 +108,8 @@ std::string exit_cause(int code, const LastWords& words)
   return fmt::format("exit code {}{}", code, tail);
 }
 
-// Of a job that ended before it claimed its run: what it said last in its own log, without the time and place. Empty: nothing.
+// A job that ended before it claimed its run has left words in its own log only. Returns dtjob's last error there, or else the
+// log's last line; empty for a job that has claimed its run, and for an empty log.
 std::string words_of_unclaimed(const Evidence& e)
 {
   const auto lines = split(trim(e.job_log), '\n');
@@ -360,7 +361,9 @@ Verdict undecided(const Evidence& e, double now)
   return {RunState::unknown, cause, scheduler_words(e.job), std::nullopt, false};
 }
 
-// dtjob ends with exit code 0 only when the result is written, so files of a job that has ended so may still be on their way.
+// dtjob ends with exit code 0 only after it has written the result. If the job ended with 0 and this machine sees no result yet,
+// a slow file system may still deliver it: for lost_grace_s after the begin or the last heartbeat the run does not count as
+// failed.
 bool is_result_late(const Evidence& e, double now)
 {
   const bool is_said_otherwise = e.cancel || e.preemption || e.error || !e.stop_reason.empty();

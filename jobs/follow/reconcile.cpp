@@ -295,7 +295,7 @@ Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
   reader.read(files_without_result, evidence);
   evidence.is_own_program = evidence.preemption && reader.has(AttemptFile::work);
   const bool has_ended = evidence.end || job.state == JobStatus::State::ended || job.state == JobStatus::State::not_found;
-  // What the job wrote for itself, while its attempt's own files could perhaps not be written.
+  // dtjob writes errors to the job's log, too, because the disk of the attempt's folder may have been full.
   if (has_ended && evidence.submission)
     evidence.job_log = read_tail(job_log_path(reader.folder(), *evidence.submission), log_tail_bytes);
   if (reader.may_have(AttemptFile::err)) evidence.standard_error = read_tail(reader.folder().err(), stderr_tail_bytes);

@@ -29,7 +29,7 @@ std::filesystem::path kept_peak(const Home& home, const std::string& model, std:
   return home.root() / "peaks" / (hasher.hex().substr(0, 16) + ".json");
 }
 
-// Nothing if there is no such file, or it is damaged.
+// The peak that an earlier run has measured. Returns nullopt if the file is missing or damaged; the peak is then measured again.
 std::optional<Json> read_kept(const std::filesystem::path& file)
 {
   const auto json = Json::parse(read_file_if_exists(file).value_or(""), nullptr, false);

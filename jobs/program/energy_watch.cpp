@@ -290,7 +290,8 @@ void start_energy_watch(const AttemptFolder& attempt, int rank)
 
 namespace {
 
-// What the figure does not tell by itself; empty if there is no figure, or nothing to say.
+// A sentence about the run's model FLOPs utilisation: that Winograd's algorithm was used, or why it exceeds 100 %. Empty if
+// neither holds or the utilisation is unknown.
 std::string words_about_mfu(const AttemptFolder& attempt, const RunEnergy& energy, const RunResult& result)
 {
   const double share = result.throughput * result.flops.per_sample / energy.peak_flops;

@@ -194,7 +194,7 @@ TEST_CASE("a cancellation that no controller heard ends the program all the same
   CHECK(accepted >= 1); // of the one that waited
 }
 
-TEST_CASE("a job whose files reach its node late waits for them, and one whose files do not come is told by its own log",
+TEST_CASE("a job waits for files that reach its node late, and the cause of a run whose files never come is what its job wrote",
           "[commands]")
 {
   const HeldRun held;

@@ -186,7 +186,8 @@ CostTerms terms_at(const Calibration& calibration, const StudySize& size)
   return terms;
 }
 
-// What a replayed step is multiplied by.
+// The factor by which steps of this size are longer than the replay says: the measured correction, and beyond the largest
+// measured size the growth.
 double scale_at(const Calibration& calibration, const StudySize& size)
 {
   const double beyond = static_cast<double>(size.workers) / static_cast<double>(calibration.grown_from);

@@ -436,7 +436,7 @@ TEST_CASE("a full disk and a quota are named where the program's words end or ar
   CHECK(cause(told).find("ValueError: bad") != std::string::npos);
 }
 
-TEST_CASE("a job that ended before it claimed its run is told by the last words of its own log")
+TEST_CASE("the cause of a run that its job never claimed is what the job wrote in its log")
 {
   auto e = with_job(JobState::ended);
   e.job.exit_code = 74;
