@@ -5,6 +5,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/program/beside_rank.hpp"
 #include "jobs/program/report_lines.hpp"
@@ -242,7 +243,7 @@ void AttemptEnergy::look()
 void AttemptEnergy::finish()
 {
   watch_.finish();
-  if (!peak_) peak_ = processor_peak(Home(attempt_.run_folder().parent_path().parent_path()));
+  if (!peak_) peak_ = processor_peak(home_of(attempt_));
 }
 
 NodeEnergy AttemptEnergy::node() const
