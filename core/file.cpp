@@ -197,6 +197,16 @@ bool make_folder(const fs::path& path, Readers readers)
   return false;
 }
 
+void keep_file(const fs::path& path, std::string_view bytes)
+{
+  try {
+    make_folder(path.parent_path());
+    write_file_atomic(path, bytes);
+  } catch (const Error&) {
+    return;
+  }
+}
+
 std::optional<std::string> open_mode(const fs::path& folder)
 {
   const auto mode = mode_of(folder);

@@ -73,6 +73,10 @@ bool make_folders(const std::filesystem::path& path, Readers readers = Readers::
 // may be made anew at the old place.
 bool make_folder(const std::filesystem::path& path, Readers readers = Readers::owner);
 
+// Writes a file that only makes the next run quicker, and its folder. Nothing happens if that cannot be written or if the
+// folder's parent is not there: a home that is being moved is not made anew at its old place.
+void keep_file(const std::filesystem::path& path, std::string_view bytes);
+
 // Returns the folder's mode as text ("0755") if users other than its owner have any access to it. Returns nothing if they have
 // none, or if the folder does not exist.
 std::optional<std::string> open_mode(const std::filesystem::path& folder);

@@ -166,15 +166,6 @@ std::optional<nlohmann::json> kept_answer(const std::optional<fs::path>& file)
   return kept["answer"];
 }
 
-void keep(const fs::path& file, const std::string& text)
-{
-  try_to([&] {
-    if (!is_there(file.parent_path().parent_path())) return; // a plan does not make the home
-    make_folders(file.parent_path());
-    write_file_atomic(file, text);
-  });
-}
-
 // Returns the answer, or why there is none.
 std::pair<nlohmann::json, std::string> ask(const Interpreter& interpreter)
 {
@@ -204,7 +195,7 @@ ProgramEnvironment described(const nlohmann::json& answer, const fs::path& envir
   const auto text = identity.dump(1) + "\n";
   ProgramEnvironment found;
   found.id = hash_hex(text);
-  keep(environments / (found.id + ".json"), text);
+  keep_file(environments / (found.id + ".json"), text);
   found.facts = {{"python", identity["implementation"].get<std::string>() + " " + identity["python"].get<std::string>()},
                  {"python_build", printable(answer["build"].get<std::string>())},
                  {"python_program", answer["program"]},
@@ -290,7 +281,7 @@ ProgramEnvironment describe_program(const std::vector<std::string>& command, con
   const auto [answer, why] = ask(interpreter);
   if (!why.empty()) return unknown_environment(why);
   if (const auto stamps = stamps_of(answer["watched"]); file && are_settled(stamps))
-    keep(*file, nlohmann::json{{"answer", answer}, {"stamps", stamps}}.dump() + "\n");
+    keep_file(*file, nlohmann::json{{"answer", answer}, {"stamps", stamps}}.dump() + "\n");
   return described(answer, environments);
 }
 

@@ -1,7 +1,6 @@
 #include "jobs/machine/processor_peak.hpp"
 
 #include "core/cpu_allowance.hpp"
-#include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "core/multiply_adds.hpp"
@@ -59,13 +58,7 @@ ProcessorPeak processor_peak(const Home& home)
     const double flops = core_flops(cores, measured_s);
     kept = Json{
         {"processor", model}, {"cores", cores.size()}, {"core_flops", flops}, {"host", host_name()}, {"unix_s", now_unix_s()}};
-    try {
-      if (!std::isnan(flops)) {
-        make_folders(file.parent_path());
-        write_file_atomic(file, kept->dump(2) + "\n");
-      }
-    } catch (const Error&) { // the home cannot be written
-    }
+    if (!std::isnan(flops)) keep_file(file, kept->dump(2) + "\n");
   }
   return {kept->at("core_flops").get<double>(), static_cast<std::int64_t>(cores.size()),
           fmt::format("{}, measured on {} on {}", printable(model.empty() ? "an unknown processor" : model),

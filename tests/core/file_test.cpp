@@ -275,6 +275,19 @@ TEST_CASE("folders are made with their parents, and may be there already")
   CHECK(fs::is_directory(path));
 }
 
+TEST_CASE("a file that is kept gets its folder, but never the folder's parent, and what cannot be kept is no error")
+{
+  const TemporaryFolder folder;
+  const auto home = folder.path() / "home";
+  keep_file(home / "peaks" / "one.json", "1");
+  CHECK_FALSE(fs::exists(home));
+  fs::create_directory(home);
+  keep_file(home / "peaks" / "one.json", "1");
+  CHECK(read_file(home / "peaks" / "one.json") == "1");
+  keep_file(home / "peaks" / "one.json" / "two.json", "2");
+  CHECK(read_file(home / "peaks" / "one.json") == "1");
+}
+
 TEST_CASE("a folder cannot be made below a file or in a file's place")
 {
   const TemporaryFolder folder;

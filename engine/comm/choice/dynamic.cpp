@@ -50,16 +50,10 @@ std::string read_cache(const AllreduceOptions& options, const std::string& key)
   }
 }
 
-// On rank 0. Ignores write errors: without a cache the next run only spends a few seconds on new timings.
+// On rank 0.
 void write_cache(const AllreduceOptions& options, const std::string& key, const AllreduceTimings& timings)
 {
-  if (options.cache.empty()) return;
-  try {
-    make_folders(options.cache);
-    write_file_atomic(file_of(options.cache, key), to_text(timings, key));
-  } catch (const Error&) {
-    return;
-  }
+  if (!options.cache.empty()) keep_file(file_of(options.cache, key), to_text(timings, key));
 }
 
 // The cached timings, if they can be used. Makes no sum. Collective.

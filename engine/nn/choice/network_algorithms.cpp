@@ -84,13 +84,7 @@ std::optional<Algorithms> AlgorithmsCache::read() const
 
 void AlgorithmsCache::write(const Algorithms& algorithms) const
 {
-  if (folder_.empty()) return;
-  try {
-    make_folders(folder_);
-    write_file_atomic(file_, to_json(algorithms));
-  } catch (const Error&) {
-    return;
-  }
+  if (!folder_.empty()) keep_file(file_, to_json(algorithms));
 }
 
 using Clock = std::chrono::steady_clock;
