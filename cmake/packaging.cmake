@@ -65,8 +65,8 @@ on this machine or through Slurm, follows them to their true end, and records
 throughput, scaling efficiency and where the time went in a SQLite database.
 
 The jobs run a training program of the user, or the engine in dtctl-engine.")
-# dtctl plot draws with gnuplot; dtctl export to MLflow speaks HTTP through curl. Both verbs say so where the program is missing.
-set(CPACK_DEBIAN_DTCTL_PACKAGE_RECOMMENDS "dtctl-engine, gnuplot-nox, curl")
+# dtctl plot draws with gnuplot, and says so where it is missing.
+set(CPACK_DEBIAN_DTCTL_PACKAGE_RECOMMENDS "dtctl-engine, gnuplot-nox")
 # Slurm's library is loaded when it is used (jobs/slurm/access/load.cpp); the package must not bring it where there is no Slurm.
 set(CPACK_DEBIAN_DTCTL_PACKAGE_SUGGESTS "dtctl-doc, openmpi-bin, python3")
 get_property(slurm_soname GLOBAL PROPERTY DTCTL_LIBSLURM)

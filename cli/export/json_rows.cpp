@@ -5,10 +5,10 @@
 
 namespace dt::cli {
 
-std::string json_document(const store::Table& rows)
+std::string json_document(const store::Table& rows, const std::vector<std::pair<std::string, store::Table>>& beside)
 {
-  const Json value{
-      {"schema", json_schema_version}, {"verb", "export"}, {"exit_code", 0}, {"runs", to_json(table_of("runs", rows))}};
+  Json value{{"schema", json_schema_version}, {"verb", "export"}, {"exit_code", 0}, {"runs", to_json(table_of("runs", rows))}};
+  for (const auto& [name, table] : beside) value[name] = to_json(table_of(name, table));
   return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

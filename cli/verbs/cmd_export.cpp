@@ -2,11 +2,11 @@
 #include "cli/command/destination.hpp"
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
-#include "cli/export/http.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
+#include "store/ingest/exported.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -18,22 +18,23 @@ struct ExportOptions {
   Selector selector;
   std::string format;
   std::string output;
-  std::string url;
 };
 
 // The formats that are a text of the rows.
-std::string document_of(ResultsStore& results, const std::string& format, const FlatRows& flat)
+std::string document_of(ResultsStore& results, const std::string& format, const Selection& selection, const FlatRows& flat)
 {
   const auto& rows = flat.table();
   if (format == "extra-p") return extra_p_of(results, flat);
-  return format == "csv" ? csv_of(rows) : format == "jsonl" ? json_lines(rows) : json_document(rows);
+  if (format == "json") return json_document(rows, store::rows_beside_runs(results.database(), keys_of(selection.runs)));
+  return format == "csv" ? csv_of(rows) : json_lines(rows);
 }
 
-void export_rows(Context& context, ResultsStore& results, const FlatRows& rows, const ExportOptions& options)
+void export_rows(Context& context, ResultsStore& results, const Selection& selection, const ExportOptions& options)
 {
+  const auto rows = flat_rows(results, selection);
   const bool is_printed = options.output.empty() || is_standard_output(options.output);
   if (is_printed && context.json) return context.out.table(table_of("runs", rows.table()));
-  write_text(context, options.output, "", document_of(results, options.format, rows));
+  write_text(context, options.output, "", document_of(results, options.format, selection, rows));
   if (!is_printed) context.out.field("rows", "runs", count_cell(static_cast<std::int64_t>(rows.size())));
 }
 
@@ -51,16 +52,9 @@ void check(const ExportOptions& options)
     if (!fulfilled) throw Error(ErrorKind::usage, what + "; see: dtctl export --help");
   };
   const auto& format = options.format;
-  require(format != "tensorboard" || !options.output.empty(), "--format tensorboard needs the folder to write: --output FOLDER");
   require(format != "prometheus" || !options.output.empty(), "--format prometheus needs the file to write: --output FILE.prom");
-  require(format != "tensorboard" || !is_standard_output(options.output),
-          "--format tensorboard writes a folder, which standard output is not");
   require(format != "prometheus" || options.output.ends_with(".prom") || is_standard_output(options.output),
           "the name of the file must end in .prom, because the textfile collector of node_exporter reads no other files");
-  require(format != "mlflow" || !options.url.empty(), "--format mlflow needs the URL of the tracking server: --to URL");
-  require(format != "mlflow" || options.output.empty(), "--format mlflow writes no file, so it does not take --output");
-  require(format == "mlflow" || options.url.empty(), "--to is only for --format mlflow");
-  if (format == "mlflow") checked_url(options.url);
 }
 
 ExitCode export_runs(Context& context, ExportOptions options)
@@ -69,14 +63,10 @@ ExitCode export_runs(Context& context, ExportOptions options)
   check(options);
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
-  if (options.format == "tensorboard")
-    export_tensorboard(context, results, selection, options.output);
-  else if (options.format == "prometheus")
+  if (options.format == "prometheus")
     export_prometheus(context, results, selection, options.output);
-  else if (options.format == "mlflow")
-    export_mlflow(context, results, selection, options.url);
   else
-    export_rows(context, results, flat_rows(results, selection), options);
+    export_rows(context, results, selection, options);
   return ExitCode::ok;
 }
 
@@ -85,17 +75,13 @@ constexpr const char* export_details =
     "  csv          a line for each run, for spreadsheets and data frames; columns as in the view runs_flat\n"
     "  json         one document, also for dtctl compare --reference\n"
     "  jsonl        a JSON object a line for each run, for tools that read line by line\n"
-    "  tensorboard  the curves of each run as an event file in a sub-folder of --output\n"
     "  prometheus   gauges of studies and points in a file FILE.prom, for the textfile collector of node_exporter\n"
     "  extra-p      times of a step and its phases over the number of ranks, for Extra-P (JSON)\n"
-    "  mlflow       parameters, curves and results, sent to the server at --to by curl; credentials are taken from\n"
-    "               MLFLOW_TRACKING_TOKEN, or from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD\n"
+    "TensorBoard and MLflow: study.to_tensorboard() and study.to_mlflow() of the Python package dtctl.\n"
     "\n"
     "Examples:\n"
     "  dtctl export all --output runs.csv\n"
-    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
-    "  dtctl export scaling --format tensorboard --output boards\n"
-    "  dtctl export scaling --format mlflow --to http://127.0.0.1:5000";
+    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'";
 
 } // namespace
 
@@ -106,12 +92,11 @@ void add_export(Commands& commands)
                             [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
   verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")
-      ->type_name("csv|json|jsonl|tensorboard|prometheus|extra-p|mlflow")
-      ->one_of({"csv", "json", "jsonl", "tensorboard", "prometheus", "extra-p", "mlflow"});
+      ->type_name("csv|json|jsonl|prometheus|extra-p")
+      ->one_of({"csv", "json", "jsonl", "prometheus", "extra-p"});
   verb.add_option("-o,--output", options->output,
-                  "file to write, for tensorboard the folder; default: standard output (csv, json, jsonl, extra-p)")
+                  "file to write; default: standard output (csv, json, jsonl, extra-p)")
       ->type_name("FILE");
-  verb.add_option("--to", options->url, "for mlflow: http or https URL of the tracking server")->type_name("URL");
 }
 
 } // namespace dt::cli

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 from ._frames import frame, plain_frame
 from ._program import DtctlError, Program
 from .answers import Comparison, Figure, Verdict, points_html
+from .trackers import send_to_mlflow, write_tensorboard
 
 if TYPE_CHECKING:
     import pandas
@@ -114,11 +115,11 @@ class Study:
         return self._marked(frame(self._program, answer["rows"], answer["columns"], ["scaling"]))
 
     def steps(self) -> pandas.DataFrame:
-        """One row a step of every run's current attempt: loss, learning rate, and the times of its phases on rank 0 (s)."""
+        """One row a step of every run's training: loss, learning rate, and the times of its phases on rank 0 (s)."""
         return self._course("steps")
 
     def evals(self) -> pandas.DataFrame:
-        """One row an evaluation of every run's current attempt: loss and accuracy (0..1) on the held-out set."""
+        """One row an evaluation in every run's training: loss and accuracy (0..1) on the held-out set."""
         return self._course("evals")
 
     def verdict(self) -> Verdict:
@@ -139,6 +140,18 @@ class Study:
             answer = self._program.call("plot", self.id, "--kind", kind, "-o", str(file), *options)
             return Figure(kind, answer["caption"], file.read_bytes())
 
+    def to_tensorboard(self, folder: Union[str, Path]) -> List[Path]:
+        """Writes the curves of each run (losses, accuracy, learning rate, samples/s, the phases of a step in s) as TensorBoard's event
+        files, by the package tensorboard or tensorboardX. Returns a folder for each run that has steps; those of an earlier call
+        are replaced."""
+        return write_tensorboard(self, folder)
+
+    def to_mlflow(self, tracking_uri: Optional[str] = None) -> List[str]:
+        """Sends parameters, curves and results of each run to an MLflow tracking server by MLflow's own client, which also knows its
+        credentials. The study is the experiment. Of a run that the server has already, only what is new is sent. Returns
+        MLflow's ids of the runs. `tracking_uri`: default, MLflow's own setting."""
+        return send_to_mlflow(self, tracking_uri)
+
     def compare(self, other: Union[str, Study, None] = None, *, by: Optional[str] = None, metric: str = "throughput",
                 margin: Optional[str] = None) -> Comparison:
         """Compares this study with another one, or without it the candidates within this study (Home.compare)."""
@@ -156,7 +169,10 @@ class Study:
         named = [f"runs_flat.{column} AS {column}" for column in own] + [f"{table}.{column} AS {column}" for column in columns]
         answer = self._program.query(
             f"SELECT {', '.join(named)} FROM runs_flat JOIN {table} ON {table}.run_id = runs_flat.run_id "
-            f"AND {table}.attempt = runs_flat.attempt WHERE runs_flat.study_key = {_quoted(self.id)} "
+            f"AND {table}.attempt <= runs_flat.attempt WHERE runs_flat.study_key = {_quoted(self.id)} "
+            # A step that a later attempt has made again, because it went on from an earlier checkpoint, counts once.
+            f"AND NOT EXISTS (SELECT 1 FROM steps AS again WHERE again.run_id = {table}.run_id AND again.attempt > {table}.attempt "
+            f"AND again.step <= {table}.step) "
             f"ORDER BY runs_flat.position, {table}.step")
         return self._marked(frame(self._program, answer["rows"], answer["columns"], [table, "runs_flat"]))
 

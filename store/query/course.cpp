@@ -114,7 +114,6 @@ Course course_of_run(Database& database, const std::string& key)
   Course course;
   const auto parts = parts_of_run(database, key);
   if (parts.empty()) return course;
-  course.first_attempt = parts.front().attempt;
   course.begin_unix_s = parts.front().begin_unix_s;
   for (const auto& part : parts) add_part(connection, key, part, course);
   return course;

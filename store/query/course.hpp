@@ -22,7 +22,6 @@ struct CourseEval {
 
 // Both lists are sorted by step, and each step is in the list at most once.
 struct Course {
-  int first_attempt = 0; // the attempt that did the first step of the list; 0: no step is recorded
   double begin_unix_s = 0;
   std::vector<CourseStep> steps;
   std::vector<CourseEval> evals;
