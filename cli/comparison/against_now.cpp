@@ -129,14 +129,12 @@ ComparedSide side_now(ResultsStore& results, const std::string& study, const std
 {
   auto now = side_of(results, {.what = study, .failed = false, .where = {}}, by);
   const auto mark = "side=" + std::string(side);
-  std::erase_if(now.runs, [&](const store::ComparedRun& run) { return !run.series.ends_with(mark); });
-  std::vector<std::string> keys;
+  std::erase_if(now.runs, [&](const store::Run& run) { return !run.series.ends_with(mark); });
   for (auto& run : now.runs) {
     run.series.resize(run.series.size() - mark.size());
     if (run.series.ends_with(' ')) run.series.pop_back();
-    keys.push_back(run.key);
   }
-  now.measured = store::measured_of(results.database(), keys);
+  read_surroundings(results.database(), now);
   now.title = before.title + ", run again";
   now.labels = before.labels;
   return now;

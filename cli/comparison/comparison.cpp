@@ -79,7 +79,7 @@ void require_metric(store::Metric metric, const std::vector<const store::Sample*
 }
 
 // Throws a usage error if the succeeded runs have different target accuracies: times to them cannot be compared.
-void require_one_target(const std::vector<store::ComparedRun>& a, const std::vector<store::ComparedRun>& b)
+void require_one_target(const std::vector<store::Run>& a, const std::vector<store::Run>& b)
 {
   std::set<double> targets;
   for (const auto* runs : {&a, &b})
@@ -94,7 +94,7 @@ void require_one_target(const std::vector<store::ComparedRun>& a, const std::vec
 // A run and what it measured: another attempt, or a run on another machine, has the same key and other figures.
 using Measurement = std::pair<std::string, std::string>;
 
-std::set<Measurement> measurements_of(const std::vector<store::ComparedRun>& runs)
+std::set<Measurement> measurements_of(const std::vector<store::Run>& runs)
 {
   std::set<Measurement> all;
   for (const auto& run : runs) all.emplace(run.key, fmt::format("{} {} {}", run.throughput, run.step_s, run.wall_s));
@@ -108,7 +108,7 @@ std::size_t shared_runs(const ComparedSide& a, const ComparedSide& b)
   return static_cast<std::size_t>(std::ranges::count_if(ours, [&](const auto& run) { return theirs.contains(run); }));
 }
 
-bool are_same_runs(const std::vector<store::ComparedRun>& a, const std::vector<store::ComparedRun>& b)
+bool are_same_runs(const std::vector<store::Run>& a, const std::vector<store::Run>& b)
 {
   return measurements_of(a) == measurements_of(b);
 }
@@ -124,7 +124,7 @@ void check_overlap(Context& context, const ComparedSide& a, const ComparedSide& 
 }
 
 // Warns about runs that do not count because they have not succeeded, or not yet. `side` is their name in the sentence.
-void warn_about_unfinished(Context& context, const char* side, const std::vector<store::ComparedRun>& runs)
+void warn_about_unfinished(Context& context, const char* side, const std::vector<store::Run>& runs)
 {
   const auto missing = std::count_if(runs.begin(), runs.end(), [](const auto& run) { return !run.succeeded; });
   if (missing > 0)
@@ -331,10 +331,8 @@ void print_comparisons(Context& context, const std::vector<Judged>& comparisons)
 // The packages that differ between the two sides, if each has one Python environment. `from` is what A is compared with.
 std::vector<std::string> package_changes(ResultsStore& results, const ComparedSide& a, const ComparedSide& from)
 {
-  const auto ours = store::python_environments(results.database(), a.runs);
-  const auto theirs = store::python_environments(results.database(), from.runs);
-  if (ours.size() != 1 || theirs.size() != 1 || ours == theirs) return {};
-  const auto changes = environment_changes(results.home().environments(), *theirs.begin(), *ours.begin());
+  if (a.environments.size() != 1 || from.environments.size() != 1 || a.environments == from.environments) return {};
+  const auto changes = environment_changes(results.home().environments(), *from.environments.begin(), *a.environments.begin());
   if (changes.empty()) return {};
   return {"from B to A the Python environment changed: " + join(texts_of(changes), "; ")};
 }
@@ -491,10 +489,7 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
     if (options.against_now)
       throw Error(ErrorKind::usage, "--against-now runs a study of this home again, not a file; name the study that " +
                                         printable(options.reference) + " was exported from");
-    if (!options.where_b.empty())
-      throw Error(ErrorKind::usage, "--where-b selects runs of a study, not of a file; export only the runs that are wanted");
-    const auto column = options.by.empty() ? std::string() : store::column_of_key(results.database(), options.by);
-    return compare_sides(context, results, options, a, read_reference(options.reference, column), rule);
+    return compare_sides(context, results, options, a, read_reference(options.reference, options.where_b, options.by), rule);
   }
   const auto& b = options.reference.empty() ? options.b : options.reference;
   const bool is_within_a = b.empty() && options.where_b.empty();

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t shortest_prefix = 4;
 constexpr std::size_t listed_candidates = 8;
-constexpr std::int64_t all_runs = 10'000'000;
 
 bool is_prefix(const std::string& text)
 {
@@ -315,7 +314,7 @@ std::vector<store::ComparedPoint> compared_points(const Selection& selection)
   return compared_points(selection, store::figures_of(rows_of(selection.runs)));
 }
 
-std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::ComparedRun> figures)
+std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::Run> figures)
 {
   return store::points_of(std::move(figures), "", own_labels(selection));
 }

@@ -6,11 +6,15 @@
 #include "cli/runs/results_store.hpp"
 #include "store/analysis/verdict/compared_points.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace dt::cli {
+
+// As a limit of store::runs_where: none.
+inline constexpr std::int64_t all_runs = 10'000'000;
 
 struct Selector {
   // Names mean the newest study or run of that name, and a message says so if there are others.
@@ -63,6 +67,6 @@ store::PointLabels labels_of(const Selection& selection, Controls controls = Con
 // The points of the selected runs, with their titles.
 std::vector<store::ComparedPoint> compared_points(const Selection& selection);
 // The same of the figures of its runs, for a caller that has them.
-std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::ComparedRun> figures);
+std::vector<store::ComparedPoint> compared_points(const Selection& selection, std::vector<store::Run> figures);
 
 } // namespace dt::cli

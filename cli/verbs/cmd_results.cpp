@@ -173,7 +173,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   const bool lists_runs_only = by_run && options.best_by.empty();
   const auto rows = lists_runs_only ? std::vector<store::RunRow>() : rows_of(selection.runs);
   auto figures = store::figures_in_studies(results.database(), rows);
-  const auto points = by_run ? std::vector<store::ScalingRow>() : store::scaling_of_runs(rows, figures, selection.study->kind);
+  const auto points =
+      by_run ? std::vector<store::ScalingRow>() : store::scaling_of(figures, store::sizes_of_kind(selection.study->kind));
   if (!by_run && store::sizes_of_kind(selection.study->kind) == store::StudySizes::grow) print_scale(context, points);
   const auto labels = labels_of(selection, by_run ? Controls::shown : Controls::left_out);
   const bool by_node = !by_run && !options.why && options.best_by.empty() && is_distribution(rows);
@@ -193,7 +194,7 @@ ExitCode results(Context& context, const ResultsOptions& options)
   print_common_causes(context, selection.runs);
   if (!by_run && !by_node) {
     print_sensitivities(context,
-                        store::sensitivities_of(points, store::varied_of_runs(rows, figures, selection.study->kind),
+                        store::sensitivities_of(points, store::varied_of_runs(figures, selection.study->kind),
                                                 store::varied_without_result(figures)),
                         labels);
     const auto facts = deciding_facts(doubts);

@@ -123,7 +123,7 @@ std::vector<store::ScalingRow> print_answer(Context& context, ResultsStore& resu
   const auto selection = select(results, selector);
   const auto rows = rows_of(selection.runs);
   const auto figures = store::figures_of(rows);
-  const auto points = store::scaling_of_runs(rows, figures, selection.study->kind);
+  const auto points = store::scaling_of(figures, store::sizes_of_kind(selection.study->kind));
   context.out.table(without_empty_columns(scaling_table(points, labels_of(selection))));
   const auto doubts = store::doubts_of(results.database(), study_id, keys_of(selection.runs));
   print_verdict(context, verdict_of(selection.study->kind, compared_points(selection, figures), points, deciding_facts(doubts)));

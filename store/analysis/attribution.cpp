@@ -184,7 +184,7 @@ double samples_to_target(const Runs& runs)
   const double samples = centre_of_figure(runs, Scale::time_to_target, [](const AttributedRun& run) {
     if (run.measured.has_diverged) return not_measured;
     if (run.samples_to_accuracy > 0) return static_cast<double>(run.samples_to_accuracy);
-    return run.measured.target_accuracy > 0 ? std::numeric_limits<double>::infinity() : not_measured;
+    return run.measured.has_target() ? std::numeric_limits<double>::infinity() : not_measured;
   });
   return std::isinf(samples) ? not_measured : samples;
 }
@@ -261,7 +261,7 @@ using PointKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::i
 
 std::vector<Point> points_of(std::span<const AttributedRun> runs, StudySizes sizes)
 {
-  std::vector<MeasuredRun> measured;
+  std::vector<Run> measured;
   for (const auto& run : runs) measured.push_back(run.measured);
   std::vector<Point> points;
   for (auto& row : scaling_of(measured, sizes)) points.push_back({.row = std::move(row), .runs = {}});

@@ -99,7 +99,7 @@ MissingPhases operator|(const MissingPhases& a, const MissingPhases& b);
 
 // A succeeded run with what its factors are computed from. Figures that were not measured are NaN.
 struct AttributedRun {
-  MeasuredRun measured;
+  Run measured;
   std::int64_t samples = 0; // of all workers, in the measured steps
   double measured_s = not_measured;
   WorkSums work = no_work_sums;

@@ -199,7 +199,7 @@ SELECT
   runs.batch_per_rank AS batch_per_rank)sql";
 
 // 1: the run reached its target, 0: it missed it. NULL: it has none, has not succeeded or diverged, or nobody knows
-// (measured_run_columns).
+// (Run::knows_target).
 constexpr std::string_view reached_target_column = R"sql(,
   CASE WHEN runs.state <> 'succeeded' OR results.diverged_step IS NOT NULL THEN NULL
     WHEN results.time_to_accuracy_s IS NOT NULL THEN 1

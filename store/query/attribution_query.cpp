@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "store/analysis/prediction/link_fit.hpp"
-#include "store/analysis/statistics/run_conditions.hpp"
+#include "store/query/compared_runs.hpp"
 #include "store/query/key_list.hpp"
 #include "store/query/prediction_query.hpp"
 #include "store/query/scaling_query.hpp"
@@ -35,9 +35,9 @@ constexpr const char* attributed_columns = R"sql(,
     AS latest_host,
   (SELECT max(throttled_share) FROM machine_loads WHERE run_id = runs.id AND attempt = runs.attempt) AS throttled_share)sql";
 
-AttributedRun attributed_run_of(Statement& row)
+AttributedRun attributed_run_of(Run measured, const Statement& row)
 {
-  AttributedRun run{.measured = measured_run_of(row)};
+  AttributedRun run{.measured = std::move(measured)};
   run.samples = row.integer("measured_samples");
   run.measured_s = row.real("measured_s");
   run.work = {.useful_s = row.real("work_useful_s"),
@@ -108,14 +108,16 @@ std::vector<Attribution> attributions_of_study(Database& database, const std::st
                                                const std::vector<std::string>& labels)
 {
   auto& connection = database.impl().connection;
+  std::map<std::string, Run> figures;
+  for (auto& run : figures_of(runs_of_study(connection, study_id))) figures.emplace(run.key, std::move(run));
   std::vector<AttributedRun> runs;
-  auto s = connection.statement("SELECT " + measured_run_columns() + ", " + std::string(samples_of_step) + " AS step_samples" +
-                                attributed_columns + measured_run_tables());
+  auto s = connection.statement(
+      "SELECT runs.key AS key, " + std::string(samples_of_step) + " AS step_samples" + attributed_columns +
+      " FROM studies JOIN study_runs ON study_runs.study_id = studies.id JOIN runs ON runs.id = study_runs.run_id "
+      "LEFT JOIN results ON results.run_id = runs.id WHERE studies.key = ?1 AND ranks IS NOT NULL AND NOT control AND " +
+      std::string(of_these_labels) + " ORDER BY position");
   s.bind(study_id, label_list(labels));
-  while (s.next()) runs.push_back(attributed_run_of(s));
-  std::vector<MeasuredRun*> measured;
-  for (auto& run : runs) measured.push_back(&run.measured);
-  judge_conditions<MeasuredRun>(measured, "");
+  while (s.next()) runs.push_back(attributed_run_of(figures.at(s.text("key")), s));
   auto attributions = attributions_of(runs, sizes_of_study(connection, study_id));
   const auto links = fitted_links(database, study_id, labels);
   for (auto& point : attributions)

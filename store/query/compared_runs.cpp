@@ -47,7 +47,7 @@ std::set<std::string> hosts_of(const RunRow& row)
   return known;
 }
 
-ComparedRun figures_of(const RunRow& row)
+Run figures_of(const RunRow& row)
 {
   const double samples = row.samples_of_step();
   return {.key = row.key,
@@ -55,6 +55,7 @@ ComparedRun figures_of(const RunRow& row)
           .value = {},
           .nodes = row.nodes,
           .ranks = row.ranks,
+          .workers = row.workers,
           .repeat = row.repeat,
           .seed = row.seed,
           .is_control = row.is_control,
@@ -76,6 +77,7 @@ ComparedRun figures_of(const RunRow& row)
           .throughput = row.figure("throughput"),
           .step_s = row.figure("step_p50_s"),
           .accuracy = row.figure("accuracy"),
+          .communication_share = row.figure("communication_share"),
           .time_to_accuracy_s = row.figure("time_to_accuracy_s"),
           .wall_s = row.figure("wall_s"),
           .samples_to_accuracy = row.figure("samples_to_accuracy"),
@@ -85,29 +87,29 @@ ComparedRun figures_of(const RunRow& row)
 
 } // namespace
 
-std::vector<ComparedRun> figures_of(const std::vector<RunRow>& rows)
+std::vector<Run> figures_of(const std::vector<RunRow>& rows)
 {
-  std::vector<ComparedRun> runs;
+  std::vector<Run> runs;
   runs.reserve(rows.size());
-  std::map<std::string, std::vector<ComparedRun*>> of_studies; // without controls
+  std::map<std::string, std::vector<Run*>> of_studies; // without controls
   for (const auto& row : rows) {
     runs.push_back(figures_of(row));
     if (!row.is_control && !row.study.empty()) of_studies[row.study].push_back(&runs.back()); // it stays there
   }
-  for (const auto& [study, of_study] : of_studies) judge_conditions<ComparedRun>(of_study, study);
+  for (const auto& [study, of_study] : of_studies) judge_conditions(of_study, study);
   return runs;
 }
 
-std::vector<ComparedRun> figures_in_studies(Database& database, const std::vector<RunRow>& rows)
+std::vector<Run> figures_in_studies(Database& database, const std::vector<RunRow>& rows)
 {
   auto runs = figures_of(rows);
-  std::map<std::string, std::vector<ComparedRun*>> of_studies;
+  std::map<std::string, std::vector<Run*>> of_studies;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!rows[i].study.empty()) of_studies[rows[i].study].push_back(&runs[i]);
   for (const auto& [study, chosen] : of_studies) {
     const auto all_rows = runs_of_study(database, study);
     if (all_rows.size() <= chosen.size()) continue; // they are the whole study
-    std::map<std::string, ComparedRun> all;
+    std::map<std::string, Run> all;
     for (auto& run : figures_of(all_rows)) all.emplace(run.key, run);
     for (auto* run : chosen)
       if (const auto found = all.find(run->key); found != all.end()) {
@@ -118,7 +120,7 @@ std::vector<ComparedRun> figures_in_studies(Database& database, const std::vecto
   return runs;
 }
 
-std::vector<ComparedRun> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key)
+std::vector<Run> compared_runs(Database& database, const std::vector<RunRow>& rows, const std::string& key)
 {
   const auto column = key.empty() ? std::string() : column_of_key(database, key);
   const auto rests = rests_of(database.impl().connection, rows, column);
@@ -135,14 +137,11 @@ std::vector<ComparedRun> compared_runs(Database& database, const std::vector<Run
   return runs;
 }
 
-std::set<std::string> python_environments(Database& database, const std::vector<ComparedRun>& runs)
+std::set<std::string> python_environments(Database& database, const std::vector<std::string>& keys)
 {
-  std::vector<std::string> keys;
-  for (const auto& run : runs)
-    if (run.succeeded) keys.push_back(run.key);
   auto statement = database.impl().connection.statement(
       "SELECT DISTINCT coalesce(iif(environment.value LIKE 'unknown%', '', environment.value), '') FROM json_each(?) AS wanted "
-      "JOIN runs ON runs.key = wanted.value "
+      "JOIN runs ON runs.key = wanted.value AND runs.state = 'succeeded' "
       "LEFT JOIN environment ON environment.run_id = runs.id AND environment.name = 'python_environment'");
   statement.bind(json_list(keys));
   std::set<std::string> ids;

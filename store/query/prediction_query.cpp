@@ -15,14 +15,14 @@ namespace dt::store {
 namespace {
 
 // A run of the study, with what its series needs.
-struct Run {
+struct TimedRun {
   std::string series;
   StudySize at;
   std::int64_t ranks_per_node = 1;
   SeriesTraits traits;
   MeasuredTimes times;
 };
-using Runs = std::map<std::int64_t, Run>; // by the run's id in the database
+using Runs = std::map<std::int64_t, TimedRun>; // by the run's id in the database
 
 // The runs of a study that count, as a table `chosen` (run_id, position).
 std::string chosen_runs()
@@ -107,11 +107,11 @@ Runs read_runs(Connection& connection, const Choice& choice)
           " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
           "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
-    Run run{.series = s.text("series"),
-            .at = {},
-            .ranks_per_node = s.integer("resources_ranks_per_node"),
-            .traits = traits_of(s),
-            .times = {}};
+    TimedRun run{.series = s.text("series"),
+                 .at = {},
+                 .ranks_per_node = s.integer("resources_ranks_per_node"),
+                 .traits = traits_of(s),
+                 .times = {}};
     const auto workers = s.integer("workers");
     run.at = {.nodes = s.integer("resources_nodes"),
               .ranks = s.integer("ranks"),
@@ -144,7 +144,7 @@ void add_phase(WorkerTimes& worker, const Statement& s)
 }
 
 // Whether a program of the user has told how long this rank communicates. A lone rank does not communicate.
-bool is_communication_told(const Run& run, const std::set<std::int64_t>& told, std::int64_t id)
+bool is_communication_told(const TimedRun& run, const std::set<std::int64_t>& told, std::int64_t id)
 {
   return !run.traits.is_own_program || run.at.workers == 1 || told.contains(id);
 }
@@ -233,15 +233,15 @@ template<class Figure> bool varies(const Runs& runs, Figure figure)
 
 SizeUnit unit_of(const Runs& runs, std::optional<SizeUnit> asked)
 {
-  const bool by_density = varies(runs, [](const Run& run) { return run.ranks_per_node; });
+  const bool by_density = varies(runs, [](const TimedRun& run) { return run.ranks_per_node; });
   if (asked == SizeUnit::nodes && by_density)
     throw Error(ErrorKind::usage, "this study varies the number of ranks on a node, so a number of nodes does not say how many "
                                   "ranks there are. Give the sizes in ranks: --ranks 4,8");
   if (asked) return *asked;
-  return !by_density && varies(runs, [](const Run& run) { return run.at.nodes; }) ? SizeUnit::nodes : SizeUnit::ranks;
+  return !by_density && varies(runs, [](const TimedRun& run) { return run.at.nodes; }) ? SizeUnit::nodes : SizeUnit::ranks;
 }
 
-void add_run(SeriesMeasurements& series, Run run)
+void add_run(SeriesMeasurements& series, TimedRun run)
 {
   run.at.size = series.traits.by_nodes ? run.at.nodes : run.at.ranks;
   auto size =

@@ -309,11 +309,16 @@ std::vector<StudyRow> find_studies(Database& database, const std::string& name_o
   return study_rows(statement);
 }
 
+std::vector<RunRow> runs_of_study(Connection& connection, const std::string& study_key)
+{
+  auto statement = connection.statement(runs_of_tables());
+  statement.bind(study_key);
+  return run_rows(statement);
+}
+
 std::vector<RunRow> runs_of_study(Database& database, const std::string& study_id)
 {
-  auto statement = database.impl().connection.statement(runs_of_tables());
-  statement.bind(study_id);
-  return run_rows(statement);
+  return runs_of_study(database.impl().connection, study_id);
 }
 
 std::vector<RunRow> find_runs(Database& database, const std::string& key_prefix_or_name)

@@ -10,7 +10,6 @@
 
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,19 +40,19 @@ struct RunRow {
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
   int attempt = 0;
   std::string job_id;                 // the scheduler's id of that attempt's job: "82", "82_3", "local-4"; empty: none
-  std::string block;                  // MeasuredRun::block
+  std::string block;                  // Run::block
   double begin_unix_s = not_measured; // of that attempt's ranks
   std::string hosts;                  // on which it ran, divided by commas; empty: not known
   double target_accuracy = 0;         // 0: no target
   double modelled_rate = 0;           // train.modelled_rate; 0 or NaN: the computation was not modelled
   std::int64_t seed = 0;              // train.seed
-  bool is_exact = false;              // MeasuredRun::is_exact
+  bool is_exact = false;              // Run::is_exact
   bool records_trace = false;         // train.trace of its last submission
   std::string tags, note;             // its own; tags are separated by blanks
   bool has_end = false;               // the job's end is recorded too; the result is written a moment earlier
   std::vector<double> figures;        // those of result_fields() that are numbers, in its order
 
-  std::string copies;     // MeasuredRun::copies
+  std::string copies;     // Run::copies
   std::string not_finite; // of the table `results`
 
   // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result, and for
@@ -97,15 +96,12 @@ std::vector<RunRow> runs_where(Database& database, const std::string& condition,
 
 // Speed-up and efficiency of a study's points, as scaling_of computes them from the stored runs.
 std::vector<ScalingRow> scaling_of_study(Database& database, const std::string& study_id);
-// The same from all runs of the study, which were read before. `figures`: figures_of() these runs (compared_runs.hpp). `kind`: of
-// the study.
-std::vector<ScalingRow> scaling_of_runs(const std::vector<RunRow>& rows, std::span<const ComparedRun> figures,
-                                        std::string_view kind);
-// The rows of its runs that vary an assumed figure (study.sensitivity), for sensitivities_of(); scaling_of_runs leaves them out.
-std::vector<ScalingRow> varied_of_runs(const std::vector<RunRow>& rows, std::vector<ComparedRun> figures, std::string_view kind);
+// The points of those of a study's runs that vary an assumed figure (study.sensitivity), for sensitivities_of(); they are no
+// points of the study itself. `kind`: of the study.
+std::vector<ScalingRow> varied_of_runs(std::vector<Run> runs, std::string_view kind);
 
 // What its runs vary that have not succeeded.
-std::vector<VariedFigure> varied_without_result(const std::vector<ComparedRun>& figures);
+std::vector<VariedFigure> varied_without_result(const std::vector<Run>& figures);
 
 // How the samples of a step follow the workers, for each label of the study without its size.
 std::map<std::string, BatchRule> batch_rules_of_study(Database& database, const std::string& study_id);

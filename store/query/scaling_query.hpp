@@ -3,6 +3,7 @@
 
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/query/queries.hpp"
 
 #include <string>
 #include <string_view>
@@ -18,13 +19,8 @@ inline constexpr std::string_view ladder_block =
     "CASE WHEN attempts.token GLOB 'l*.*' "
     "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";
 
-// What a query selects to make MeasuredRuns: columns and tables. A run without
-// `ranks` is known only by its key, because its folder was not read yet.
-std::string measured_run_columns();
-// Its parameters: the study's id, and a label_list (key_list.hpp) or nothing for all labels.
-std::string measured_run_tables();
-// The current row of such a query.
-MeasuredRun measured_run_of(Statement& row);
+// As runs_of_study of a database.
+std::vector<RunRow> runs_of_study(Connection& connection, const std::string& study_key);
 
 // SQL expression over a run and its result: the samples of all workers in one step. A program of the user reports them, whatever
 // its recipe says. NULL: nobody says them.

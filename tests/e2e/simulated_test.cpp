@@ -62,6 +62,22 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   CHECK(refused.err.find("train.trace") == std::string::npos);
 }
 
+TEST_CASE("a simulated study and its own export are one reference")
+{
+  const Dtctl dtctl;
+  dtctl.write("sim.yaml", recipe());
+  auto slow = recipe();
+  slow.replace(slow.find("name: sim"), 9, "name: slow").replace(slow.find("modelled_rate: 2000"), 19, "modelled_rate: 1600");
+  dtctl.write("slow.yaml", slow);
+  for (const auto* name : {"sim.yaml", "slow.yaml"}) REQUIRE(sweep(dtctl, name).at("exit_code") == 0);
+  REQUIRE(dtctl.run({"export", "sim", "--format", "json", "-o", "ref.json"}).exit_code == 0);
+  auto by_study = dtctl.json({"compare", "slow", "--reference", "sim"});
+  auto by_file = dtctl.json({"compare", "slow", "--reference", "ref.json"});
+  CHECK(by_study.at("exit_code") == 5);
+  for (auto* answer : {&by_study, &by_file}) answer->erase("b"); // the title
+  CHECK(by_file == by_study);
+}
+
 TEST_CASE("equal recipes give equal simulated times, and another figure of the platform is another run")
 {
   const Dtctl dtctl;

@@ -45,7 +45,7 @@ ChartSource chart_source(store::Database& database, const Home& home, const stor
                          std::vector<store::RunRow> runs)
 {
   auto figures = store::figures_of(runs);
-  auto scaling = store::scaling_of_runs(runs, figures, study.kind);
+  auto scaling = store::scaling_of(figures, store::sizes_of_kind(study.kind));
   auto compared = store::points_without_titles(std::move(figures));
   ChartSource source{database, home, study, std::move(runs), std::move(scaling), std::move(compared)};
   source.shown = store::labels_of(source.compared, study.labels);

@@ -36,7 +36,7 @@ std::vector<double> times_to_target(const store::ComparedPoint& point)
 {
   std::vector<double> times;
   for (const auto& run : point.runs)
-    if (has_trained(run) && !run.is_control && run.target_accuracy > 0 && run.time_to_accuracy_s > 0 &&
+    if (run.has_trained() && !run.is_control && run.target_accuracy > 0 && run.time_to_accuracy_s > 0 &&
         std::isfinite(run.time_to_accuracy_s))
       times.push_back(run.time_to_accuracy_s);
   std::sort(times.begin(), times.end());

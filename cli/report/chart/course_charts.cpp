@@ -69,7 +69,7 @@ std::vector<ChartPoint> spread_of(const std::vector<const Curve*>& curves, Over 
 }
 
 // A run that failed or diverged would cut the curves of its repeats where it ended.
-bool has_curve(const store::ComparedRun& run) { return has_trained(run) && !run.is_control; }
+bool has_curve(const store::Run& run) { return run.has_trained() && !run.is_control; }
 
 std::string diverged_note(const ChartSource& source)
 {

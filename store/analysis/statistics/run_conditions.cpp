@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 namespace dt::store {
 namespace {
@@ -282,6 +283,23 @@ std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std
   }
   speeds.p = as_clear / static_cast<double>(samples + 1);
   return speeds;
+}
+
+void judge_conditions(std::span<Run* const> runs, const std::string& study)
+{
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
+  std::vector<SpeedRun> speeds;
+  for (const auto* run : runs) {
+    const auto point = points.try_emplace({run->series, run->nodes, run->ranks}, points.size()).first->second;
+    const bool counts = run->succeeded && !run->is_exact;
+    speeds.push_back({point, run->repeat, run->begin_unix_s, counts ? run->throughput : not_measured});
+  }
+  const auto outlying = outlying_runs(speeds);
+  const bool in_rounds = are_in_rounds(speeds);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->is_outlying = outlying[i];
+    if (in_rounds && runs[i]->block.empty()) runs[i]->block = round_name(study, runs[i]->repeat);
+  }
 }
 
 } // namespace dt::store

@@ -2,14 +2,13 @@
 // whether the runs were measured in rounds. Pure functions over the throughputs of one study.
 #pragma once
 
+#include "store/analysis/statistics/run.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace dt::store {
@@ -66,24 +65,8 @@ std::optional<TwoSpeeds> two_speeds_of(std::span<const SpeedRun> runs, const std
 // units, because then the rounding hides nothing, and with fewer than 4 runs.
 std::optional<double> rounding_of(std::span<const SpeedRun> runs);
 
-// Marks the outliers among the runs of one study, and gives rounds to those that were not measured in a ladder. `Run` is a
-// MeasuredRun or a ComparedRun; without controls. Deterministic runs and those that did not succeed are not looked at.
-template<class Run> void judge_conditions(std::span<Run* const> runs, const std::string& study)
-{
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> points;
-  std::vector<SpeedRun> speeds;
-  for (const auto* run : runs) {
-    const auto point = points.try_emplace({run->series, run->nodes, run->ranks}, points.size()).first->second;
-    const bool counts = run->succeeded && !run->is_exact;
-    speeds.push_back(
-        {point, run->repeat, run->begin_unix_s, counts ? run->throughput : std::numeric_limits<double>::quiet_NaN()});
-  }
-  const auto outlying = outlying_runs(speeds);
-  const bool in_rounds = are_in_rounds(speeds);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i]->is_outlying = outlying[i];
-    if (in_rounds && runs[i]->block.empty()) runs[i]->block = round_name(study, runs[i]->repeat);
-  }
-}
+// Marks the outliers among the runs of one study, without its controls, and gives rounds to those that were not measured in a
+// ladder. Deterministic runs and those that did not succeed are not looked at.
+void judge_conditions(std::span<Run* const> runs, const std::string& study);
 
 } // namespace dt::store

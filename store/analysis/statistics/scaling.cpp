@@ -25,16 +25,16 @@ void add_measured(std::vector<double>& values, double value)
   if (!std::isnan(value)) values.push_back(value);
 }
 
-void add_time(Point& point, const MeasuredRun& run)
+void add_time(Point& point, const Run& run)
 {
   const bool reached = !std::isnan(run.time_to_accuracy_s);
-  if (!reached && !(run.target_accuracy > 0)) return;
+  if (!reached && !run.has_target()) return;
   if (!run.is_outlying) point.times.push_back(reached ? run.time_to_accuracy_s : std::numeric_limits<double>::infinity());
   ++point.row.target_runs;
   if (reached) ++point.row.reached;
 }
 
-void add_figures_of_machine(Point& point, const MeasuredRun& run)
+void add_figures_of_machine(Point& point, const Run& run)
 {
   if (run.throughput > 0 && std::isfinite(run.throughput)) {
     point.row.throughputs.push_back(run.throughput);
@@ -45,7 +45,7 @@ void add_figures_of_machine(Point& point, const MeasuredRun& run)
   if (run.mfu > 0) point.utilisations.push_back(run.mfu);
 }
 
-void add_run(Point& point, const MeasuredRun& run)
+void add_run(Point& point, const Run& run)
 {
   ++point.row.runs;
   if (!run.succeeded) return;
@@ -64,11 +64,12 @@ void add_run(Point& point, const MeasuredRun& run)
 }
 
 // The points in the order of their labels and sizes.
-std::vector<Point> points_of(std::span<const MeasuredRun> runs)
+std::vector<Point> points_of(std::span<const Run> runs)
 {
   using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Key, Point> sorted;
   for (const auto& run : runs) {
+    if (run.is_control || run.ranks == 0) continue;
     auto& point = sorted[{natural_key(run.series), run.series, run.workers, run.ranks, run.nodes}];
     point.row.label = run.series;
     point.row.platform = run.platform;
@@ -246,7 +247,7 @@ Fields<ScalingRow> scaling_fields()
   return fields;
 }
 
-std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes sizes)
+std::vector<ScalingRow> scaling_of(std::span<const Run> runs, StudySizes sizes)
 {
   auto points = points_of(runs);
   SmallestSizes smallest;

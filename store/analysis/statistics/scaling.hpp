@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record/field.hpp"
+#include "store/analysis/statistics/run.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <cstdint>
@@ -35,27 +36,6 @@ enum class StudySizes {
 // Of StudyRecord::kind.
 StudySizes sizes_of_kind(std::string_view kind);
 
-// A run of a study, with the figures that scaling is computed from. A figure that was not measured is NaN.
-struct MeasuredRun {
-  std::string series; // label without the size
-  std::int64_t nodes = 0, ranks = 0;
-  std::int64_t workers = 0;  // ranks that train
-  bool succeeded = false;    // the figures of any other run do not count
-  bool has_diverged = false; // its accuracy and its time to the target do not count either
-  std::int64_t repeat = 0;   // from 0
-  double begin_unix_s = not_measured;
-  std::string block{};      // the round in which it ran, as Candidate::blocks; empty: alone
-  bool is_outlying = false; // its throughput does not count (statistics/run_conditions.hpp)
-  bool is_exact = false;    // simulated without a compute profile: deterministic
-  std::string platform{};   // machine on which the run was simulated; empty: it was measured
-  std::string copies{};     // why the ranks do not train together, so that the run has no throughput; empty: they do, or unknown
-  double target_accuracy = 0; // 0: no target, or nobody knows when it was reached or whether it was
-  double throughput = not_measured, communication_share = not_measured, accuracy = not_measured;
-  double time_to_accuracy_s = not_measured;
-  double joules_per_sample = not_measured;
-  double mfu = not_measured; // model FLOPs utilisation
-};
-
 // One point of a study: the runs that differ only in their repeat. scaling_fields() defines the figures.
 struct ScalingRow {
   std::string label, platform{}; // platform: of its runs
@@ -72,7 +52,7 @@ struct ScalingRow {
   double time_to_accuracy_s = not_measured;
   double joules_per_sample = not_measured, mfu = not_measured;
   std::int64_t reached = 0, target_runs = 0;
-  // No fields of their own: MeasuredRun::copies of one of its runs; throughput and round of each succeeded run that is no
+  // No fields of their own: Run::copies of one of its runs; throughput and round of each succeeded run that is no
   // outlier, whether they are deterministic, and the number of rounds within which the point was compared with its baseline (0:
   // as independent runs).
   std::string why_copies{};
@@ -86,8 +66,9 @@ struct ScalingRow {
 Fields<ScalingRow> scaling_fields();
 
 // The points of a study, sorted by label in natural order (period=4 before period=16), then by size. `runs` holds every stored
-// run of the study except its A/A controls. A label of which only one size was measured has no baseline.
-std::vector<ScalingRow> scaling_of(std::span<const MeasuredRun> runs, StudySizes sizes);
+// run of the study; A/A controls and runs that are known only by their keys (0 ranks) are left out. A label of which only one
+// size was measured has no baseline.
+std::vector<ScalingRow> scaling_of(std::span<const Run> runs, StudySizes sizes);
 
 // G(N) / G(N0) of a point that loses nothing: the ratio of the sizes, or 1 between parts of the same cores.
 double ideal_ratio(const ScalingRow& point, const ScalingRow& base);

@@ -45,10 +45,10 @@ std::string without_key(const std::string& series, std::string_view key)
 }
 
 // Whether runs of one value and size have different labels.
-bool differ_in_more(std::span<const ComparedRun> runs)
+bool differ_in_more(std::span<const Run> runs)
 {
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> labels;
-  return std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& run) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
     return !run.is_control && labels.try_emplace({run.value, run.nodes, run.ranks}, run.series).first->second != run.series;
   });
 }
@@ -97,7 +97,7 @@ Matching match_by(std::vector<ComparedPoint>& a, std::vector<ComparedPoint>& b,
 }
 
 // "0123456789" of an engine, "files 259f620af1" of a user's own program.
-std::string build_text(const ComparedRun& run)
+std::string build_text(const Run& run)
 {
   constexpr std::string_view files = "files-";
   if (!run.engine_build.starts_with(files)) return short_key(run.engine_build);
@@ -107,20 +107,20 @@ std::string build_text(const ComparedRun& run)
 // Something that a fair comparison has in common.
 struct Common {
   const char* what;
-  std::string (*text)(const ComparedRun&);
+  std::string (*text)(const Run&);
 };
 
 constexpr Common commons[]{
-    {"machines", [](const ComparedRun& run) { return run.platform.empty() ? "measured" : "simulated on " + run.platform; }},
-    {"models", [](const ComparedRun& run) { return run.model; }},
-    {"data", [](const ComparedRun& run) { return run.data_id.substr(0, 10); }},
+    {"machines", [](const Run& run) { return run.platform.empty() ? "measured" : "simulated on " + run.platform; }},
+    {"models", [](const Run& run) { return run.model; }},
+    {"data", [](const Run& run) { return run.data_id.substr(0, 10); }},
     {"builds", build_text},
-    {"global batches", [](const ComparedRun& run) { return std::to_string(run.global_batch); }},
-    {"modelled rates", [](const ComparedRun& run) { return format_shortest(run.modelled_rate); }},
-    {"target accuracies", [](const ComparedRun& run) { return format_shortest(run.target_accuracy); }},
+    {"global batches", [](const Run& run) { return std::to_string(run.global_batch); }},
+    {"modelled rates", [](const Run& run) { return format_shortest(run.modelled_rate); }},
+    {"target accuracies", [](const Run& run) { return format_shortest(run.target_accuracy); }},
 };
 
-std::vector<std::string> dependence_names(std::span<const ComparedRun> runs)
+std::vector<std::string> dependence_names(std::span<const Run> runs)
 {
   std::set<std::string> names;
   for (const auto& run : runs)
@@ -129,7 +129,7 @@ std::vector<std::string> dependence_names(std::span<const ComparedRun> runs)
 }
 
 // The different texts of what the runs depended on by this name; empty if one of them says nothing about it.
-std::vector<std::string> dependences_of(const std::string& name, std::span<const ComparedRun> runs)
+std::vector<std::string> dependences_of(const std::string& name, std::span<const Run> runs)
 {
   std::set<std::string> texts;
   for (const auto& run : runs) {
@@ -153,7 +153,7 @@ std::string plain_candidate(const ComparedPoint& point)
   return std::string(text);
 }
 
-std::string values_of(const Common& common, std::span<const ComparedRun> runs)
+std::string values_of(const Common& common, std::span<const Run> runs)
 {
   std::set<std::string> values;
   for (const auto& run : runs)
@@ -210,7 +210,7 @@ void give_titles(std::vector<ComparedPoint>& points, const PointLabels& labels)
   }
 }
 
-std::vector<ComparedPoint> points_without_titles(std::vector<ComparedRun> runs, std::string_view key)
+std::vector<ComparedPoint> points_without_titles(std::vector<Run> runs, std::string_view key)
 {
   const bool with_rest = !key.empty() && differ_in_more(runs);
   using Place = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
@@ -231,7 +231,7 @@ std::vector<ComparedPoint> points_without_titles(std::vector<ComparedRun> runs, 
   return points;
 }
 
-std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key,
+std::vector<ComparedPoint> points_of(std::vector<Run> runs, std::string_view key,
                                      const std::map<std::string, std::string>& of_recipe)
 {
   auto points = points_without_titles(std::move(runs), key);
@@ -301,7 +301,7 @@ std::vector<std::string> differences(std::span<const Contest> contests)
 {
   std::vector<std::string> sentences;
   for (const auto& contest : contests) {
-    std::vector<ComparedRun> runs;
+    std::vector<Run> runs;
     for (const auto& point : contest.points) runs.insert(runs.end(), point.runs.begin(), point.runs.end());
     for (const auto& common : commons)
       if (const auto values = values_of(common, runs); values.find(" and ") != std::string::npos)

@@ -17,7 +17,7 @@ struct ComparedPoint {
   std::string candidate; // the label without the size; with a key, "KEY=VALUE"
   std::string rest;      // with a key: the label without the size and without the key, where points differ in more than the key
   std::int64_t nodes = 0, ranks = 0;
-  std::vector<ComparedRun> runs;
+  std::vector<Run> runs;
   std::string title{}, rest_title{}; // candidate and rest as they are shown: PointLabels::shown; with a key, the value
 };
 
@@ -34,10 +34,10 @@ std::string title_of(const ComparedPoint& point);
 // size but different labels differ in another parameter: their points are kept apart by the rest of the label. If the label does
 // not tell how they differ, throws Error (usage) that lists them.
 // `of_recipe`: the recipe's own labels, for the titles of the points (StudyRecord::labels).
-std::vector<ComparedPoint> points_of(std::vector<ComparedRun> runs, std::string_view key = {},
+std::vector<ComparedPoint> points_of(std::vector<Run> runs, std::string_view key = {},
                                      const std::map<std::string, std::string>& of_recipe = {});
 // The same for a caller that gives the titles itself.
-std::vector<ComparedPoint> points_without_titles(std::vector<ComparedRun> runs, std::string_view key = {});
+std::vector<ComparedPoint> points_without_titles(std::vector<Run> runs, std::string_view key = {});
 
 // The shown labels of these points, which are looked at together.
 PointLabels labels_of(std::span<const ComparedPoint> points, const std::map<std::string, std::string>& of_recipe);

@@ -16,7 +16,7 @@ namespace {
 struct MeasuredSpeeds {
   std::vector<SpeedRun> speeds;
   std::vector<bool> outlying;
-  std::vector<const ComparedRun*> runs;
+  std::vector<const Run*> runs;
   std::vector<const ComparedPoint*> points;
   bool in_rounds = true;
 };

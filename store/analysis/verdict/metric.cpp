@@ -24,7 +24,7 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = false,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return run.throughput; }},
+     .value = [](const Run& run) { return run.throughput; }},
     {.metric = Metric::time_to_target,
      .title = "to target",
      .words = "time to target",
@@ -34,7 +34,7 @@ constexpr MetricRow rows[]{
      .needs_target = true,
      .is_of_training = true,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return run.time_to_accuracy_s; }},
+     .value = [](const Run& run) { return run.time_to_accuracy_s; }},
     {.metric = Metric::step_time,
      .title = "step",
      .words = "step time",
@@ -44,7 +44,7 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = false,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return run.step_s; }},
+     .value = [](const Run& run) { return run.step_s; }},
     {.metric = Metric::accuracy,
      .title = "accuracy",
      .words = "accuracy",
@@ -54,7 +54,7 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = true,
      .is_of_machine = false,
-     .value = [](const ComparedRun& run) { return run.accuracy; }},
+     .value = [](const Run& run) { return run.accuracy; }},
     {.metric = Metric::node_hours,
      .title = "node-hours",
      .words = "node-hours",
@@ -64,7 +64,7 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = false,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return static_cast<double>(run.nodes) * run.wall_s / 3600; }},
+     .value = [](const Run& run) { return static_cast<double>(run.nodes) * run.wall_s / 3600; }},
     {.metric = Metric::samples,
      .title = "samples to target",
      .words = "samples to target",
@@ -74,7 +74,7 @@ constexpr MetricRow rows[]{
      .needs_target = true,
      .is_of_training = true,
      .is_of_machine = false,
-     .value = [](const ComparedRun& run) { return run.samples_to_accuracy; }},
+     .value = [](const Run& run) { return run.samples_to_accuracy; }},
     {.metric = Metric::energy,
      .title = "J/sample",
      .words = "energy of a sample",
@@ -84,7 +84,7 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = false,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return run.joules_per_sample; }},
+     .value = [](const Run& run) { return run.joules_per_sample; }},
     {.metric = Metric::mfu,
      .title = "MFU",
      .words = "model FLOPs utilisation",
@@ -94,11 +94,11 @@ constexpr MetricRow rows[]{
      .needs_target = false,
      .is_of_training = false,
      .is_of_machine = true,
-     .value = [](const ComparedRun& run) { return run.mfu; }},
+     .value = [](const Run& run) { return run.mfu; }},
 };
 
 // The run's value on the metric's scale; NaN if it has none.
-double value_of(const ComparedRun& run, const MetricRow& row)
+double value_of(const Run& run, const MetricRow& row)
 {
   if (row.is_of_training && run.has_diverged) return not_measured;
   const double value = row.value(run);
@@ -108,7 +108,7 @@ double value_of(const ComparedRun& run, const MetricRow& row)
   return missed ? std::numeric_limits<double>::infinity() : not_measured;
 }
 
-void add_value(Candidate& candidate, const ComparedRun& run, double value)
+void add_value(Candidate& candidate, const Run& run, double value)
 {
   if (std::isnan(value)) return;
   candidate.values.push_back(value);
@@ -117,7 +117,7 @@ void add_value(Candidate& candidate, const ComparedRun& run, double value)
   candidate.nodes.push_back(run.hosts);
 }
 
-void count_target(Sample& sample, const ComparedRun& run)
+void count_target(Sample& sample, const Run& run)
 {
   if (run.has_diverged) {
     ++sample.diverged;
@@ -147,7 +147,7 @@ std::vector<std::string> metric_names()
 
 Metric metric_of(std::string_view name) { return lookup(rows, "metric", name, ErrorKind::usage).metric; }
 
-Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric)
+Sample sample_of(std::string name, std::span<const Run> runs, Metric metric)
 {
   Sample sample{.candidate = {.name = std::move(name), .values = {}}};
   const auto& row = metric_row(metric);

@@ -1,54 +1,18 @@
-// How the metrics of core/spec/metrics.hpp are computed of a run and what they depend on: one table. And the runs that have them.
+// How the metrics of core/spec/metrics.hpp are computed of a run and what they depend on: one table.
 #pragma once
 
 #include "core/record/field.hpp"
 #include "core/spec/metrics.hpp"
 #include "store/analysis/statistics/candidate.hpp"
+#include "store/analysis/statistics/run.hpp"
 
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dt::store {
-
-// A run with what a comparison needs to know about it. A figure that was not measured is NaN.
-struct ComparedRun {
-  std::string key;
-  std::string series; // the label without the size
-  std::string value;  // of the recipe's key that values are compared of; empty if there is none
-  std::int64_t nodes = 0, ranks = 0;
-  // The round of the study in which it ran, and train.seed of the run: candidates of a study share the seeds of a round.
-  std::int64_t repeat = 0, seed = 0;
-  bool is_control = false, succeeded = false;
-  bool has_diverged = false; // it has no accuracy and no time to its target, and counts for no target
-  std::string copies{};      // MeasuredRun::copies
-  bool knows_target = true;  // false: it has a target, but nobody knows when it was reached or whether it was
-  // The round in which it was measured, as Candidate::blocks. Empty: alone.
-  std::string block;
-  double begin_unix_s = not_measured;
-  std::set<std::string> hosts{}; // on which it ran; empty: not known
-  bool is_outlying = false;      // among the runs of its study (run_conditions.hpp): it has no part in throughput and step time
-  bool is_exact = false;         // simulated without a compute profile: its figures are deterministic
-  std::string model, data_id, engine_build; // what a fair comparison has in common
-  std::int64_t global_batch = 0;
-  double target_accuracy = 0; // 0: no target
-  double modelled_rate = 0;   // train.modelled_rate; 0: the computation was not modelled
-  std::string platform{};     // machine on which the run was simulated; empty: it was measured
-  // What a run of the user's own program depended on beside these, in words (store/query/dependences.hpp); else empty.
-  std::map<std::string, std::string> depends_on{};
-  double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
-  double time_to_accuracy_s = not_measured, wall_s = not_measured;
-  double samples_to_accuracy = not_measured; // of its training set; 0: it missed its target
-  double joules_per_sample = not_measured;
-  double mfu = not_measured; // model FLOPs utilisation
-};
-
-// Whether a run belongs to the statistics of accuracy and of the time to the target.
-inline bool has_trained(const ComparedRun& run) { return run.succeeded && !run.has_diverged; }
 
 using dt::Metric;
 
@@ -62,7 +26,7 @@ struct MetricRow {
   bool needs_target;   // only runs with train.target_accuracy have it
   bool is_of_training; // it depends on the training: a diverged run has no value, and runs of one seed decide nothing
   bool is_of_machine;  // it depends on the machine, so studies of the same work may differ in it
-  double (*value)(const ComparedRun&);
+  double (*value)(const Run&);
   std::string_view name = metric_word(metric).name.name; // on the command line: "time-to-target"
   Better better = metric_word(metric).is_larger_better ? Better::larger : Better::smaller;
 };
@@ -91,7 +55,7 @@ struct Sample {
 // A run counts once, even if two studies have it. A succeeded run with a target that it did not reach counts with an infinite
 // time. Runs that did not succeed and values that the metric cannot have (a throughput of 0) are left out. Controls of a ladder
 // are no part of a sample.
-Sample sample_of(std::string name, std::span<const ComparedRun> runs, Metric metric);
+Sample sample_of(std::string name, std::span<const Run> runs, Metric metric);
 
 // Returns "0 of 3 runs reached the target", "1 of 1 run reached the target and 2 diverged".
 std::string reached_text(const Sample& sample);

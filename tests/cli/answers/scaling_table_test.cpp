@@ -21,7 +21,7 @@ const Cell& cell_of(const Table& table, std::size_t row, std::string_view column
 
 TEST_CASE("a label with one size has no speed-up and no efficiency in the table, for it would be compared with itself")
 {
-  std::vector<store::MeasuredRun> runs;
+  std::vector<store::Run> runs;
   for (const auto& [label, workers] : {std::pair{"easgd", 3}, {"sync-sgd", 1}, {"sync-sgd", 2}})
     runs.push_back(
         {.series = label, .nodes = 1, .ranks = workers, .workers = workers, .succeeded = true, .throughput = 100.0 * workers});

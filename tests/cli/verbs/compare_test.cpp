@@ -167,8 +167,15 @@ TEST_CASE("a file of dtctl export is a reference, too")
   REQUIRE(studies.run({"export", "one", "--format", "json", "-o", "one.json"}).ok());
   CHECK(studies.run({"compare", "slow", "--reference", "one.json"}).exit_code == 5);
   CHECK(studies.run({"compare", "same", "--reference", "one.json"}).exit_code == 0);
+  // All that is said of the study is said of its file.
+  auto by_study = studies.json({"compare", "slow", "--reference", "one"});
+  auto by_file = studies.json({"compare", "slow", "--reference", "one.json"});
+  for (auto* answer : {&by_study, &by_file}) answer->erase("b");
+  CHECK(by_study == by_file);
   write_file_atomic(studies.file("broken.json"), "{\"runs\": [{\"key\": 1}]}", Readers::everybody);
-  CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=2"}).err, Contains("not of a file"));
+  CHECK(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=2"}).exit_code == 5);
+  CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=9"}).err,
+             Contains("no run of one.json meets the condition ranks=9"));
   for (const auto& [file, message] : std::map<std::string, std::string>{{"missing.json", "missing.json: there is no such file"},
                                                                         {"broken.json", "row 1 of \"runs\" has no"}}) {
     const auto refused = studies.run({"compare", "slow", "--reference", file});

@@ -101,7 +101,7 @@ TEST_CASE("the factors of a point multiply to the efficiency that scaling_of com
   for (int trial = 0; trial < 300; ++trial) {
     const bool has_servers = random.chance(0.5F);
     std::vector<AttributedRun> runs;
-    std::vector<MeasuredRun> measured;
+    std::vector<Run> measured;
     for (const std::int64_t workers : {1, 4, 8})
       for (int repeat = 0; repeat < 3; ++repeat) {
         runs.push_back(random_run(random, workers, has_servers));

@@ -74,7 +74,8 @@ TEST_CASE("a compared run of a program has its environment, GPUs, driver and com
                                     {"git states", "4f3a (main), clean"}});
   CHECK(runs[1].depends_on.at("Python environments") == "not recorded");
   CHECK(runs[2].depends_on.at("programs") == "/opt/train (ffee)");
-  CHECK(python_environments(site.database, {runs[0], runs[2]}) == std::set<std::string>{"", "0123456789abcdef0123456789abcdef"});
+  CHECK(python_environments(site.database, {runs[0].key, runs[2].key}) ==
+        std::set<std::string>{"", "0123456789abcdef0123456789abcdef"});
 }
 
 TEST_CASE("a run of dtengine depends on none of these")

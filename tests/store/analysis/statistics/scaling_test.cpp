@@ -121,7 +121,7 @@ TEST_CASE("fewer than three runs of either size have no interval")
 
 TEST_CASE("efficiency per process counts parameter servers, efficiency per worker does not")
 {
-  std::vector<MeasuredRun> runs(2);
+  std::vector<Run> runs(2);
   for (auto& run : runs) {
     run.nodes = 1;
     run.succeeded = true;
@@ -140,9 +140,9 @@ TEST_CASE("efficiency per process counts parameter servers, efficiency per worke
 namespace {
 
 // Three runs with these workers and servers on one node, around this throughput.
-std::vector<MeasuredRun> runs_of(std::int64_t workers, std::int64_t servers, double throughput, const std::string& series = "")
+std::vector<Run> runs_of(std::int64_t workers, std::int64_t servers, double throughput, const std::string& series = "")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const double scatter : {0.99, 1.0, 1.01})
     runs.push_back({.series = series,
                     .nodes = 1,
@@ -153,9 +153,9 @@ std::vector<MeasuredRun> runs_of(std::int64_t workers, std::int64_t servers, dou
   return runs;
 }
 
-std::vector<ScalingRow> rows_of(std::initializer_list<std::vector<MeasuredRun>> points, StudySizes sizes = StudySizes::grow)
+std::vector<ScalingRow> rows_of(std::initializer_list<std::vector<Run>> points, StudySizes sizes = StudySizes::grow)
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& point : points) runs.insert(runs.end(), point.begin(), point.end());
   return scaling_of(runs, sizes);
 }
@@ -214,9 +214,9 @@ TEST_CASE("a point has the platform of its runs, whatever its label begins with"
 
 TEST_CASE("the throughput of a point is the mean that its speed-up is made of, not the median")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& [ranks, throughput] : {std::pair{1, 100.0}, {1, 101.0}, {1, 150.0}, {2, 190.0}, {2, 250.0}, {2, 251.0}}) {
-    MeasuredRun run;
+    Run run;
     run.nodes = 1;
     run.ranks = run.workers = ranks;
     run.succeeded = true;
@@ -232,10 +232,10 @@ TEST_CASE("the throughput of a point is the mean that its speed-up is made of, n
 
 TEST_CASE("parts of the same cores are compared by throughput alone")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}})
     for (const double scatter : {0.99, 1.0, 1.01}) {
-      MeasuredRun run;
+      Run run;
       run.nodes = 2;
       run.ranks = run.workers = 2 * parts;
       run.succeeded = true;
@@ -260,11 +260,11 @@ TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of t
 {
   // The machine is slower from block to block; within each block four ranks reach 80 % of four times one rank, with little
   // scatter.
-  std::vector<MeasuredRun> runs, separate;
+  std::vector<Run> runs, separate;
   for (int block = 0; block < 4; ++block)
     for (const std::int64_t ranks : {1, 4}) {
       const double drift = std::exp(-0.3 * block), scatter = ranks == 4 ? 1 + 0.002 * (block % 2) : 1;
-      MeasuredRun run;
+      Run run;
       run.nodes = 1;
       run.ranks = run.workers = ranks;
       run.succeeded = true;

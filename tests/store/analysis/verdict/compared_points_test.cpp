@@ -14,9 +14,9 @@ using Catch::Contains;
 
 namespace {
 
-ComparedRun run_of(const std::string& series, std::int64_t ranks, const std::string& value = "")
+Run run_of(const std::string& series, std::int64_t ranks, const std::string& value = "")
 {
-  ComparedRun run;
+  Run run;
   run.key = series + "/" + std::to_string(ranks);
   run.series = series;
   run.value = value;
@@ -38,10 +38,7 @@ std::string error_of(const std::function<void()>& act)
   return "no error";
 }
 
-std::vector<ComparedPoint> points(const std::vector<ComparedRun>& runs, std::string_view key = {})
-{
-  return points_of(runs, key);
-}
+std::vector<ComparedPoint> points(const std::vector<Run>& runs, std::string_view key = {}) { return points_of(runs, key); }
 
 std::vector<std::string> names(const std::vector<ComparedPoint>& all)
 {
@@ -117,9 +114,9 @@ TEST_CASE("parameters that vary beside the key are kept apart, or follow it")
 
 TEST_CASE("a value that stands for points which the key does not tell apart is an error that lists them")
 {
-  const auto runs = std::vector<ComparedRun>{run_of("rate=1", 1, "lenet"), run_of("rate=2", 1, "lenet")};
+  const auto runs = std::vector<Run>{run_of("rate=1", 1, "lenet"), run_of("rate=2", 1, "lenet")};
   CHECK(points(runs, "model").size() == 2);
-  const auto alike = std::vector<ComparedRun>{run_of("strategy=a", 1, "same"), run_of("sync.strategy=b", 1, "same")};
+  const auto alike = std::vector<Run>{run_of("strategy=a", 1, "same"), run_of("sync.strategy=b", 1, "same")};
   CHECK_THAT(error_of([&] { points(alike, "sync.strategy"); }),
              Contains("stands for 2 different points") && Contains("sync.strategy=b"));
 }
@@ -191,7 +188,7 @@ TEST_CASE("equals share the mark of the best points, and so does what these runs
 {
   // Node-hours follow the throughput, as in studies of one size.
   const auto runs_with = [](const std::string& series, const std::vector<double>& throughputs) {
-    std::vector<ComparedRun> runs;
+    std::vector<Run> runs;
     for (const double throughput : throughputs) {
       runs.push_back(run_of(series, 2));
       runs.back().key += "/" + std::to_string(runs.size());
@@ -201,7 +198,7 @@ TEST_CASE("equals share the mark of the best points, and so does what these runs
     return runs;
   };
   const auto marked = [&](const std::vector<std::vector<double>>& candidates) {
-    std::vector<ComparedRun> runs;
+    std::vector<Run> runs;
     for (std::size_t i = 0; i < candidates.size(); ++i)
       for (auto& run : runs_with(std::string(1, static_cast<char>('a' + i)), candidates[i])) runs.push_back(run);
     std::string marks;
@@ -254,7 +251,7 @@ TEST_CASE("a point at which most runs missed the target is in no Pareto set and 
 
 TEST_CASE("figures of a point are geometric means of its runs, and medians with misses as infinite where a run missed the target")
 {
-  auto runs = std::vector<ComparedRun>{run_of("x", 2), run_of("x", 2), run_of("x", 2)};
+  auto runs = std::vector<Run>{run_of("x", 2), run_of("x", 2), run_of("x", 2)};
   for (std::size_t i = 0; i < 3; ++i) {
     runs[i].key = std::to_string(i);
     runs[i].nodes = 2;

@@ -26,7 +26,7 @@ template<class Factor> std::vector<ComparedPoint> points_with(std::int64_t repea
         .candidate = i == 0 ? "ring" : "tree", .rest = "", .nodes = 1, .ranks = 2, .runs = {}, .title = i == 0 ? "ring" : "tree"};
   for (std::int64_t repeat = 0; repeat < repeats; ++repeat)
     for (auto& point : points) {
-      ComparedRun run;
+      Run run;
       run.key = point.candidate + std::to_string(repeat);
       run.series = point.candidate;
       run.nodes = 1;

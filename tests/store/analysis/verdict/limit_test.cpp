@@ -18,11 +18,11 @@ using Values = std::vector<double>;
 enum class Seeds { one, each };
 
 // Succeeded runs that reached their target after these times, with one seed or with one each.
-std::vector<ComparedRun> runs_of(const Values& times, Seeds seeds, const std::string& series = "")
+std::vector<Run> runs_of(const Values& times, Seeds seeds, const std::string& series = "")
 {
-  std::vector<ComparedRun> runs;
+  std::vector<Run> runs;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    ComparedRun run;
+    Run run;
     run.series = series;
     run.nodes = 1, run.ranks = 2, run.succeeded = true;
     run.seed = seeds == Seeds::one ? 1 : 1 + static_cast<std::int64_t>(i);
@@ -35,7 +35,7 @@ std::vector<ComparedRun> runs_of(const Values& times, Seeds seeds, const std::st
   return runs;
 }
 
-Judged judged(const std::vector<ComparedRun>& a, const std::vector<ComparedRun>& b, Metric metric)
+Judged judged(const std::vector<Run>& a, const std::vector<Run>& b, Metric metric)
 {
   return judge("point", metric, sample_of("A", a, metric), sample_of("B", b, metric), {.margin = 0.02}, {});
 }

@@ -20,11 +20,11 @@ constexpr double miss = std::numeric_limits<double>::infinity();
 using Values = std::vector<double>;
 
 // Succeeded runs with these throughputs, on two ranks of one node for an hour.
-std::vector<ComparedRun> runs_of(const Values& throughputs, const std::string& series = "")
+std::vector<Run> runs_of(const Values& throughputs, const std::string& series = "")
 {
-  std::vector<ComparedRun> runs;
+  std::vector<Run> runs;
   for (const double value : throughputs) {
-    ComparedRun run;
+    Run run;
     run.key = series + std::to_string(runs.size());
     run.series = series;
     run.nodes = 1;
@@ -40,7 +40,7 @@ std::vector<ComparedRun> runs_of(const Values& throughputs, const std::string& s
 }
 
 // Runs with a target and these times to it.
-std::vector<ComparedRun> timed_runs(const Values& times, const std::string& series = "")
+std::vector<Run> timed_runs(const Values& times, const std::string& series = "")
 {
   auto runs = runs_of(Values(times.size(), 100), series);
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -50,7 +50,7 @@ std::vector<ComparedRun> timed_runs(const Values& times, const std::string& seri
   return runs;
 }
 
-Judged judged(const std::vector<ComparedRun>& a, const std::vector<ComparedRun>& b, Metric metric, double margin = 0.02)
+Judged judged(const std::vector<Run>& a, const std::vector<Run>& b, Metric metric, double margin = 0.02)
 {
   auto sample_a = sample_of("A", a, metric), sample_b = sample_of("B", b, metric);
   const std::vector<Candidate> both{sample_a.candidate, sample_b.candidate};
@@ -65,7 +65,7 @@ Judged by_throughput(const Values& a, const Values& b, double margin = 0.02)
 
 Judged by_time(const Values& a, const Values& b) { return judged(timed_runs(a), timed_runs(b), Metric::time_to_target); }
 
-Standing ranked(const std::vector<std::vector<ComparedRun>>& candidates, Metric metric)
+Standing ranked(const std::vector<std::vector<Run>>& candidates, Metric metric)
 {
   std::vector<Sample> samples;
   for (const auto& runs : candidates) samples.push_back(sample_of(runs.front().series, runs, metric));
@@ -256,12 +256,12 @@ TEST_CASE("a ranking by time to target excludes what misses it, and names what m
 namespace {
 
 // A ranking of candidates by throughput and by time to target.
-std::vector<Standing> both(const std::vector<std::vector<ComparedRun>>& candidates)
+std::vector<Standing> both(const std::vector<std::vector<Run>>& candidates)
 {
   return {ranked(candidates, Metric::throughput), ranked(candidates, Metric::time_to_target)};
 }
 
-std::vector<ComparedRun> timed(const Values& times, const std::string& series, double throughput)
+std::vector<Run> timed(const Values& times, const std::string& series, double throughput)
 {
   auto runs = timed_runs(times, series);
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].throughput = throughput + static_cast<double>(i % 3);
@@ -311,9 +311,9 @@ TEST_CASE("a verdict without enough runs says so once, not for each metric")
 
 namespace {
 
-MeasuredRun measured(std::int64_t ranks, double throughput)
+Run measured(std::int64_t ranks, double throughput)
 {
-  MeasuredRun run;
+  Run run;
   run.nodes = 1;
   run.ranks = run.workers = ranks;
   run.succeeded = true;
@@ -329,14 +329,14 @@ std::string text_of(const VerdictText& statement)
   return text;
 }
 
-std::string scaling_text(const std::vector<MeasuredRun>& runs, StudySizes sizes = StudySizes::grow)
+std::string scaling_text(const std::vector<Run>& runs, StudySizes sizes = StudySizes::grow)
 {
   return text_of(scaling_verdict(scaling_of(runs, sizes), {}));
 }
 
 std::string scaling_text_of(const std::vector<std::pair<std::int64_t, Values>>& sizes)
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& [ranks, values] : sizes)
     for (const double value : values) runs.push_back(measured(ranks, value));
   return scaling_text(runs);
@@ -356,7 +356,7 @@ TEST_CASE("a scaling study says first for its largest size, and then in a line f
 TEST_CASE("whether a program scales at all is one answer: the best size, and the largest if that is another one")
 {
   const auto answer_of = [](const std::vector<std::pair<std::int64_t, Values>>& sizes) {
-    std::vector<MeasuredRun> runs;
+    std::vector<Run> runs;
     for (const auto& [ranks, values] : sizes)
       for (const double value : values) runs.push_back(measured(ranks, value));
     const auto points = scaling_of(runs, StudySizes::grow);
@@ -375,7 +375,7 @@ TEST_CASE("whether a program scales at all is one answer: the best size, and the
 
 TEST_CASE("ranks that do not train together are the headline, whatever the other sizes say, and have no figures")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const double value : {99.0, 100.0, 101.0}) runs.push_back(measured(1, value));
   runs.push_back(measured(2, std::nan("")));
   runs.back().copies = "the 2 ranks are 2 copies";
@@ -388,7 +388,7 @@ TEST_CASE("ranks that do not train together are the headline, whatever the other
 
 TEST_CASE("a partition study says how fast more parts are together")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}, std::pair{8, 100.0}})
     for (const double scatter : {0.99, 1.0, 1.01}) runs.push_back(measured(parts, throughput * scatter));
   const auto text = scaling_text(runs, StudySizes::parts);
@@ -399,14 +399,14 @@ TEST_CASE("a partition study says how fast more parts are together")
 
 TEST_CASE("simulated sizes need no repeats")
 {
-  std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
+  std::vector<Run> runs{measured(1, 100), measured(2, 190)};
   for (auto& run : runs) run.is_exact = true;
   CHECK_THAT(scaling_text(runs), Contains("efficiency 95.0 %; the times are simulated and lack a machine's scatter"));
 }
 
 TEST_CASE("a measured label that begins with `simulated` is measured")
 {
-  std::vector<MeasuredRun> runs{measured(1, 100), measured(2, 190)};
+  std::vector<Run> runs{measured(1, 100), measured(2, 190)};
   for (auto& run : runs) run.series = "simulated=1";
   CHECK_THAT(scaling_text(runs), !Contains("simulated") && Contains("nothing is known about the scatter"));
 }
@@ -425,7 +425,7 @@ TEST_CASE("an efficiency is not called below or above 100 % if its interval is p
 
 TEST_CASE("parts are not called faster or slower if their ratio is printed as 1.00")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 100.1}})
     for (const double scatter : {0.9999, 1.0, 1.0001}) runs.push_back(measured(parts, throughput * scatter));
   CHECK_THAT(scaling_text(runs, StudySizes::parts),
@@ -440,7 +440,7 @@ TEST_CASE("a scaling study that does not begin at 1 says what its speed-up is re
 
 TEST_CASE("a scaling study that is a ladder compares a size with the next smaller one in pairs")
 {
-  std::vector<MeasuredRun> runs;
+  std::vector<Run> runs;
   for (int block = 0; block < 3; ++block)
     for (const auto& [ranks, ideal] : {std::pair{1, 100.0}, std::pair{2, 190.0}, std::pair{4, 360.0}}) {
       const double drift = 1 - 0.2 * block, scatter = 1 + 0.001 * (ranks * block % 2);
