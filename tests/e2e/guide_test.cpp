@@ -144,6 +144,7 @@ const std::set<std::string>& tested_pages()
   static const std::set<std::string> pages{"first-study.md",
                                            "your-own-recipe.md",
                                            "reading-the-results.md",
+                                           "comparing-studies.md",
                                            "comparing-strategies.md",
                                            "your-own-data.md",
                                            "going-on-from-weights.md",
@@ -156,6 +157,7 @@ const std::set<std::string>& tested_pages()
                                            "figures.md",
                                            "data.md",
                                            "own-program.md",
+                                           "printed-figures.md",
                                            "pytorch.md",
                                            "python.md"};
   return pages;
@@ -199,6 +201,7 @@ TEST_CASE("the guide's commands work: installing.md") { check_page("../installin
 TEST_CASE("the guide's commands work: your-own-recipe.md") { check_page("your-own-recipe.md"); }
 TEST_CASE("the guide's commands work: reading-the-results.md") { check_page("reading-the-results.md"); }
 TEST_CASE("the guide's commands work: reports.md") { check_page("reports.md"); }
+TEST_CASE("the guide's commands work: comparing-studies.md") { check_page("comparing-studies.md"); }
 TEST_CASE("the guide's commands work: comparing-strategies.md") { check_page("comparing-strategies.md"); }
 TEST_CASE("the guide's commands work: your-own-data.md") { check_page("your-own-data.md"); }
 TEST_CASE("the guide's commands work: data.md") { check_page("data.md"); }
@@ -212,6 +215,7 @@ TEST_CASE("the guide's commands work: simulating-a-machine.md")
   check_page("simulating-a-machine.md");
 }
 TEST_CASE("the guide's commands work: own-program.md") { check_page("own-program.md"); }
+TEST_CASE("the guide's commands work: printed-figures.md") { check_page("printed-figures.md"); }
 TEST_CASE("the guide's commands work: pytorch.md")
 {
   if (!dt::run_command({"/usr/bin/python3", "-c", "import torch"}).ok()) return; // Debian: python3-torch
