@@ -10,7 +10,7 @@ import time
 
 from measuring import ROOT, columns, in_turn, median_s, print_head, row, run, seconds_of, stop
 
-PROGRAMS = ["dtctl", "dtengine"]
+PROGRAMS = ["dtctl", "dtjob", "dtengine"]
 RECIPE = """version: 1
 name: benchmark
 model: {{name: lenet}}

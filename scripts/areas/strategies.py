@@ -9,7 +9,7 @@ import json
 
 from measuring import Testbed, one_of
 
-PROGRAMS = ["dtctl", "dtengine", "dtbench"]
+PROGRAMS = ["dtctl", "dtjob", "dtengine", "dtbench"]
 PARTS = ["transfers", "accuracy"]
 QUERY = """select sync_period as period, round(avg(throughput)) as samples_per_s, round(100 * avg(communication_share), 1) as comm,
   round(100 * avg(accuracy), 2) as accuracy, round(avg(time_to_accuracy_s), 2) as to_97_s from runs_flat where study = 'periods' group by 1 order by 1"""
