@@ -39,6 +39,10 @@ def options(parser):
     parser.add_argument("--strategies", action="store_true", help="the programs with the lines of dtctl_sync instead")
 
 
+def needs_programs(asked):
+    return not asked.plain
+
+
 def run(words, **more):
     """Its output; an exception when it fails, so that the next program is tried."""
     done = subprocess.run([str(word) for word in words], capture_output=True, **more)
