@@ -55,8 +55,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_ours(program):
+    return program.startswith("dt")
+
+
 class Place:
-    """The programs of a build, and a folder with dtctl's home. PROGRAMS of an area: targets; those of tests/ lie there in the build, too."""
+    """The programs of a build, and a folder with dtctl's home. PROGRAMS of an area: targets; all but dt… belong to the tests."""
 
     def __init__(self, programs, asked):
         self.programs, self.build, self.kept = programs, pathlib.Path(asked.build or ROOT / "build/release").resolve(), asked.keep
@@ -64,9 +68,9 @@ class Place:
 
     def __enter__(self):
         if self.is_built_here and self.programs:
-            tests = ["-DDTCTL_TESTS=ON"] if any(name.startswith("tests/") for name in self.programs) else []
+            tests = ["-DDTCTL_TESTS=ON"] if not all(map(is_ours, self.programs)) else []
             run(["cmake", "--preset", "release", *tests], cwd=ROOT)
-            run(["cmake", "--build", "--preset", "release", "--target", *(name.split("/")[-1] for name in self.programs)], cwd=ROOT)
+            run(["cmake", "--build", "--preset", "release", "--target", *self.programs], cwd=ROOT)
         self.folder = pathlib.Path(self.kept or tempfile.mkdtemp(prefix="dtctl-measure-")).resolve()
         self.environment = dict(os.environ)
         self.use_home("home")
@@ -86,7 +90,7 @@ class Place:
         self.environment["DTCTL_HOME"] = str(self.home)
 
     def program(self, name):
-        return self.build / (name if name.startswith("tests/") else f"bin/{name}")
+        return self.build / ("bin" if is_ours(name) else "tests") / name
 
     def run(self, *words, **options):
         """A program of the build, in the folder."""

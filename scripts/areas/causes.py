@@ -19,7 +19,7 @@ import zlib
 
 from measuring import PYTHON, columns, numbers_of, row, words_of
 
-PROGRAMS = ["dtctl", "dtjob", "dtengine", "tests/planted_cause"]
+PROGRAMS = ["dtctl", "dtjob", "dtengine", "planted_cause"]
 CAUSES = {"imbalance": "load_balance", "jitter": "jitter", "contention": "contention", "input": "input",
           "communication": "communication", "superlinear": "contention", "scatter": "jitter"}
 KINDS = ["program", "observed", "dtengine"]
@@ -203,7 +203,7 @@ def sweep(place, kind, cause, asked):
     more = {"cause": cause, "warmup": WARMUP, "ranks": asked.ranks, "repeats": asked.repeats}
     if kind == "dtengine":
         place.sweep(ENGINE_RECIPE.format(images=images_of(place), block_bytes=8 * 28 * 28, steps=STEPS, seed=["none", *CAUSES].index(cause) + 1,
-                                         library=place.build / "tests/libplanted_cause.so", **more))
+                                         library=place.program("libplanted_cause.so"), **more))
     else:
         place.write("planted.py", PROGRAM if kind == "program" else OBSERVED)
         place.sweep(PROGRAM_RECIPE.format(kind=kind, python="python3" if kind == "program" else PYTHON, **more))

@@ -7,7 +7,7 @@ import os
 
 from measuring import columns, median_s, print_head, row
 
-PROGRAMS = ["dtctl", "dtengine", "dtbench", "tests/bench_store"]
+PROGRAMS = ["dtctl", "dtengine", "dtbench", "bench_store"]
 PLAN = f"""version: 1
 name: plan
 model: {{name: lenet}}
@@ -45,13 +45,13 @@ def measure(asked, place):
         row("dtctl --version, page cache dropped (median of 5)", f"{1e3 * sorted(cold_s() for _ in range(5))[2]:.1f} ms", "", "`dtctl --version`")
     plan = place.write("plan.yaml", PLAN)
     row("plan of a 10,000-run sweep (median of 5)", ms(5, "plan", plan), "< 300 ms", "`dtctl plan plan.yaml` (100 x 100 matrix)")
-    row("ingest of run folders", " ".join(place.run("tests/bench_store", "--ingest").split("\n")), ">= 200,000 step rows/s", "`bench_store --ingest`")
+    row("ingest of run folders", " ".join(place.run("bench_store", "--ingest").split("\n")), ">= 200,000 step rows/s", "`bench_store --ingest`")
     step = ["dtbench", "compute", "--model", "lenet", "--batch", "64", "--threads", "1"]
     place.run(*step)
     row("LeNet, batch 64, 1 thread", place.run(*step).strip(), "", f"`{' '.join(step)}`")
     if asked.quick:
         return
     place.home.mkdir(mode=0o700, exist_ok=True)
-    place.run("tests/bench_store", "--make", place.home / "results.db", "--runs", 1000000)
+    place.run("bench_store", "--make", place.home / "results.db", "--runs", 1000000)
     row("results of a study among 1,000,000 runs (median of 20)", ms(20, "results", "last"), "< 50 ms",
         "`bench_store --make results.db; dtctl results last`")

@@ -11,13 +11,13 @@ import time
 
 from measuring import columns, median_s, print_head, row, seconds_of
 
-PROGRAMS = ["dtctl", "tests/bench_store"]
+PROGRAMS = ["dtctl", "bench_store"]
 
 
 def make_home(place, runs, rates, repeats):
     place.use_home(f"home-{runs}-{rates}")
     place.home.mkdir(mode=0o700)
-    place.run("tests/bench_store", "--make", place.home / "results.db", "--runs", runs, "--rates", rates, "--repeats", repeats, "--ranks")
+    place.run("bench_store", "--make", place.home / "results.db", "--runs", runs, "--rates", rates, "--repeats", repeats, "--ranks")
 
 
 class Server:

@@ -10,7 +10,7 @@ The machines drift, have two speeds, outliers, … Options are those of the prog
 """
 import subprocess
 
-PROGRAMS = ["tests/bench_statistics"]
+PROGRAMS = ["bench_statistics"]
 PASSES_ON = True  # what scripts/measure does not know
 
 
