@@ -14,6 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = os.environ.get("DTCTL_TEST_PYTHON", "/usr/bin/python3")  # has torch
+PHASES = ("input", "forward", "backward", "communication", "optimizer")  # in which dtctl_report divides a step
 NAME = "measure"  # of the area, for messages
 
 
@@ -55,7 +56,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def is_ours(program):
+def is_installed(program):
     return program.startswith("dt")
 
 
@@ -68,7 +69,7 @@ class Place:
 
     def __enter__(self):
         if self.is_built_here and self.programs:
-            tests = ["-DDTCTL_TESTS=ON"] if not all(map(is_ours, self.programs)) else []
+            tests = ["-DDTCTL_TESTS=ON"] if not all(map(is_installed, self.programs)) else []
             run(["cmake", "--preset", "release", *tests], cwd=ROOT)
             run(["cmake", "--build", "--preset", "release", "--target", *self.programs], cwd=ROOT)
         self.folder = pathlib.Path(self.kept or tempfile.mkdtemp(prefix="dtctl-measure-")).resolve()
@@ -90,7 +91,7 @@ class Place:
         self.environment["DTCTL_HOME"] = str(self.home)
 
     def program(self, name):
-        return self.build / ("bin" if is_ours(name) else "tests") / name
+        return self.build / ("bin" if is_installed(name) else "tests") / name
 
     def run(self, *words, **options):
         """A program of the build, in the folder."""
@@ -142,6 +143,13 @@ def mpirun(ranks, *words):
 
 
 # ---- times and figures ----
+
+def steps_of(report):
+    """The steps in a report of dtctl_report: seconds, samples, loss, and seconds of each phase; None for what is unknown."""
+    number = lambda word: None if word == "-" else float(word)
+    lines = [line.split() for line in pathlib.Path(report).read_text().splitlines()]
+    return [dict(zip(("step_s", "samples", "loss", *PHASES), map(number, (*w[3:6], *w[8:13])))) for w in lines if w[0] == "step"]
+
 
 def seconds_of(function):
     begin = time.perf_counter()

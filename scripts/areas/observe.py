@@ -7,16 +7,14 @@ beside other programs only the least times tell. Some minutes. Needs python3-tor
 """
 import json
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
-from measuring import ROOT, columns, free_port, ratios, row, stop, words_of
+from measuring import ROOT, columns, free_port, ratios, row, steps_of, stop, words_of
 
 PROGRAMS = []
-PHASES = ("input", "forward", "backward", "communication", "optimizer")
 
 
 def options(parser):
@@ -25,13 +23,6 @@ def options(parser):
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=1, help="of a round")
-
-
-def steps_of(report):
-    """The steps in a report of dtctl_report: seconds and samples, and seconds of each phase; None for what is unknown."""
-    number = lambda word: None if word == "-" else float(word)
-    lines = [line.split() for line in pathlib.Path(report).read_text().splitlines()]
-    return [dict(zip(("step_s", "samples", *PHASES), map(number, (w[3], w[4], *w[8:13])))) for w in lines if w[0] == "step"]
 
 
 class Loop:
