@@ -117,7 +117,7 @@ def run_rank(asked):
             tell(name, asked, base.ranks, times)
     for training in [*TRAININGS, base]:
         training.close()
-    dtctl_sync._end_mpi(os.getpid())
+    dtctl_sync.library._end_mpi(os.getpid())
     sys.stdout.flush()
     os._exit(0)  # Gloo's threads can deadlock with the end of the interpreter
 
