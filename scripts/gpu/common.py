@@ -1,9 +1,7 @@
 """What the sections of scripts/check-gpu share: rows of the table, timing, MPI through ctypes, networks."""
 import ctypes
 import json
-import os
 import statistics
-import sys
 import time
 
 import torch

@@ -1,7 +1,6 @@
 """Run by mpirun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
 allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; else equality with the whole batch, and the speed beside a
 plain loop."""
-import os
 import pathlib
 import sys
 
