@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from pathlib import Path
@@ -96,11 +97,12 @@ def _rows(table: Any) -> List[Dict[str, Any]]:
 def _curve(study: Study, run: Dict[str, Any]) -> Iterator[Point]:
     """The run's points in the order of their steps; an evaluation follows its step."""
     points = []
+    samples = run["step_samples"] if _is_known(run["step_samples"]) else run["global_batch"]
     for place, (table, tags) in enumerate(((study.steps(), _STEP_TAGS), (study.evals(), _EVAL_TAGS))):
         for row in _rows(table[table.key == run["key"]]):
             values = {tag: float(row[name]) for name, tag in tags.items() if _is_known(row[name])}
-            if place == 0 and _is_known(run["step_samples"]) and _is_known(row["step_s"]) and row["step_s"] > 0:
-                values["throughput/samples_per_s"] = run["step_samples"] / row["step_s"]
+            if place == 0 and _is_known(samples) and _is_known(row["step_s"]) and row["step_s"] > 0:
+                values["throughput/samples_per_s"] = samples / row["step_s"]
             points.append(((int(row["step"]), place), run["begin_unix_s"] + row["elapsed_s"], values))
     for (step, _), unix_s, values in sorted(points, key=lambda point: point[0]):
         yield step, unix_s, values
@@ -130,20 +132,17 @@ def _results(run: Dict[str, Any]) -> Dict[str, float]:
 
 
 def _summary_writer() -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
+    for name in ("torch.utils.tensorboard", "tensorboardX"):
         try:
-            from tensorboardX import SummaryWriter
-        except ImportError as error:
-            raise ImportError("event files are written by a package of TensorBoard, and none is installed here: pip install "
-                              "tensorboard (beside PyTorch), or pip install tensorboardX") from error
-    return SummaryWriter
+            return importlib.import_module(name).SummaryWriter
+        except ImportError:
+            continue
+    raise ImportError("event files are written by a package of TensorBoard, and none is installed here: pip install tensorboard "
+                      "(beside PyTorch), or pip install tensorboardX")
 
 
 def _mlflow() -> Any:
     try:
-        import mlflow
+        return importlib.import_module("mlflow")
     except ImportError as error:
         raise ImportError("runs are sent by MLflow's own client, which is not installed here: pip install mlflow-skinny") from error
-    return mlflow

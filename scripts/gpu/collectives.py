@@ -1,12 +1,11 @@
 """Run by torchrun: what torch.distributed offers on one device: NCCL with one rank and two, Gloo's DDP beside our sums, the inspector."""
 import os
-import statistics
 import sys
 
 import torch
 import torch.distributed as dist
 
-from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, row
+from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, ratio_row, row
 
 backend = sys.argv[1]
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -21,14 +20,8 @@ try:
     wrapped.module = torch.nn.parallel.DistributedDataParallel(wrapped.module, gradient_as_bucket_view=True)
     rounds, steps, warm = (4, 8, 4) if IS_GPU else (2, 1, 1)
     times = in_turn_ms({"plain": plain, "ddp": wrapped}, warm, rounds, steps)
-    ratios = [a / b for a, b in zip(times["ddp"], times["plain"])]
     if rank == 0:
-        row(
-            f"DistributedDataParallel over {backend}, {size} ranks of b{batch}",
-            round(statistics.median(times["ddp"]), 2),
-            "ms",
-            f"{statistics.median(ratios):.4f} of plain [{min(ratios):.4f}, {max(ratios):.4f}]",
-        )
+        ratio_row(f"DistributedDataParallel over {backend}, {size} ranks of b{batch}", times, "ddp", "plain")
     dist.destroy_process_group()
 except Exception as error:
     text = str(error).strip()

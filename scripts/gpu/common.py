@@ -1,9 +1,7 @@
 """What the sections of scripts/check-gpu share: rows of the table, timing, MPI through ctypes, networks."""
 import ctypes
 import json
-import os
 import statistics
-import sys
 import time
 
 import torch
@@ -66,14 +64,10 @@ def in_turn_ms(steps, warm_up, rounds, steps_a_round):
     return times
 
 
-def ratio_row(what, times, name, base):
+def ratio_row(what, times, name, base, note=""):
     ratios = [a / b for a, b in zip(times[name], times[base])]
-    row(
-        what,
-        round(statistics.median(times[name]), 3),
-        "ms",
-        f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}] in {len(ratios)} rounds",
-    )
+    row(what, round(statistics.median(times[name]), 3), "ms",
+        f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}] in {len(ratios)} rounds{note}")
 
 
 class Mpi:
@@ -134,11 +128,7 @@ class Packed:
 
     @staticmethod
     def view(flat, begin, stop, p):
-        return (
-            flat[begin:stop].as_strided(p.shape, p.stride(), flat.storage_offset() + begin)
-            if p.dim() == 4
-            else flat[begin:stop].view(p.shape)
-        )
+        return (flat[begin:stop].as_strided(p.shape, p.stride(), flat.storage_offset() + begin) if p.dim() == 4 else flat[begin:stop].view(p.shape))
 
     def buckets(self, size_bytes):
         """Ranges of whole tensors of at least `size_bytes`, with the number of tensors in each."""
@@ -178,17 +168,8 @@ def resnet50():
     except ImportError:
         from torch import nn
 
-        return nn.Sequential(
-            nn.Conv2d(3, 16, 3, 2),
-            nn.BatchNorm2d(16),
-            nn.ReLU(),
-            nn.Conv2d(16, 32, 3, 2),
-            nn.BatchNorm2d(32),
-            nn.ReLU(),
-            nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(),
-            nn.Linear(32, 1000),
-        )
+        return nn.Sequential(nn.Conv2d(3, 16, 3, 2), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.BatchNorm2d(32), nn.ReLU(),
+                             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 1000))
 
 
 class Gpt(torch.nn.Module):

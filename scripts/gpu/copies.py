@@ -16,11 +16,8 @@ def speeds():
         pinned = torch.zeros(count, pin_memory=True)
         pin_ms = 1e3 * (time.perf_counter() - begin)
         plain, device = torch.zeros(count), torch.zeros(count, device=DEVICE)
-        for name, function in (
-            ("to pinned", lambda: pinned.copy_(device, non_blocking=True)),
-            ("from pinned", lambda: device.copy_(pinned, non_blocking=True)),
-            ("to pageable", lambda: plain.copy_(device)),
-        ):
+        for name, function in (("to pinned", lambda: pinned.copy_(device, non_blocking=True)),
+                               ("from pinned", lambda: device.copy_(pinned, non_blocking=True)), ("to pageable", lambda: plain.copy_(device))):
             middle, low, high = median_ms(function, 3, 20)
             row(f"{mebibytes} MiB {name}", round(middle, 4), "ms", f"quartiles {low:.4f}, {high:.4f}; {4e-6 * count / middle:.1f} GB/s")
         row(f"{mebibytes} MiB pinned for the first time", round(pin_ms, 2), "ms")
@@ -105,14 +102,10 @@ def exchanging(clear, *terms, **more):
 
 
 def hidden():
-    steps = {
-        "nothing copied": ResnetStep(BATCH),
-        "after backward": exchanging("flat", 25 << 20, False),
-        "buckets of 25 MiB": exchanging("flat", 25 << 20, True),
-        "buckets of 4 MiB": exchanging("flat", 4 << 20, True),
-        "gathered in buckets of 4 MiB": exchanging("none", 4 << 20, True, gathers=True),
-        "gathered in buckets of 25 MiB": exchanging("none", 25 << 20, True, gathers=True),
-    }
+    steps = {"nothing copied": ResnetStep(BATCH), "after backward": exchanging("flat", 25 << 20, False),
+             "buckets of 25 MiB": exchanging("flat", 25 << 20, True), "buckets of 4 MiB": exchanging("flat", 4 << 20, True),
+             "gathered in buckets of 4 MiB": exchanging("none", 4 << 20, True, gathers=True),
+             "gathered in buckets of 25 MiB": exchanging("none", 25 << 20, True, gathers=True)}
     losses = [[float(step()) for _ in range(3)] for step in steps.values()]
     row("losses of 3 steps differ by at most", max(abs(a - b) for one in losses for a, b in zip(one, losses[0])))
     times = in_turn_ms(steps, WARM, ROUNDS, STEPS)

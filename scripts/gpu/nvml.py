@@ -11,28 +11,24 @@ def questions(n, card):
     import ctypes
 
     fields = [n.NVML_FI_DEV_POWER_INSTANT, n.NVML_FI_DEV_POWER_AVERAGE] if hasattr(n, "NVML_FI_DEV_POWER_INSTANT") else []
-    for name, ask in {
-        "TotalEnergyConsumption (mJ)": lambda: n.nvmlDeviceGetTotalEnergyConsumption(card),
-        "PowerUsage (mW)": lambda: n.nvmlDeviceGetPowerUsage(card),
-        "EnforcedPowerLimit (mW)": lambda: n.nvmlDeviceGetEnforcedPowerLimit(card),
-        "FieldValues power instant, average (mW)": lambda: [f.value.uiVal for f in n.nvmlDeviceGetFieldValues(card, fields)],
-        "UtilizationRates": lambda: (lambda u: f"{u.gpu} {u.memory}")(n.nvmlDeviceGetUtilizationRates(card)),
-        "MemoryInfo used": lambda: n.nvmlDeviceGetMemoryInfo(card).used,
-        "ClockInfo SM": lambda: n.nvmlDeviceGetClockInfo(card, n.NVML_CLOCK_SM),
-        "CurrentClocksEventReasons": lambda: hex(n.nvmlDeviceGetCurrentClocksEventReasons(card)),
-        "CurrentClocksThrottleReasons": lambda: hex(n.nvmlDeviceGetCurrentClocksThrottleReasons(card)),
-        "Temperature": lambda: n.nvmlDeviceGetTemperature(card, n.NVML_TEMPERATURE_GPU),
-        "PcieThroughput RX (KB/s)": lambda: n.nvmlDeviceGetPcieThroughput(card, n.NVML_PCIE_UTIL_RX_BYTES),
-        "CurrPcieLinkGeneration, Width": lambda: f"{n.nvmlDeviceGetCurrPcieLinkGeneration(card)} x{n.nvmlDeviceGetCurrPcieLinkWidth(card)}",
-        "ComputeRunningProcesses": lambda: [(p.pid, p.usedGpuMemory) for p in n.nvmlDeviceGetComputeRunningProcesses(card)],
-        "ProcessUtilization": lambda: [(p.pid, p.smUtil) for p in n.nvmlDeviceGetProcessUtilization(card, 0)],
-        "AccountingMode": lambda: n.nvmlDeviceGetAccountingMode(card),
-        "MigMode": lambda: n.nvmlDeviceGetMigMode(card),
-        "NvLinkState 0": lambda: n.nvmlDeviceGetNvLinkState(card, 0),
-        "UUID": lambda: n.nvmlDeviceGetUUID(card)[:8] + "...",
-        "GpmQueryDeviceSupport": lambda: n.nvmlGpmQueryDeviceSupport(card).isSupportedDevice,
-        "GpmQueryIfStreamingEnabled": lambda: n.nvmlGpmQueryIfStreamingEnabled(card),
-    }.items():
+    for name, ask in {"TotalEnergyConsumption (mJ)": lambda: n.nvmlDeviceGetTotalEnergyConsumption(card),
+                      "PowerUsage (mW)": lambda: n.nvmlDeviceGetPowerUsage(card),
+                      "EnforcedPowerLimit (mW)": lambda: n.nvmlDeviceGetEnforcedPowerLimit(card),
+                      "FieldValues power instant, average (mW)": lambda: [f.value.uiVal for f in n.nvmlDeviceGetFieldValues(card, fields)],
+                      "UtilizationRates": lambda: (lambda u: f"{u.gpu} {u.memory}")(n.nvmlDeviceGetUtilizationRates(card)),
+                      "MemoryInfo used": lambda: n.nvmlDeviceGetMemoryInfo(card).used,
+                      "ClockInfo SM": lambda: n.nvmlDeviceGetClockInfo(card, n.NVML_CLOCK_SM),
+                      "CurrentClocksEventReasons": lambda: hex(n.nvmlDeviceGetCurrentClocksEventReasons(card)),
+                      "CurrentClocksThrottleReasons": lambda: hex(n.nvmlDeviceGetCurrentClocksThrottleReasons(card)),
+                      "Temperature": lambda: n.nvmlDeviceGetTemperature(card, n.NVML_TEMPERATURE_GPU),
+                      "PcieThroughput RX (KB/s)": lambda: n.nvmlDeviceGetPcieThroughput(card, n.NVML_PCIE_UTIL_RX_BYTES),
+                      "CurrPcieLinkGeneration, Width": lambda: f"{n.nvmlDeviceGetCurrPcieLinkGeneration(card)} x{n.nvmlDeviceGetCurrPcieLinkWidth(card)}",
+                      "ComputeRunningProcesses": lambda: [(p.pid, p.usedGpuMemory) for p in n.nvmlDeviceGetComputeRunningProcesses(card)],
+                      "ProcessUtilization": lambda: [(p.pid, p.smUtil) for p in n.nvmlDeviceGetProcessUtilization(card, 0)],
+                      "AccountingMode": lambda: n.nvmlDeviceGetAccountingMode(card), "MigMode": lambda: n.nvmlDeviceGetMigMode(card),
+                      "NvLinkState 0": lambda: n.nvmlDeviceGetNvLinkState(card, 0), "UUID": lambda: n.nvmlDeviceGetUUID(card)[:8] + "...",
+                      "GpmQueryDeviceSupport": lambda: n.nvmlGpmQueryDeviceSupport(card).isSupportedDevice,
+                      "GpmQueryIfStreamingEnabled": lambda: n.nvmlGpmQueryIfStreamingEnabled(card)}.items():
 
         def one(name=name, ask=ask):
             answer = ask()
@@ -72,16 +68,10 @@ def energy(n, card):
     done.set()
     thread.join()
     joules = 1e-3 * (changes[-1][1] - changes[0][1])
-    watts = sum(
-        0.5e-3 * (a[1] + b[1]) * (b[0] - a[0]) for a, b in zip(powers, powers[1:]) if b[0] <= changes[-1][0] and a[0] >= changes[0][0]
-    )
+    watts = sum(0.5e-3 * (a[1] + b[1]) * (b[0] - a[0]) for a, b in zip(powers, powers[1:]) if b[0] <= changes[-1][0] and a[0] >= changes[0][0])
     gaps = [b[0] - a[0] for a, b in zip(changes, changes[1:])]
-    row(
-        "4 s of products: energy counter, integrated power",
-        f"{joules:.1f}, {watts:.1f}",
-        "J",
-        f"counter moves every {1e3 * sorted(gaps)[len(gaps) // 2]:.0f} ms ({len(changes)} times)",
-    )
+    row("4 s of products: energy counter, integrated power", f"{joules:.1f}, {watts:.1f}", "J",
+        f"counter moves every {1e3 * sorted(gaps)[len(gaps) // 2]:.0f} ms ({len(changes)} times)")
 
 
 def gpm(n, card):
@@ -91,32 +81,15 @@ def gpm(n, card):
     cost = time.perf_counter() - begin
     load(1)
     n.nvmlGpmSampleGet(card, second)
-    wanted = {
-        "GRAPHICS_UTIL": 1,
-        "SM_UTIL": 2,
-        "SM_OCCUPANCY": 3,
-        "INTEGER": 4,
-        "ANY_TENSOR": 5,
-        "HMMA_TENSOR": 7,
-        "DRAM_BW_UTIL": 10,
-        "FP32": 13,
-        "PCIE_TX": 20,
-        "PCIE_RX": 21,
-    }
+    wanted = {"GRAPHICS_UTIL": 1, "SM_UTIL": 2, "SM_OCCUPANCY": 3, "INTEGER": 4, "ANY_TENSOR": 5, "HMMA_TENSOR": 7, "DRAM_BW_UTIL": 10, "FP32": 13,
+              "PCIE_TX": 20, "PCIE_RX": 21}
     get = n.c_nvmlGpmMetricsGet_t()
     get.version, get.numMetrics, get.sample1, get.sample2 = 1, len(wanted), first, second
     for i, number in enumerate(wanted.values()):
         get.metrics[i].metricId = number
     n.nvmlGpmMetricsGet(get)
-    row(
-        "GPM over 1 s of bf16 products",
-        ", ".join(
-            f"{name} {get.metrics[i].value:.1f}" + (f" ({get.metrics[i].nvmlReturn})" if get.metrics[i].nvmlReturn else "")
-            for i, name in enumerate(wanted)
-        ),
-        "%",
-        f"a sample takes {1e6 * cost:.0f} us",
-    )
+    said = [f"{name} {each.value:.1f}" + (f" ({each.nvmlReturn})" if each.nvmlReturn else "") for name, each in zip(wanted, get.metrics)]
+    row("GPM over 1 s of bf16 products", ", ".join(said), "%", f"a sample takes {1e6 * cost:.0f} us")
 
 
 def main():

@@ -124,15 +124,8 @@ def transformers_loop():
 
     rows = [{"x": torch.randn(16), "labels": torch.tensor(1)} for _ in range(64)]
     with tempfile.TemporaryDirectory() as folder:
-        arguments = transformers.TrainingArguments(
-            folder,
-            per_device_train_batch_size=8,
-            num_train_epochs=1,
-            report_to=[],
-            save_strategy="no",
-            logging_strategy="no",
-            disable_tqdm=True,
-        )
+        arguments = transformers.TrainingArguments(folder, per_device_train_batch_size=8, num_train_epochs=1, report_to=[], save_strategy="no",
+                                                   logging_strategy="no", disable_tqdm=True)
         trainer = transformers.Trainer(Module(), arguments, train_dataset=rows)
         seen("transformers.Trainer", trainer.train)
 
@@ -186,12 +179,8 @@ def flops():
         step()
     middle, _, _ = median_ms(step, 3, 20)
     total = counter.get_total_flops()
-    row(
-        "ResNet-50, FLOPs a sample counted in a step",
-        round(total / batch / 1e9, 3),
-        "GFLOP",
-        f"forward and backward; {batch / middle * 1e3:.0f} samples/s; {1e-9 * total / middle:.1f} TFLOP/s, {1e-9 * total / middle / peak:.3f} of the product's rate",
-    )
+    row("ResNet-50, FLOPs a sample counted in a step", round(total / batch / 1e9, 3), "GFLOP",
+        f"forward and backward; {batch / middle * 1e3:.0f} samples/s; {1e-9 * total / middle:.1f} TFLOP/s, {1e-9 * total / middle / peak:.3f} of the product's rate")
     gpt = Gpt().to(DEVICE)
     optimizer = torch.optim.AdamW(gpt.parameters(), lr=1e-4)
     text = torch.randint(0, 256, (64 if IS_GPU else 1, 256), device=DEVICE)
@@ -209,12 +198,8 @@ def flops():
     middle, _, _ = median_ms(gpt_step, 3, 20)
     total = counter.get_total_flops()
     weights = sum(p.numel() for p in gpt.parameters())
-    row(
-        "small GPT (10.7 M), FLOPs a token counted",
-        round(total / text.numel() / 1e6, 2),
-        "MFLOP",
-        f"6 N = {6e-6 * weights:.2f}; {text.numel() / middle * 1e3:.0f} tokens/s; {1e-9 * total / middle / peak:.3f} of the product's rate",
-    )
+    row("small GPT (10.7 M), FLOPs a token counted", round(total / text.numel() / 1e6, 2), "MFLOP",
+        f"6 N = {6e-6 * weights:.2f}; {text.numel() / middle * 1e3:.0f} tokens/s; {1e-9 * total / middle / peak:.3f} of the product's rate")
 
 
 attempt("wrapping", watch)

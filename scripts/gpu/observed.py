@@ -2,35 +2,26 @@
 script records by hand, what it costs, and whether scripts that start with it are seen: a plain loop, a scaler, torch.compile, DDP."""
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-MODULES = pathlib.Path(__file__).resolve().parents[2] / "share/dtctl/report"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULES = ROOT / "share/dtctl/report"
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 os.environ.update(DTCTL_OBSERVE="1 1", DTCTL_REPORT=str(FOLDER / "resnet"))
 (FOLDER / "resnet").touch()
-sys.path.insert(0, str(MODULES))
+sys.path += [str(MODULES), str(ROOT / "scripts")]
 
 import torch
 
 from common import DEVICE, IS_GPU, attempt, ratio_row, resnet50, row, synchronize
+from measuring import PHASES, free_port, steps_of
 
-PHASES = ("input", "forward", "backward", "communication", "optimizer")
 BATCH, STEPS, ROUNDS = (128, 20, 8) if IS_GPU else (4, 4, 2)
 SIDE = 224 if IS_GPU else 32
-
-
-def steps_of(report):
-    """The lines of the steps in a report: length, samples, loss, then the phases; None for what is unknown."""
-    number = lambda word: None if word == "-" else float(word)
-    lines = [line.split() for line in pathlib.Path(report).read_text().splitlines()]
-    return [
-        dict(zip(("step_s", "samples", "loss", *PHASES), map(number, (w[3], w[4], w[5], *w[8:13])))) for w in lines if w[0] == "step"
-    ]
 
 
 def flops_of(report):
@@ -215,10 +206,7 @@ def started(what, script, ranks=1, environment=None):
     file.write_text(PRELUDE + script)
     losses = []
     for is_observed in (True, False):
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            port = probe.getsockname()[1]
-        processes = []
+        port, processes = free_port(), []
         for rank in range(ranks):
             report = FOLDER / f"{what.replace(' ', '-')}-{rank}"
             report.touch()

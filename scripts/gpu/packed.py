@@ -15,19 +15,12 @@ def variants():
     flat = torch.zeros(gathered.packed.size, device=DEVICE)
     targets = [Packed.view(flat, b, e, p) for p, (b, e) in zip(gathered.packed.parameters, gathered.packed.ranges)]
     gathered.after_backward = lambda: copy_all(targets, [p.grad for p in gathered.packed.parameters])
-    steps = {
-        "plain": plain,
-        "weights packed": weights,
-        "weights and gradients packed": views,
-        "gradients gathered after backward": gathered,
-    }
+    steps = {"plain": plain, "weights packed": weights, "weights and gradients packed": views, "gradients gathered after backward": gathered}
     times = in_turn_ms(steps, WARM, ROUNDS, STEPS)
     for name in steps:
         ratio_row(f"ResNet-50 b{BATCH} bf16 channels-last, {name}", times, name, "plain")
-    row(
-        "a packed weight is still channels-last",
-        views.module.conv1.weight.is_contiguous(memory_format=torch.channels_last) if hasattr(views.module, "conv1") else "not tried",
-    )
+    row("a packed weight is still channels-last",
+        views.module.conv1.weight.is_contiguous(memory_format=torch.channels_last) if hasattr(views.module, "conv1") else "not tried")
 
 
 def losses_agree():
@@ -56,18 +49,11 @@ def flat_updates():
         center.add_(delta, alpha=-0.7).add_(velocity, alpha=-0.63)
         theta.copy_(center)
 
-    for name, function, passes in (
-        ("copy", lambda: other.copy_(theta), 2),
-        ("elastic", elastic, 3 + 3 + 3),
-        ("outer Nesterov", nesterov, 3 + 2 + 3 + 3 + 3 + 2),
-    ):
+    for name, function, passes in (("copy", lambda: other.copy_(theta), 2), ("elastic", elastic, 3 + 3 + 3),
+                                   ("outer Nesterov", nesterov, 3 + 2 + 3 + 3 + 3 + 2)):
         middle, low, high = median_ms(function, 5, 30)
-        row(
-            f"{name} on {count / 1e6:.1f} M floats",
-            round(middle, 4),
-            "ms",
-            f"quartiles {low:.4f}, {high:.4f}; {4e-6 * count * passes / middle:.0f} GB/s",
-        )
+        row(f"{name} on {count / 1e6:.1f} M floats", round(middle, 4), "ms",
+            f"quartiles {low:.4f}, {high:.4f}; {4e-6 * count * passes / middle:.0f} GB/s")
 
 
 def special_cases():
@@ -96,12 +82,8 @@ def special_cases():
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
         row("GradScaler.unscale_ writes into the flat gradients", float(flat.gradients.abs().max()))
-        row(
-            "clip_grad_norm_ on views",
-            float(torch.nn.utils.clip_grad_norm_(fused.parameters(), 1.0)),
-            "",
-            f"largest afterwards {float(flat.gradients.abs().max()):.4f}",
-        )
+        row("clip_grad_norm_ on views", float(torch.nn.utils.clip_grad_norm_(fused.parameters(), 1.0)), "",
+            f"largest afterwards {float(flat.gradients.abs().max()):.4f}")
 
 
 def compiled():
@@ -118,9 +100,7 @@ def compiled():
     fast = torch.compile(module)
     x = torch.randn(64, 512, device=DEVICE)
     fast(x).sum().backward()
-    row(
-        "torch.compile over packed weights, first step", round(time.perf_counter() - begin, 1), "s", f"{len(calls)} of 4 gradient hooks ran"
-    )
+    row("torch.compile over packed weights, first step", round(time.perf_counter() - begin, 1), "s", f"{len(calls)} of 4 gradient hooks ran")
     packed.gradients.zero_()
     fast(x).sum().backward()
     a = packed.gradients.clone()

@@ -7,7 +7,7 @@ import time
 
 import torch
 
-from common import DEVICE, IS_GPU, Mpi, Packed, ResnetStep, in_turn_ms, on_final_gradient, row
+from common import DEVICE, IS_GPU, Mpi, Packed, ResnetStep, in_turn_ms, on_final_gradient, ratio_row, row
 
 mpi = Mpi(level=2)
 
@@ -71,9 +71,7 @@ def equals_whole_batch():
     from torch import nn
 
     torch.manual_seed(3)
-    module = nn.Sequential(nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(32 * 36, 10)).to(
-        DEVICE
-    )
+    module = nn.Sequential(nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(32 * 36, 10)).to(DEVICE)
     images, labels = torch.randn(32, 3, 32, 32, device=DEVICE), torch.randint(0, 10, (32,), device=DEVICE)
     images = images[..., :31, :31].contiguous()
     side = nn.Sequential(module[:5])(images[:1]).shape[1]
@@ -88,12 +86,8 @@ def equals_whole_batch():
     summed.finish()
     difference = max(float((p.grad - w).norm() / w.norm()) for p, w in zip(module.parameters(), whole))
     if mpi.rank == 0:
-        row(
-            f"{mpi.size} ranks, one device: mean gradient against the whole batch",
-            difference,
-            "",
-            f"{len(summed.buckets)} buckets, MPI thread level {mpi.provided}",
-        )
+        row(f"{mpi.size} ranks, one device: mean gradient against the whole batch", difference, "",
+            f"{len(summed.buckets)} buckets, MPI thread level {mpi.provided}")
 
 
 def speed():
@@ -105,15 +99,9 @@ def speed():
     mpi.barrier()
     rounds, steps, warm = (5, 8, 4) if IS_GPU else (2, 1, 1)
     times = in_turn_ms({"plain": plain, "summed": summed}, warm, rounds, steps)
-    ratios = [a / b for a, b in zip(times["summed"], times["plain"])]
     if mpi.rank == 0:
         row(f"{mpi.size} ranks of b{batch}: a step without sums", round(statistics.median(times["plain"]), 2), "ms")
-        row(
-            f"{mpi.size} ranks of b{batch}: sums over MPI during backward",
-            round(statistics.median(times["summed"]), 2),
-            "ms",
-            f"{statistics.median(ratios):.4f} of plain [{min(ratios):.4f}, {max(ratios):.4f}]",
-        )
+        ratio_row(f"{mpi.size} ranks of b{batch}: sums over MPI during backward", times, "summed", "plain")
     count = 25_557_032 if IS_GPU else 100_000
     host = torch.zeros(count, pin_memory=IS_GPU)
     mpi.barrier()
@@ -121,11 +109,7 @@ def speed():
     for _ in range(3):
         mpi.sum_in_place(host.data_ptr(), count)
     if mpi.rank == 0 and mpi.size > 1:
-        row(
-            f"{mpi.size} ranks: MPI_Allreduce of {4e-6 * count:.0f} MB of pinned memory",
-            round(1e3 * (time.perf_counter() - begin) / 3, 1),
-            "ms",
-        )
+        row(f"{mpi.size} ranks: MPI_Allreduce of {4e-6 * count:.0f} MB of pinned memory", round(1e3 * (time.perf_counter() - begin) / 3, 1), "ms")
 
 
 try:

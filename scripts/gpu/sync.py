@@ -1,15 +1,13 @@
 """Run by mpirun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
 allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; else equality with the whole batch, and the speed beside a
 plain loop."""
-import os
 import pathlib
-import statistics
 import sys
 
 import torch
 from torch import nn
 
-from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, row
+from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, ratio_row, row
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share/dtctl/report"))
 import dtctl_sync as sync
@@ -38,23 +36,10 @@ def sgd(module, lr=0.05, momentum=0.0):
     return torch.optim.SGD(module.parameters(), lr=lr, momentum=momentum)
 
 
-STRATEGIES = [
-    dict(strategy="sync-sgd"),
-    dict(strategy="sync-sgd", progress="none"),
-    dict(strategy="hsgd"),
-    dict(strategy="local-sgd", period=4),
-    dict(strategy="diloco", period=4),
-    dict(strategy="sync-easgd", overlap=3),
-    dict(strategy="sync-easgd", overlap=1),
-    dict(strategy="decentralized-easgd", period=4),
-    dict(strategy="async-sgd"),
-    dict(strategy="async-msgd"),
-    dict(strategy="hogwild-sgd"),
-    dict(strategy="easgd", period=2),
-    dict(strategy="async-easgd"),
-    dict(strategy="async-measgd"),
-    dict(strategy="hogwild-easgd"),
-]
+STRATEGIES = [dict(strategy="sync-sgd"), dict(strategy="sync-sgd", progress="none"), dict(strategy="hsgd"), dict(strategy="local-sgd", period=4),
+              dict(strategy="diloco", period=4), dict(strategy="sync-easgd", overlap=3), dict(strategy="sync-easgd", overlap=1),
+              dict(strategy="decentralized-easgd", period=4), dict(strategy="async-sgd"), dict(strategy="async-msgd"), dict(strategy="hogwild-sgd"),
+              dict(strategy="easgd", period=2), dict(strategy="async-easgd"), dict(strategy="async-measgd"), dict(strategy="hogwild-easgd")]
 
 
 def strategies(ordinary):
@@ -187,9 +172,7 @@ def speed(ordinary):
         return
     for name in times:
         base = "plain" if name in ("plain", "sync-sgd", "sync-sgd, none", "sync-sgd, ordinary loop", "never") else "never"
-        ratios = [a / b for a, b in zip(times[name], times[base])]
-        row(f"{ranks} ranks of b{batch}, ResNet-50 bf16, {name}", round(statistics.median(times[name]), 2), "ms",
-            f"{statistics.median(ratios):.4f} of {base} [{min(ratios):.4f}, {max(ratios):.4f}], {rounds} rounds of {count}, {CARD}")
+        ratio_row(f"{ranks} ranks of b{batch}, ResNet-50 bf16, {name}", times, name, base, f" of {count}, {CARD}")
 
 
 tiny = nn.Linear(4, 4)

@@ -1,4 +1,4 @@
-"""An ordinary PyTorch training on a slower processor that is modelled by sleeping, for scripts/validate-program-simulation.
+"""An ordinary PyTorch training on a slower processor that is modelled by sleeping, for scripts/measure program-simulation.
 
     paced_training.py MODEL PACE_S STEPS ddp|sync
 

@@ -1,100 +1,78 @@
 #!/usr/bin/python3
-"""The training step of `dtbench compute` in PyTorch, to be measured beside it: forward, cross-entropy, backward, SGD with momentum
-0.9, without dropout, on one fixed batch of random images. Prints one JSON object.
+"""The training step of `dtbench compute` in PyTorch, for `scripts/measure peers`: forward, cross-entropy, backward, SGD with momentum 0.9,
+without dropout, on one fixed batch of random images. Prints one JSON object.
 
     torch_step.py --model resnet50 --batch 16 --threads 2 [--channels-last] [--bf16] [--steps 10]
     torch_step.py --model lenet --batch 64 --ranks 2        one process a rank, gradients averaged by DDP over Gloo
-
     torch_step.py --sgemm --threads 2                       products of two 512 x 512 matrices instead, in GFLOP/s
 
 samples_per_s counts all ranks and comes from rank 0's median step. Needs Debian's python3-torch and its Python, /usr/bin/python3.
 """
 import argparse
-import contextlib
 import json
+import math
 import os
-import socket
+import pathlib
+import statistics
 import sys
 import time
 
-try:
-    import torch
-except ImportError:
-    sys.exit("torch_step.py needs PyTorch of the distribution: apt-get install python3-torch, and /usr/bin/python3 to run it.")
-import torch.distributed
+import torch
 import torch.multiprocessing
-from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../recipes/library/programs"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "recipes/library/programs"), str(ROOT / "scripts")]
 import networks
+from measuring import free_port
 
 
-def is_small(shape):
-    channels, height, width = shape
-    return channels * height * width < 10_000
+def step_of(asked):
+    """A function that trains the model with the same batch again."""
+    _, shape, classes = networks.MODELS[asked.model]
+    layout = torch.channels_last if asked.channels_last else torch.contiguous_format
+    torch.manual_seed(0)
+    model = networks.build(asked.model).to(memory_format=layout)
+    images = torch.randn(asked.batch, *shape).contiguous(memory_format=layout)
+    labels = torch.arange(asked.batch) % classes
+    if asked.ranks > 1:
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01 if asked.model == "lenet" else 0.001, momentum=0.9)
 
-
-def defaults_of(shape):
-    """Steps before the first that counts, and steps that count."""
-    return (20, 200) if is_small(shape) else (2, 8)
-
-
-def join_ranks(rank, ranks, port):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-class FixedStep:
-    """A model and the batch that it is trained on again and again."""
-
-    def __init__(self, options):
-        _, shape, classes = networks.MODELS[options.model]
-        layout = torch.channels_last if options.channels_last else torch.contiguous_format
-        torch.manual_seed(0)
-        self.model = networks.build(options.model).to(memory_format=layout)
-        self.images = torch.randn(options.batch, *shape).contiguous(memory_format=layout)
-        self.labels = torch.arange(options.batch) % classes
-        if options.ranks > 1:
-            self.model = DistributedDataParallel(self.model)
-        learning_rate = 0.01 if options.model == "lenet" else 0.001
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=learning_rate, momentum=0.9)
-        self.bf16 = options.bf16
-
-    def precision(self):
-        return torch.autocast("cpu", dtype=torch.bfloat16) if self.bf16 else contextlib.nullcontext()
-
-    def run(self):
-        self.optimizer.zero_grad(set_to_none=True)
-        with self.precision():
-            loss = networks.loss_of(self.model, self.images, self.labels)
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=asked.bf16):
+            loss = networks.loss_of(model, images, labels)
         loss.backward()
-        self.optimizer.step()
+        optimizer.step()
         return loss
 
+    return step
 
-def measure(step, warmup, steps):
-    """Seconds of each step, shortest first, and the last one's loss."""
-    for _ in range(warmup):
-        step.run()
-    times = []
-    for _ in range(steps):
+
+def run_rank(rank, asked):
+    if asked.cores:
+        os.sched_setaffinity(0, asked.cores[rank * asked.threads:(rank + 1) * asked.threads])
+    torch.set_num_threads(asked.threads)
+    if asked.ranks > 1:
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(asked.port), GLOO_SOCKET_IFNAME="lo")
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=asked.ranks)
+    step, times = step_of(asked), []
+    for _ in range(20 if math.prod(networks.MODELS[asked.model][1]) < 10_000 else 2):  # more where steps are short
+        step()
+    for _ in range(asked.steps):
         begin = time.perf_counter()
-        loss = step.run()
+        loss = step()
         times.append(time.perf_counter() - begin)
-    return sorted(times), float(loss)
+    if rank == 0:
+        median = statistics.median_high(times)
+        print(json.dumps({"peer": "pytorch " + torch.__version__, "samples_per_s": asked.ranks * asked.batch / median, "step_ms_median": 1e3 * median,
+                          "step_ms_min": 1e3 * min(times), "loss": float(loss)}), flush=True)
 
 
-def products(threads, side=512, seconds=0.5):
-    """GFLOP/s of single-precision matrix products, the best of five stretches, as dtbench matmul measures ours."""
+def gflops(threads, side=512, seconds=0.5):
+    """Of single-precision matrix products, the best of five stretches, as dtbench matmul measures ours."""
     torch.set_num_threads(threads)
-    a, b = torch.full((side, side), 0.5), torch.full((side, side), 0.5)
-    out = torch.empty(side, side)
+    a, b, out = torch.full((side, side), 0.5), torch.full((side, side), 0.5), torch.empty(side, side)
     torch.mm(a, b, out=out)
     best = 0
     for _ in range(5):
@@ -106,55 +84,26 @@ def products(threads, side=512, seconds=0.5):
     return best / 1e9
 
 
-def blas_library():
-    """The files that give this process its matrix products."""
-    with open("/proc/self/maps") as lines:
-        paths = {line.split()[-1] for line in lines if "/" in line}
-    return sorted(os.path.realpath(path) for path in paths if any(word in os.path.basename(path) for word in ("blas", "mkl", "blis")))
-
-
-def run_rank(rank, options):
-    if options.cores:
-        os.sched_setaffinity(0, options.cores[rank * options.threads:(rank + 1) * options.threads])
-    torch.set_num_threads(options.threads)
-    if options.ranks > 1:
-        join_ranks(rank, options.ranks, options.port)
-    warmup, steps = defaults_of(networks.MODELS[options.model][1])
-    times, loss = measure(FixedStep(options), warmup, options.steps or steps)
-    if rank == 0:
-        print(json.dumps(result_of(options, times, loss)), flush=True)
-
-
-def result_of(options, times, loss):
-    median = times[len(times) // 2]
-    return {"peer": "pytorch " + torch.__version__, "model": options.model, "batch": options.batch, "threads": options.threads,
-            "ranks": options.ranks, "channels_last": options.channels_last, "precision": "bf16" if options.bf16 else "fp32",
-            "samples_per_s": options.ranks * options.batch / median, "step_ms_median": 1e3 * median,
-            "step_ms_min": 1e3 * times[0], "loss": loss, "steps": len(times)}
-
-
-def parse():
-    parser = argparse.ArgumentParser(description="PyTorch's training step, measured as dtbench compute measures ours")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=networks.MODELS, default="lenet")
     parser.add_argument("--batch", type=int, default=64, help="samples a step and rank")
     parser.add_argument("--threads", type=int, default=1, help="compute threads a rank")
     parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=0, help="steps to measure (200 of a small model, else 8)")
+    parser.add_argument("--steps", type=int, default=8, help="steps to measure")
     parser.add_argument("--channels-last", action="store_true")
-    parser.add_argument("--sgemm", action="store_true", help="the rate of matrix products, and which BLAS makes them")
+    parser.add_argument("--sgemm", action="store_true", help="the rate of matrix products")
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
-    parser.add_argument("--cores", type=lambda text: [int(core) for core in text.split(",")], default=[],
-                        help="cores to use, as many as ranks x threads: 0,1")
-    options = parser.parse_args()
-    options.port = free_port()
-    return options
+    parser.add_argument("--cores", type=lambda text: [int(core) for core in text.split(",")], help="cores to use, as many as ranks x threads: 0,1")
+    asked = parser.parse_args()
+    asked.port = free_port()
+    if asked.sgemm:
+        print(json.dumps({"gflops": gflops(asked.threads)}))
+    elif asked.ranks == 1:
+        run_rank(0, asked)
+    else:
+        torch.multiprocessing.spawn(run_rank, args=(asked,), nprocs=asked.ranks)
 
 
 if __name__ == "__main__":
-    given = parse()
-    if given.sgemm:
-        print(json.dumps({"gflops": products(given.threads), "threads": given.threads, "blas": blas_library()}))
-    elif given.ranks == 1:
-        run_rank(0, given)
-    else:
-        torch.multiprocessing.spawn(run_rank, args=(given,), nprocs=given.ranks)
+    main()

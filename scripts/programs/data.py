@@ -1,7 +1,5 @@
 """Small data in the formats that public programs read: MNIST's files, folders of images, text, a citation graph, waves. Nothing is downloaded."""
 
-import math
-import pathlib
 import pickle
 import random
 import struct

@@ -7,7 +7,7 @@ phase before; a function that returns is in "other", or in the phase of the mark
 
 import dataclasses
 
-import data
+from programs import data
 
 EXAMPLES = ("pytorch/examples", "77f55b912142e11fcfdf5b530231fb9c52f181e8")
 EXAMPLES_2022 = ("pytorch/examples", "244e4eefb199f5e74e11d15c1b1c3186ccd2d313")  # of the time of torch 1.13

@@ -66,7 +66,7 @@ const fs::path& expected(const fs::path& file, Access access)
 // Whether a file would have to be made that this access does not make, or that nobody can make.
 bool lacks_files(const fs::path& file, Access access)
 {
-  if (access != Access::existing) return false;
+  if (access != Access::existing) return access == Access::in_memory;
   return ::access(folder_of(file).c_str(), W_OK) != 0 || !holds_anything(file) || !is_there(writer_lock_of(file));
 }
 
@@ -149,7 +149,7 @@ Database::Impl::Impl(const fs::path& file, Access access, double lock_timeout_s)
                                                           access == Access::read_only && needs_immutable(file)),
       file_system(is_in_memory ? FileSystem{"memory", true} : file_system_at(file))
 {
-  if (is_in_memory) read_from(file, connection);
+  if (is_in_memory && access != Access::in_memory) read_from(file, connection);
   connection.wait_for_recovery();
   if (access == Access::read_only && connection.lacks_space()) {
     connection.read_into_memory();

@@ -17,6 +17,7 @@ enum class Access {
   read_write, // creates the file and migrates it if needed; refuses a file of a newer dtctl
   // The same for those who may make no file: where the database or its lock is missing, all is done in memory.
   existing,
+  in_memory, // an empty database that has no file; its path is a name in errors only
   read_only, // the file must exist and have the current version; on a full disk it is copied into memory first
 };
 

@@ -216,7 +216,7 @@ std::vector<std::pair<std::string, Table>> rows_beside_runs(Database& database, 
 
 Database database_of_export(const nlohmann::json& document, const std::string& place)
 {
-  Database database({}, Access::existing);
+  Database database(place, Access::in_memory);
   database.impl().write([&](Connection& connection) { ExportReader(connection, document, place).read(); });
   return database;
 }

@@ -11,8 +11,8 @@ using dt::test::python;
 TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives the same logits for the same weights")
 {
   if (!has_torch("torch, numpy")) return;
-  const auto result = dt::run_command(
-      {python(), "-B", DTCTL_SOURCE_DIR "/scripts/peers/compare_logits.py", "--bin", DTCTL_BINARY_DIR "/bin"}, 500);
+  const auto result =
+      dt::run_command({python(), DTCTL_SOURCE_DIR "/scripts/measure", "logits", "--build", DTCTL_BINARY_DIR}, 500);
   INFO(result.out << result.err);
   CHECK(result.ok());
 }

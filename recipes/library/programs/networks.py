@@ -1,5 +1,5 @@
 """The networks of dtengine in PyTorch: the same layers in the same order. Parameters come in dtengine's order, so they are matched by
-place and shape, whatever their names. scripts/compare-pytorch compares losses and gradients of both.
+place and shape, whatever their names. scripts/measure gradients compares losses and gradients of both.
 
 MODELS: name -> (constructor, image shape (channels, height, width) and classes of the published network).
 build(name, shape, classes, dropout): the network for images of another shape or another number of classes.

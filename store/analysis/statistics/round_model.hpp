@@ -65,7 +65,7 @@ struct SizeScatter {
 // `alike_sizes_level`): the scatter of a large cluster says nothing about that of one node.
 //
 // Candidates need not have all rounds. Of several runs of a candidate in a round the mean counts. Limits and prices were chosen
-// by simulation (docs/benchmarks.md, scripts/benchmark-statistics).
+// by simulation (docs/validation.md, scripts/measure statistics).
 class RoundModel {
  public:
   static constexpr double unlike_level = 0.05, larger_needs = 0.65, paired_price = 5, few_runs = 5, prior_freedom = 2,

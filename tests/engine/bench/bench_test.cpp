@@ -329,12 +329,13 @@ TEST_CASE("dtbench names the known models and algorithms when it knows none of t
 
 namespace {
 
-// scripts/bench-peers on programs that only say what they would have measured: PyTorch's are quickest with SkylakeX's kernels,
-// channels-last and the tuned allocator.
+// `scripts/measure peers` on programs that only say what they would have measured: PyTorch's are quickest with SkylakeX's
+// kernels, channels-last and the tuned allocator.
 struct FakePeers {
   explicit FakePeers(const std::string& their_gflops, const std::string& package_state = "install ok installed")
   {
-    write("dtbench", "#!/bin/sh\necho '{\"samples_per_s\": 120, \"loss\": 1, \"gflops\": 100}'\n");
+    fs::create_directory(folder.path() / "bin");
+    write("bin/dtbench", "#!/bin/sh\necho '{\"samples_per_s\": 120, \"loss\": 1, \"gflops\": 100}'\n");
     write("dpkg-query", "#!/bin/sh\nprintf '%s' '" + package_state + "'\n");
     write("python",
           "#!/bin/sh\nspeed=10\n"
@@ -354,10 +355,9 @@ struct FakePeers {
   }
   dt::CommandResult run() const
   {
-    const auto program = [&](const char* name) { return (folder.path() / name).string(); };
     return dt::run_command({"env", "PATH=" + folder.path().string() + ":/usr/bin:/bin", "OPENBLAS_CORETYPE=Haswell",
-                            "OPENBLAS_L2_SIZE=512", DTCTL_SOURCE_DIR "/scripts/bench-peers", "--rows", "lenet", "--rounds", "1",
-                            "--dtbench", program("dtbench"), "--python", program("python")},
+                            "OPENBLAS_L2_SIZE=512", DTCTL_SOURCE_DIR "/scripts/measure", "peers", "--rows", "lenet", "--rounds",
+                            "1", "--build", folder.path().string(), "--python", (folder.path() / "python").string()},
                            60);
   }
   dt::test::TemporaryFolder folder;
@@ -365,7 +365,7 @@ struct FakePeers {
 
 } // namespace
 
-TEST_CASE("bench-peers takes PyTorch's quickest setting and names it with both rates of matrix products")
+TEST_CASE("scripts/measure peers takes PyTorch's quickest setting and names it with both rates of matrix products")
 {
   const auto end = FakePeers("49").run();
   INFO(end.out << end.err);
@@ -374,7 +374,7 @@ TEST_CASE("bench-peers takes PyTorch's quickest setting and names it with both r
                                "tuned allocator | 100 / 50 |"));
 }
 
-TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are below a third of ours")
+TEST_CASE("scripts/measure peers compares nothing with a PyTorch whose matrix products are below a third of ours")
 {
   const auto slow = FakePeers("3").run();
   CHECK(slow.exit_code == 2);
@@ -382,7 +382,7 @@ TEST_CASE("bench-peers compares nothing with a PyTorch whose matrix products are
   CHECK_THAT(
       slow.err,
       Contains(
-          "bench-peers: PyTorch multiplies matrices at 4 GFLOP/s on 1 thread (SkylakeX, plain layout, plain allocator), we at "
+          "measure peers: PyTorch multiplies matrices at 4 GFLOP/s on 1 thread (SkylakeX, plain layout, plain allocator), we at "
           "100: less than a third, so a comparison would measure its BLAS."));
   const auto missing = FakePeers("49", "unknown ok not-installed").run();
   CHECK(missing.exit_code == 2);

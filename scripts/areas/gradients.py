@@ -1,20 +1,28 @@
-#!/usr/bin/python3
-"""Loss and gradients of the engine's models beside PyTorch's, on the same weights and the same batch; see scripts/compare-pytorch."""
-import argparse
-import os
-import subprocess
-import sys
-import tempfile
+"""Loss and gradients of the engine's models beside PyTorch's of the same layers, on the same weights and one fixed batch.
 
+Weights from our seed are loaded into PyTorch, then PyTorch's into ours. Both are held against PyTorch in double precision. Exit code 1 when a
+model is beyond the tolerance. Some minutes. Needs python3-torch and numpy.
+"""
 import numpy
 import torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../recipes/library/programs"))
 import networks
-import near_ties
+from measuring import columns, one_of, row, stop
+from peers import near_ties
 
+PROGRAMS = ["dtbench"]
 SAMPLES = {"lenet": 8}  # of the batch; 4 of small images, 2 of large ones
 KEPT = ("running_mean", "running_var")
+
+
+def options(parser):
+    parser.add_argument("models", nargs="*", type=one_of(networks.MODELS), metavar="MODEL", help="which (all)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--no-winograd", dest="winograd", action="store_false", help="no convolution by Winograd's algorithm")
+    parser.add_argument("--loss-tolerance", type=float, default=1e-5, help="relative error of the loss (1e-5)")
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="relative error of a tensor's gradient (1e-4)")
+    parser.add_argument("--factor", type=float, default=3, help="or so many times PyTorch's own in float32 (3)")
+    parser.add_argument("--ties", type=int, default=8, help="or the tolerance with near ties of float64 turned; tries for each (8)")
 
 
 def input_of(name):
@@ -24,14 +32,12 @@ def input_of(name):
     return random.standard_normal((count, *shape)).astype("f4"), (numpy.arange(count) % classes).astype("f4")
 
 
-def ours(options, folder, name, weights=None):
+def ours(asked, place, name, weights=()):
     """{"weights/…", "gradients/…", "loss"} as dtbench computes them; from its own seed without weights."""
-    out = os.path.join(folder, "ours.npz")
-    command = [options.dtbench, "gradients", "--model", name, "--input", os.path.join(folder, "input.npz"), "--threads",
-               str(options.threads), "-o", out] + (["--weights", weights] if weights else [])
-    command += [] if options.winograd else ["--no-winograd"]
-    subprocess.run(command, check=True, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
-    return numpy.load(out)
+    place.run("dtbench", "gradients", "--model", name, "--input", "input.npz", "--threads", asked.threads, "-o", "ours.npz",
+              *(["--weights", weights] if weights else []), *([] if asked.winograd else ["--no-winograd"]),
+              env={**place.environment, "OMP_WAIT_POLICY": "passive"})
+    return numpy.load(place.folder / "ours.npz")
 
 
 def tensors_of(model):
@@ -43,7 +49,7 @@ def set_weights(model, values):
     state = model.state_dict()
     names = [key for key, _ in tensors_of(model)]
     if [state[key].numel() for key in names] != [value.size for value in values]:
-        sys.exit("the tensors of the two models differ in number or size")
+        stop("the tensors of the two models differ in number or size", 1)
     for key, value in zip(names, values):
         state[key].copy_(torch.from_numpy(value.reshape(state[key].shape)))
 
@@ -102,7 +108,7 @@ def furthest(arrays, references, names):
     return each.max(), names[each.argmax()]
 
 
-def with_ties_turned(options, name, values, images, labels, gradients):
+def with_ties_turned(asked, name, values, images, labels, gradients):
     """How far ours are from float64's with those near ties turned that bring these nearer to ours; which they are. The deepest
     tensor that is wrong tells where to look for the next one."""
 
@@ -110,13 +116,13 @@ def with_ties_turned(options, name, values, images, labels, gradients):
         return distances(gradients, theirs(name, values, images, labels, torch.float64, turned)[1])
 
     model = model_of(name, values, torch.float64)
-    ties = near_ties.near_ties(model, lambda model: loss_of(model, images, labels, torch.float64), options.ties)
+    ties = near_ties.near_ties(model, lambda model: loss_of(model, images, labels, torch.float64), asked.ties)
     behind = near_ties.deciding_behind(model)
     turned, each, found = [], exact([]), True
-    while found and each.max() > options.tolerance:
-        deepest = numpy.flatnonzero(each > options.tolerance)[-1]
+    while found and each.max() > asked.tolerance:
+        deepest = numpy.flatnonzero(each > asked.tolerance)[-1]
         found = False
-        for tie in near_ties.suspects(ties, behind[deepest], turned, options.ties):
+        for tie in near_ties.suspects(ties, behind[deepest], turned, asked.ties):
             tried = exact([*turned, tie])
             if tried[deepest] < each[deepest] / 2:
                 turned, each, found = [*turned, tie], tried, True
@@ -124,7 +130,7 @@ def with_ties_turned(options, name, values, images, labels, gradients):
     return each.max(), turned
 
 
-def compare(options, name, direction, found, images, labels):
+def compare(asked, name, direction, found, images, labels):
     """One line of the table; whether it is within the tolerance."""
     weights, gradients = group(found, "weights/"), group(found, "gradients/")
     values, names = list(weights.values()), list(weights)
@@ -133,52 +139,31 @@ def compare(options, name, direction, found, images, labels):
     our_error, where = furthest(list(gradients.values()), exact, names)
     their_error, _ = furthest(single, exact, names)
     loss_error, their_loss_error = abs(float(found["loss"][0]) - exact_loss) / exact_loss, abs(loss - exact_loss) / exact_loss
-    good = loss_error <= options.loss_tolerance and our_error <= max(options.tolerance, options.factor * their_error)
+    good = loss_error <= asked.loss_tolerance and our_error <= max(asked.tolerance, asked.factor * their_error)
     verdict = "yes" if good else "NO"
-    if our_error > options.tolerance and options.ties:
-        error, turned = with_ties_turned(options, name, values, images, labels, list(gradients.values()))
-        good = good or (loss_error <= options.loss_tolerance and error <= options.tolerance)
+    if our_error > asked.tolerance and asked.ties:
+        error, turned = with_ties_turned(asked, name, values, images, labels, list(gradients.values()))
+        good = good or (loss_error <= asked.loss_tolerance and error <= asked.tolerance)
         widest = f" (gaps up to {max(tie.gap for tie in turned):.1e})" if turned else ""
         verdict = f"{'yes' if good else 'NO'}; {error:.1e} with {len(turned)} near ties turned{widest}"
-    print(f"| {name} | {direction} | {len(images)} | {loss_error:.1e} | {their_loss_error:.1e} | {our_error:.1e} ({where}) | "
-          f"{their_error:.1e} | {verdict} |", flush=True)
+    row(name, direction, len(images), f"{loss_error:.1e}", f"{their_loss_error:.1e}", f"{our_error:.1e} ({where})", f"{their_error:.1e}", verdict)
     return good
 
 
-def compare_model(options, name):
+def compare_model(asked, place, name):
     images, labels = input_of(name)
-    with tempfile.TemporaryDirectory() as folder:
-        numpy.savez(os.path.join(folder, "input.npz"), images=images, labels=labels)
-        found = ours(options, folder, name)
-        good = compare(options, name, "ours to PyTorch", found, images, labels)
-        torch.manual_seed(2)
-        start = tensors_of(networks.build(name))
-        weights = os.path.join(folder, "weights.npz")
-        shapes = group(found, "weights/")
-        numpy.savez(weights, **{key: value.numpy().reshape(shapes[key].shape) for key, (_, value) in zip(shapes, start)})
-        del shapes, found
-        return compare(options, name, "PyTorch to ours", ours(options, folder, name, weights), images, labels) and good
+    numpy.savez(place.folder / "input.npz", images=images, labels=labels)
+    found = ours(asked, place, name)
+    good = compare(asked, name, "ours to PyTorch", found, images, labels)
+    torch.manual_seed(2)
+    start = tensors_of(networks.build(name))
+    shapes = group(found, "weights/")
+    numpy.savez(place.folder / "weights.npz", **{key: value.numpy().reshape(shapes[key].shape) for key, (_, value) in zip(shapes, start)})
+    del shapes, found
+    return compare(asked, name, "PyTorch to ours", ours(asked, place, name, "weights.npz"), images, labels) and good
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Loss and gradients of the engine's models beside PyTorch's, on equal weights.")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="which (all)")
-    parser.add_argument("--dtbench", default="build/release/bin/dtbench")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--no-winograd", dest="winograd", action="store_false", help="no convolution by Winograd's algorithm")
-    parser.add_argument("--loss-tolerance", type=float, default=1e-5, help="relative error of the loss (1e-5)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="relative error of a tensor's gradient (1e-4)")
-    parser.add_argument("--factor", type=float, default=3, help="or so many times PyTorch's own in float32 (3)")
-    parser.add_argument("--ties", type=int, default=8, help="or the tolerance with near ties of float64 turned; tries for each (8)")
-    options = parser.parse_args()
-    unknown = set(options.models) - set(networks.MODELS)
-    if unknown:
-        parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(networks.MODELS)}")
-    torch.set_num_threads(options.threads)
-    print("| model | weights | batch | loss, ours | loss, PyTorch | gradient, ours (furthest tensor) | gradient, PyTorch | within |")
-    print("|---|---|---|---|---|---|---|---|")
-    return 0 if all([compare_model(options, name) for name in options.models or networks.MODELS]) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(asked, place):
+    torch.set_num_threads(asked.threads)
+    columns("model", "weights", "batch", "loss, ours", "loss, PyTorch", "gradient, ours (furthest tensor)", "gradient, PyTorch", "within")
+    return 0 if all([compare_model(asked, place, name) for name in asked.models or networks.MODELS]) else 1

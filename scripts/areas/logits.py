@@ -1,25 +1,18 @@
-#!/usr/bin/python3
 """Logits of the engine's models beside PyTorch's, on the same weights and the same images.
 
 Each network is rebuilt in PyTorch from what `dtctl recipe models NAME --json` prints, and from nothing else (docs/guide/going-on-from-weights.md).
 Its weights, made here, go to `dtengine predict` as an archive of numpy.savez; what that writes is compared with what PyTorch computes in
-float64. A model is within the tolerance if no logit is further off than that share of the largest logit.
-
-    scripts/peers/compare_logits.py --bin build/release/bin              every model, on small images where its layers allow it
-    scripts/peers/compare_logits.py --bin build/release/bin resnet50 googlenet
+float64. A model is within the tolerance if no logit is further off than that share of the largest logit. Every model, if none is named, on
+small images where its layers allow it; about two minutes. Exit code 1 when a model is beyond the tolerance. Needs python3-torch and numpy.
 """
-import argparse
-import json
-import os
-import subprocess
-import sys
-import tempfile
-
 import numpy
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from measuring import columns, row, stop
+
+PROGRAMS = ["dtctl", "dtengine"]
 # Smaller than published where the full connections would be large.
 SMALL = {"alexnet": "3x99x99", "alexnet-2012": "3x99x99", "vgg11": "3x64x64", "vgg16": "3x64x64", "vgg19": "3x64x64",
          "resnet18": "3x96x96", "resnet34": "3x96x96", "resnet50": "3x96x96", "resnet101": "3x96x96"}
@@ -65,7 +58,7 @@ def function_of(layer):
         return lambda *inputs: sum(inputs)
     if kind == "concat":
         return lambda *inputs: torch.cat(inputs, 1)
-    sys.exit(f"no PyTorch for a layer of kind {kind}")
+    stop(f"no PyTorch for a layer of kind {kind}")
 
 
 class Network(nn.Module):
@@ -108,41 +101,31 @@ def weights_of(network):
     return {name: value.numpy() for name, value in network.state_dict().items() if not name.endswith("num_batches_tracked")}
 
 
-def compare(options, name):
-    image = ["--image", SMALL[name]] if name in SMALL else []
-    described = subprocess.run([os.path.join(options.bin, "dtctl"), "recipe", "models", name, *image, "--json"], check=True, capture_output=True)
-    description = json.loads(described.stdout)
+def options(parser):
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="which (all)")
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="as a share of the largest logit (1e-4)")
+
+
+def compare(asked, place, name):
+    description = place.json("dtctl", "recipe", "models", name, *(["--image", SMALL[name]] if name in SMALL else []))
     network = with_random_weights(description)
     count = sum(parameter.numel() for parameter in network.parameters())
-    with tempfile.TemporaryDirectory() as folder:
-        weights, out = os.path.join(folder, "weights.npz"), os.path.join(folder, "out.npz")
-        numpy.savez(weights, **weights_of(network))
-        subprocess.run([os.path.join(options.bin, "dtengine"), "predict", name, "--image", description["image"], "--weights", weights,
-                        "--data", "synthetic", "--samples", "3", "--images", "-o", out], check=True, stdout=subprocess.DEVNULL)
-        ours = numpy.load(out)
-        logits, images = ours["logits"].astype("f8"), torch.from_numpy(ours["images"])
+    numpy.savez(place.folder / "weights.npz", **weights_of(network))
+    place.run("dtengine", "predict", name, "--image", description["image"], "--weights", "weights.npz", "--data", "synthetic", "--samples", 3, "--images",
+              "-o", "out.npz")
+    ours = numpy.load(place.folder / "out.npz")
+    logits, images = ours["logits"].astype("f8"), torch.from_numpy(ours["images"])
     with torch.no_grad():
         single = network(images).double().numpy()
         exact = network.double()(images.double()).numpy()
     largest = abs(exact).max()
     error, theirs = abs(logits - exact).max() / largest, abs(single - exact).max() / largest
-    good = error <= options.tolerance and count == description["parameters"]
-    print(f"| {name} | {description['image']} | {count} | {error:.1e} | {theirs:.1e} | {'yes' if good else 'NO'} |", flush=True)
+    good = error <= asked.tolerance and count == description["parameters"]
+    row(name, description["image"], count, f"{error:.1e}", f"{theirs:.1e}", "yes" if good else "NO")
     return good
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Logits of the engine's models beside PyTorch's, on equal weights.")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="which (all)")
-    parser.add_argument("--bin", default="build/release/bin", help="folder of dtctl and dtengine")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="as a share of the largest logit (1e-4)")
-    options = parser.parse_args()
-    listed = subprocess.run([os.path.join(options.bin, "dtctl"), "recipe", "models", "--json"], check=True, capture_output=True)
-    names = [model["name"] for model in json.loads(listed.stdout)["models"] if model["parameters"]]
-    print("| model | images | parameters | logits, ours | logits, PyTorch | within |")
-    print("|---|---|---|---|---|---|")
-    return 0 if all([compare(options, name) for name in options.models or names]) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(asked, place):
+    names = [model["name"] for model in place.json("dtctl", "recipe", "models")["models"] if model["parameters"]]
+    columns("model", "images", "parameters", "logits, ours", "logits, PyTorch", "within")
+    return 0 if all([compare(asked, place, name) for name in asked.models or names]) else 1

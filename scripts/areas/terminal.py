@@ -1,20 +1,15 @@
-#!/usr/bin/env python3
-"""Draws what commands print in a terminal as an SVG file, for README.md.
+"""Draws what commands print in a terminal as an SVG file, for README.md: docs/guide/pictures/first-verdict.svg.
 
-    scripts/record-terminal docs/guide/pictures/first-verdict.svg     with the programs of build/dev or of $DTCTL_BIN
-
-The commands are README.md's: a PyTorch script that nobody changed, from a new folder to its first verdict. They run in a folder and a home
-of their own. /usr/bin/python3 must have torch.
+The commands are README.md's: a PyTorch script that nobody changed, from a new folder to its first verdict. They run in a folder and a home of
+their own, for some seconds. Needs python3-torch.
 """
 import html
-import os
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from measuring import run
+
+PROGRAMS = ["dtctl", "dtjob"]
 COMMANDS = (
     "dtctl new study.yaml --program train.py --ranks 1,2 --repeats 3",
     "dtctl sweep study.yaml --wait",
@@ -44,24 +39,22 @@ def folded(line):
     return [line] if "\x1b" in line or not line else [line[i : i + COLUMNS] for i in range(0, len(line), COLUMNS)]
 
 
-def recorded():
+def options(parser):
+    parser.add_argument("file", type=pathlib.Path, metavar="FILE")
+
+
+def recorded(place):
     """The lines of a session: prompts, and what the commands print."""
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        (folder / "train.py").write_text(PROGRAM)
-        programs = os.environ.get("DTCTL_BIN", str(ROOT / "build/dev/bin"))
-        environment = dict(os.environ, PATH=f"{programs}:/usr/bin:/bin", DTCTL_HOME=str(folder / "home"), XDG_CONFIG_HOME=str(folder / "config"),
-                           FORCE_COLOR="1", COLUMNS=str(COLUMNS), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        environment.pop("NO_COLOR", None)
-        for command in COMMANDS:
-            yield "\x1b[1m$ " + command + "\x1b[0m"
-            done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
-            if done.returncode != 0:
-                sys.exit(f"record-terminal: {command} ended with {done.returncode}:\n{done.stdout}")
-            for line in done.stdout.rstrip("\n").replace(str(folder), "~").split("\n"):
-                yield from folded(line)
-            yield ""
+    place.write("train.py", PROGRAM)
+    environment = {name: value for name, value in place.environment.items() if name != "NO_COLOR"}
+    environment.update(PATH=f"{place.build}/bin:/usr/bin:/bin", FORCE_COLOR="1", COLUMNS=str(COLUMNS), OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    for command in COMMANDS:
+        yield "\x1b[1m$ " + command + "\x1b[0m"
+        said = run(["sh", "-c", f"exec 2>&1; {command}"], cwd=place.folder, env=environment)
+        for line in said.rstrip("\n").replace(str(place.folder), "~").split("\n"):
+            yield from folded(line)
+        yield ""
 
 
 def spans(line):
@@ -78,16 +71,11 @@ def spans(line):
     return "".join(parts)
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    lines = list(recorded())[:-1]
+def measure(asked, place):
+    lines = list(recorded(place))[:-1]
     width, height = COLUMNS * WIDTH + 32, len(lines) * HEIGHT + 32
     rows = "\n".join(f'<text x="16" y="{28 + i * HEIGHT}" xml:space="preserve">{spans(line)}</text>' for i, line in enumerate(lines))
-    pathlib.Path(sys.argv[1]).write_text(
+    asked.file.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}" '
         f'font-family="ui-monospace,DejaVu Sans Mono,monospace" font-size="14" fill="#e6edf3">\n'
         f'<rect width="100%" height="100%" rx="8" fill="#0d1117"/>\n{rows}\n</svg>\n')
-
-
-main()
