@@ -94,8 +94,7 @@ void add_export(Commands& commands)
   verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")
       ->type_name("csv|json|jsonl|prometheus|extra-p")
       ->one_of({"csv", "json", "jsonl", "prometheus", "extra-p"});
-  verb.add_option("-o,--output", options->output,
-                  "file to write; default: standard output (csv, json, jsonl, extra-p)")
+  verb.add_option("-o,--output", options->output, "file to write; default: standard output (csv, json, jsonl, extra-p)")
       ->type_name("FILE");
 }
 

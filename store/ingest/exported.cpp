@@ -62,7 +62,8 @@ Cell cell_of(const Json& value)
 class TableWriter {
  public:
   TableWriter(Connection& connection, std::string table, Renamed renamed = {})
-      : connection_(connection), table_(std::move(table)), renamed_(std::move(renamed)), columns_(table_columns(connection, table_))
+      : connection_(connection), table_(std::move(table)), renamed_(std::move(renamed)),
+        columns_(table_columns(connection, table_))
   {
   }
 
