@@ -2,12 +2,6 @@
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" FILES_MATCHING PATTERN "*.yaml" PATTERN "profiles/*.json")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/programs" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" USE_SOURCE_PERMISSIONS)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h" PATTERN "__pycache__" EXCLUDE)
-# What `dtctl slurm build` compiles on a site.
-foreach(source IN ITEMS jobs/slurm/access/api.hpp jobs/slurm/access/array_tasks.cpp jobs/slurm/access/array_tasks.hpp jobs/slurm/access/module.cpp
-                        jobs/slurm/access/site_facts.cpp jobs/slurm/access/site_facts.hpp jobs/slurm/access/watch.cpp jobs/slurm/access/watch.hpp core/number.hpp)
-  get_filename_component(folder "${source}" DIRECTORY)
-  install(FILES "${PROJECT_SOURCE_DIR}/${source}" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/slurm/${folder}")
-endforeach()
 # Where the distribution's Python looks for modules, so that programs that report also run outside of dtctl. Not in the tarball.
 if(NOT DTCTL_PORTABLE)
   foreach(module IN ITEMS flops gradients report samples)

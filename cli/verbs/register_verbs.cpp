@@ -12,8 +12,8 @@ void register_verbs(Commands& commands)
   for (const auto add : {add_results, add_compare, add_trend, add_explain, add_predict, add_simulate, add_trace, add_query})
     add(commands);
   for (const auto add : {add_show, add_report, add_plot, add_serve, add_export}) add(commands);
-  for (const auto add : {add_note, add_baseline, add_export_weights, add_remove, add_db, add_config, add_doctor, add_slurm,
-                         add_completion, add_help})
+  for (const auto add :
+       {add_note, add_baseline, add_export_weights, add_remove, add_db, add_config, add_doctor, add_completion, add_help})
     add(commands);
   for (const auto add : {add_supervise, add_complete, add_man}) add(commands);
 }

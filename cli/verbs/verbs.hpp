@@ -40,7 +40,6 @@ void add_trace(Commands& commands);
 void add_query(Commands& commands);
 
 // Show
-void add_slurm(Commands& commands);
 void add_show(Commands& commands);
 void add_report(Commands& commands);
 void add_plot(Commands& commands);

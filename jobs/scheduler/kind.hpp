@@ -23,16 +23,6 @@ struct NodeMarks {
   std::string_view job_group; // in the path of its control group, before the job's number: "/job_"
 };
 
-// What builds the module that uses the library of a site's scheduler.
-struct ModuleBuild {
-  std::string prefix;   // folder of the scheduler's installation; empty: that of its commands in PATH
-  std::string compiler; // of C++20
-};
-struct BuiltModule {
-  std::filesystem::path file;
-  std::string release; // of the scheduler
-};
-
 class SchedulerKind {
  public:
   virtual ~SchedulerKind() = default;
@@ -54,12 +44,6 @@ class SchedulerKind {
   virtual SiteReport examine() const { return {}; }
   // The cluster, for trial jobs; null if there is none. Throws a scheduler error if it cannot be used here.
   virtual std::unique_ptr<Site> open_site() const { return nullptr; }
-
-  // Builds the module for this site's scheduler into the home. Throws an environment error if that cannot be done.
-  virtual BuiltModule build_module(const ModuleBuild& /*build*/) const
-  {
-    throw Error(ErrorKind::environment, "The scheduler " + name() + " has no library of its own.");
-  }
 
   // `dtjob batch` calls it in its job, on the job's first node. Null if the scheduler's jobs do not run `dtjob batch`.
   virtual std::unique_ptr<BatchStep> batch_step() const { return nullptr; }

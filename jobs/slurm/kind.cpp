@@ -6,7 +6,6 @@
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/scheduler/batch_step.hpp"
-#include "jobs/slurm/access/build_module.hpp"
 #include "jobs/slurm/access/failure_text.hpp"
 #include "jobs/slurm/access/load.hpp"
 #include "jobs/slurm/batch.hpp"
@@ -164,8 +163,6 @@ std::vector<std::string> SlurmKind::nodes(const ResourcesSpec& resources) const
 SiteReport SlurmKind::examine() const { return examine_site(); }
 
 std::unique_ptr<Site> SlurmKind::open_site() const { return std::make_unique<SlurmSiteJobs>(open_slurm()); }
-
-BuiltModule SlurmKind::build_module(const ModuleBuild& build) const { return build_slurm_module(build); }
 
 std::unique_ptr<BatchStep> SlurmKind::batch_step() const { return std::make_unique<SlurmStep>(); }
 

@@ -13,7 +13,6 @@ class SlurmKind final : public SchedulerKind {
   std::vector<std::string> nodes(const ResourcesSpec& resources) const override;
   SiteReport examine() const override;
   std::unique_ptr<Site> open_site() const override;
-  BuiltModule build_module(const ModuleBuild& build) const override;
   std::unique_ptr<BatchStep> batch_step() const override;
   NodeMarks node_marks() const override { return {"SLURMD_NODENAME", "/job_"}; }
 };

@@ -4,7 +4,6 @@
 #include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/slurm/access/build_module.hpp"
 #include "jobs/slurm/access/slurm_commands.hpp"
 
 #include <array>
@@ -40,7 +39,6 @@ struct NoLibrary {
 };
 
 struct Module {
-  std::string shown; // the library, for messages
   OpenSlurmApi open = nullptr;
   std::string release; // of Slurm, for which it was built
 };
@@ -52,14 +50,12 @@ template<typename Function> Function function_of(void* module, const fs::path& p
   return reinterpret_cast<Function>(found);
 }
 
-// RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process. A module of
-// `dtctl slurm build` names its libslurm itself.
+// RTLD_GLOBAL: the module and Slurm's own plugins need libslurm's symbols. Without them a plugin ends the process.
 void* open_library(const fs::path& path)
 {
-  const bool is_built = path == built_module();
-  if (!is_built && dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
+  if (dlopen(DTCTL_LIBSLURM, RTLD_LAZY | RTLD_GLOBAL) == nullptr)
     throw NoLibrary{"Slurm's library for which dtctl was built cannot be loaded here (" + loader_words() + ")"};
-  return dlopen(path.c_str(), RTLD_NOW | (is_built ? RTLD_GLOBAL : RTLD_LOCAL));
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 Module load_module()
@@ -69,9 +65,8 @@ Module load_module()
   void* module = open_library(path);
   const auto open = function_of<OpenSlurmApi>(module, path, open_slurm_api_symbol);
   if (function_of<SlurmText>(module, path, slurm_api_symbol)() != std::string_view(DTCTL_SLURM_API))
-    throw NoLibrary{path.string() + " was built for another dtctl (build it again: dtctl slurm build)"};
-  return {path == built_module() ? path.string() : DTCTL_LIBSLURM, open,
-          function_of<SlurmText>(module, path, slurm_release_symbol)()};
+    throw NoLibrary{path.string() + " belongs to another dtctl; install dtctl again"};
+  return {open, function_of<SlurmText>(module, path, slurm_release_symbol)()};
 }
 
 // The child's part of the probe. Sends the messages of libslurm to `descriptor`.
@@ -147,11 +142,9 @@ OpenedSlurm by_library(const std::string& release, bool is_demanded)
 {
   const auto module = load_module();
   if (!is_demanded && !release.empty() && release != module.release)
-    throw NoLibrary{fmt::format(
-        "dtctl's module is for Slurm {}, and the commands here are of {} (dtctl slurm build makes a module that fits)",
-        module.release, release)};
+    throw NoLibrary{fmt::format("dtctl was built for Slurm {}, and the commands here are of {}", module.release, release)};
   try_in_child(module.open);
-  return {std::unique_ptr<SlurmApi>(module.open()), fmt::format("{} ({})", module.shown, module.release)};
+  return {std::unique_ptr<SlurmApi>(module.open()), fmt::format("{} ({})", DTCTL_LIBSLURM, module.release)};
 }
 
 OpenedSlurm by_commands(const std::string& release, const std::string& reason)
@@ -169,12 +162,7 @@ OpenedSlurm by_commands(const std::string& release, const std::string& reason)
 
 } // namespace
 
-fs::path slurm_module()
-{
-  std::error_code error;
-  const auto built = built_module();
-  return fs::exists(built, error) ? built : shipped_library("libdtctl_slurm.so");
-}
+fs::path slurm_module() { return shipped_library("libdtctl_slurm.so"); }
 
 fs::path slurm_configuration()
 {

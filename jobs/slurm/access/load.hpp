@@ -9,8 +9,7 @@
 
 namespace dt::jobs::slurm {
 
-// Path of libdtctl_slurm.so: the one that `dtctl slurm build` made in the home, else that in the build tree or installation of
-// the running program. Empty if there is none.
+// Path of libdtctl_slurm.so in the build tree or installation of the running program. Empty if there is none.
 std::filesystem::path slurm_module();
 
 // The configuration file that Slurm will read: $SLURM_CONF, else the first of the usual places that exists. Empty if there is

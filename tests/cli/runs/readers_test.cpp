@@ -91,7 +91,6 @@ const std::map<std::string, Row>& rows()
       {"config show", {Makes::nothing, {""}}},
       {"config paths", {Makes::nothing, {""}}},
       {"doctor", {Makes::nothing, {""}}},
-      {"slurm build", {Makes::anything, {}}},
       {"completion", {Makes::nothing, {"bash"}}},
       {"help", {Makes::nothing, {"", "status"}}},
       {"supervise", {Makes::anything, {}}},
