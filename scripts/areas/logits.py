@@ -112,8 +112,8 @@ def compare(asked, place, name):
     count = sum(parameter.numel() for parameter in network.parameters())
     numpy.savez(place.folder / "weights.npz", **weights_of(network))
     place.run("dtengine", "predict", name, "--image", description["image"], "--weights", "weights.npz", "--data", "synthetic", "--samples", 3, "--images",
-              "-o", "out.npz")
-    ours = numpy.load(place.folder / "out.npz")
+              "-o", f"logits-{name}.npz")
+    ours = numpy.load(place.folder / f"logits-{name}.npz")
     logits, images = ours["logits"].astype("f8"), torch.from_numpy(ours["images"])
     with torch.no_grad():
         single = network(images).double().numpy()
