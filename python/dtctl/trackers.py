@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 if TYPE_CHECKING:
     from .home import Study
@@ -21,8 +21,8 @@ _SECTIONS = ("model_", "data_", "train_", "optimizer_", "sync_", "resources_", "
 # Variables and set-up lines of a job may hold more secrets than dtctl can recognise.
 _KEPT_HERE = ("resources_env", "resources_setup", "resources_setup_before")
 _LONGEST_PARAM = 500  # characters, as MLflow's documentation says
-_MOST_PARAMS, _MOST_METRICS = 100, 900  # of one call
-_SENT_TAG = "dtctl.exported_step"
+_MOST_PARAMS = 100  # of one call
+_MOST_POINTS = 90  # of one call, which may hold 1,000 metrics; a point has nine at most
 
 Point = Tuple[int, float, Dict[str, float]]  # step, seconds since 1970, values by tag
 
@@ -30,16 +30,17 @@ Point = Tuple[int, float, Dict[str, float]]  # step, seconds since 1970, values 
 def write_tensorboard(study: Study, folder: Union[str, Path]) -> List[Path]:
     """Study.to_tensorboard."""
     writer_of = _summary_writer()
+    curves = (_curves(study, "steps"), _curves(study, "evals"))
     written = []
     for run in _rows(study.runs()):
-        points = list(_curve(study, run))
+        points = [point for curve in curves for point in curve.get(run["key"], [])]
         if not points:
             continue
         own = Path(folder) / re.sub(r"[^\w=,+.-]", "_", f"{run['name']}-{run['key'][:10]}")
         for earlier in own.glob("events.out.tfevents.*.dtctl"):  # TensorBoard would draw both
             earlier.unlink()
         writer = writer_of(str(own), filename_suffix=".dtctl")
-        for step, unix_s, values in points:
+        for step, unix_s, values in sorted(points, key=lambda point: point[0]):
             for tag, value in values.items():
                 writer.add_scalar(tag, value, global_step=step, walltime=unix_s)
         writer.close()
@@ -53,40 +54,52 @@ def send_to_mlflow(study: Study, tracking_uri: Optional[str] = None) -> List[str
     client = mlflow.tracking.MlflowClient(tracking_uri)
     experiment = client.get_experiment_by_name(study.name)
     experiment_id = client.create_experiment(study.name) if experiment is None else experiment.experiment_id
-    return [_send_run(mlflow.entities, client, experiment_id, study, run) for run in _rows(study.runs())]
+    curves = {kind: _curves(study, kind) for kind in ("steps", "evals")}
+    ids = []
+    for run in _rows(study.runs()):
+        there = _find_or_create(client, experiment_id, run)
+        _send_params(mlflow.entities, client, there, run)
+        for kind, of_runs in curves.items():
+            _send_curve(mlflow.entities, client, there, kind, of_runs.get(run["key"], []))
+        _send_end(mlflow.entities, client, there, run)
+        ids.append(there.info.run_id)
+    return ids
 
 
-def _send_run(entities: Any, client: Any, experiment_id: str, study: Study, run: Dict[str, Any]) -> str:
+def _find_or_create(client: Any, experiment_id: str, run: Dict[str, Any]) -> Any:
     found = client.search_runs([experiment_id], filter_string=f"tags.`dtctl.key` = '{run['key']}'")
-    begin_ms = _milliseconds(run["begin_unix_s"])
-    there = found[0] if found else client.create_run(experiment_id, start_time=begin_ms, tags={"dtctl.key": run["key"]},
-                                                     run_name=run["name"])
-    run_id: str = there.info.run_id
+    return found[0] if found else client.create_run(experiment_id, start_time=_milliseconds(run["begin_unix_s"]),
+                                                    tags={"dtctl.key": run["key"]}, run_name=run["name"])
+
+
+def _send_params(entities: Any, client: Any, there: Any, run: Dict[str, Any]) -> None:
     params = [entities.Param(name, value) for name, value in _params(run).items() if name not in there.data.params]
     for begin in range(0, len(params), _MOST_PARAMS):
-        client.log_batch(run_id, params=params[begin:begin + _MOST_PARAMS])
-    sent = int(there.data.tags.get(_SENT_TAG, -1))
-    metrics: List[Any] = []
-    for step, unix_s, values in _curve(study, run):
-        if step <= sent:
-            continue
-        metrics += [entities.Metric(tag, value, _milliseconds(unix_s), step) for tag, value in values.items()]
-        if len(metrics) >= _MOST_METRICS:  # whole steps, with how far they get, in one call
-            client.log_batch(run_id, metrics=metrics, tags=[entities.RunTag(_SENT_TAG, str(step))])
-            metrics = []
-        last = step
-    if metrics:
-        client.log_batch(run_id, metrics=metrics, tags=[entities.RunTag(_SENT_TAG, str(last))])
-    end_ms = _milliseconds(run["end_unix_s"])
+        client.log_batch(there.info.run_id, params=params[begin:begin + _MOST_PARAMS])
+
+
+def _send_curve(entities: Any, client: Any, there: Any, kind: str, points: List[Point]) -> None:
+    """Sends what is new. Each call holds whole points, and in a tag the step that they reach."""
+    tag = f"dtctl.exported_{kind}"
+    sent = int(there.data.tags.get(tag, -1))
+    new = [point for point in points if point[0] > sent]
+    for begin in range(0, len(new), _MOST_POINTS):
+        part = new[begin:begin + _MOST_POINTS]
+        metrics = [entities.Metric(name, value, _milliseconds(unix_s), step) for step, unix_s, values in part
+                   for name, value in values.items()]
+        client.log_batch(there.info.run_id, metrics=metrics, tags=[entities.RunTag(tag, str(part[-1][0]))])
+
+
+def _send_end(entities: Any, client: Any, there: Any, run: Dict[str, Any]) -> None:
+    run_id, end_ms, attempt = there.info.run_id, _milliseconds(run["end_unix_s"]), str(run["attempt"])
     results = [entities.Metric(f"result/{name}", value, end_ms, 0) for name, value in _results(run).items()]
-    if results and there.data.tags.get("dtctl.attempt") != str(run["attempt"]):
-        client.log_batch(run_id, metrics=results, tags=[entities.RunTag("dtctl.attempt", str(run["attempt"]))])
+    if results and there.data.tags.get("dtctl.attempt") != attempt:
+        client.log_batch(run_id, metrics=results, tags=[entities.RunTag("dtctl.attempt", attempt)])
     for name in ("state", "cause", "job_id", "host"):
         client.set_tag(run_id, f"dtctl.{name}", str(run[name] or ""))
     status = _STATUS.get(run["state"], "FAILED")
     if status in ("FINISHED", "FAILED", "KILLED"):
         client.set_terminated(run_id, status=status, end_time=end_ms)
-    return run_id
 
 
 def _rows(table: Any) -> List[Dict[str, Any]]:
@@ -94,18 +107,19 @@ def _rows(table: Any) -> List[Dict[str, Any]]:
     return rows
 
 
-def _curve(study: Study, run: Dict[str, Any]) -> Iterator[Point]:
-    """The run's points in the order of their steps; an evaluation follows its step."""
-    points = []
-    samples = run["step_samples"] if _is_known(run["step_samples"]) else run["global_batch"]
-    for place, (table, tags) in enumerate(((study.steps(), _STEP_TAGS), (study.evals(), _EVAL_TAGS))):
-        for row in _rows(table[table.key == run["key"]]):
-            values = {tag: float(row[name]) for name, tag in tags.items() if _is_known(row[name])}
-            if place == 0 and _is_known(samples) and _is_known(row["step_s"]) and row["step_s"] > 0:
-                values["throughput/samples_per_s"] = samples / row["step_s"]
-            points.append(((int(row["step"]), place), run["begin_unix_s"] + row["elapsed_s"], values))
-    for (step, _), unix_s, values in sorted(points, key=lambda point: point[0]):
-        yield step, unix_s, values
+def _curves(study: Study, kind: str) -> Dict[str, List[Point]]:
+    """The points of study.steps() or study.evals(), by the run's key, in the order of their steps."""
+    tags = {"steps": _STEP_TAGS, "evals": _EVAL_TAGS}[kind]
+    runs = {run["key"]: run for run in _rows(study.runs())}
+    curves: Dict[str, List[Point]] = {}
+    for row in _rows(getattr(study, kind)()):
+        run = runs[row["key"]]
+        values = {tag: float(row[name]) for name, tag in tags.items() if _is_known(row[name])}
+        samples = run["step_samples"] if _is_known(run["step_samples"]) else run["global_batch"]
+        if kind == "steps" and _is_known(samples) and _is_known(row["step_s"]) and row["step_s"] > 0:
+            values["throughput/samples_per_s"] = samples / row["step_s"]
+        curves.setdefault(row["key"], []).append((int(row["step"]), run["begin_unix_s"] + row["elapsed_s"], values))
+    return curves
 
 
 def _is_known(value: Any) -> bool:

@@ -12,8 +12,8 @@
 
 namespace dt::store {
 
-// What the queries read of these runs and the view runs_flat does not have: rows of the tables attempts, ranks, environment and
-// machine_loads, of each run's current attempt, by the table's name. The column `key` names the run.
+// The rows that these runs have in the tables attempts, ranks, environment and machine_loads (of attempts, the current one only),
+// by the table's name. A comparison reads them, and the view runs_flat does not contain them. The column `key` names the run.
 std::vector<std::pair<std::string, Table>> rows_beside_runs(Database& database, const std::vector<std::string>& keys);
 
 // A database in memory with the runs of such a document. `place` names it in errors. Runs of a dtctl that exported only `runs`

@@ -36,7 +36,8 @@ struct Run {
   double target_accuracy = 0; // 0: no target
   double modelled_rate = 0;   // train.modelled_rate; 0: the computation was not modelled
   std::string platform{};     // machine on which the run was simulated; empty: it was measured
-  // What a run of the user's own program depended on beside these, in words (store/query/dependences.hpp); else empty.
+  // For a program of the user: its Python environment, program file, GPUs, driver and git state, in words, by their names
+  // (store/query/dependences.hpp). Empty for dtengine.
   std::map<std::string, std::string> depends_on{};
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
   double communication_share = not_measured;

@@ -41,7 +41,7 @@ std::vector<std::string> keys_of(const std::vector<RunRow>& rows)
   return keys;
 }
 
-// What verdicts, rankings and separations are made of, as text.
+// Everything that sample_of, the verdicts and the rankings read of these runs, as text to compare.
 std::string words_of(const std::vector<Run>& runs)
 {
   std::string text;
