@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "store/database/sqlite.hpp"
+#include "store/ingest/rows.hpp"
 #include "store/query/key_list.hpp"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ class TableWriter {
   {
   }
 
-  // Adds the members of the object that are columns, and `more`. Without an id of the run, the table's own id is made.
+  // Writes one row: `more`, and the members of the object that the table has columns for.
   void write(const Json& object, const std::map<std::string, Cell>& more = {}) const
   {
     std::vector<std::string> names;
@@ -75,12 +76,10 @@ class TableWriter {
     for (const auto& column : columns_) {
       auto cell = value_of(column, object, more);
       if (!cell) continue;
-      names.push_back("\"" + column.name + "\"");
+      names.push_back(column.name);
       cells.push_back(std::move(*cell));
     }
-    std::string places;
-    for (std::size_t i = 0; i < cells.size(); ++i) places += i == 0 ? "?" : ", ?";
-    auto statement = connection_.statement("INSERT INTO " + table_ + " (" + join(names, ", ") + ") VALUES (" + places + ")");
+    auto statement = connection_.statement(insert_into(table_, names));
     for (std::size_t i = 0; i < cells.size(); ++i) statement.bind_at(static_cast<int>(i) + 1, cells[i]);
     statement.finish();
   }

@@ -33,8 +33,7 @@ std::string upsert(const std::string& table, const std::vector<std::string>& col
 {
   std::vector<std::string> updates;
   for (const auto& column : columns) updates.push_back(column + " = excluded." + column);
-  return "INSERT INTO " + table + " (" + join(columns, ", ") + ") VALUES " + placeholders(columns.size()) + " ON CONFLICT (" +
-         conflict + ") DO UPDATE SET " + join(updates, ", ");
+  return insert_into(table, columns) + " ON CONFLICT (" + conflict + ") DO UPDATE SET " + join(updates, ", ");
 }
 
 Cell cell_of(const FieldCell& value)
@@ -101,8 +100,7 @@ class Row {
   std::int64_t write(Connection& connection, const std::string& table, const std::string& conflict = "",
                      const std::string& returning = "") const
   {
-    const auto insert = "INSERT INTO " + table + " (" + join(columns_, ", ") + ") VALUES " + placeholders(columns_.size());
-    auto statement = connection.statement((conflict.empty() ? insert : upsert(table, columns_, conflict)) +
+    auto statement = connection.statement((conflict.empty() ? insert_into(table, columns_) : upsert(table, columns_, conflict)) +
                                           (returning.empty() ? "" : " RETURNING " + returning));
     for (std::size_t i = 0; i < values_.size(); ++i) statement.bind_at(static_cast<int>(i) + 1, values_[i]);
     const auto result = !returning.empty() && statement.next() ? statement.integer(0) : 0;
@@ -219,6 +217,11 @@ void write_load(Connection& connection, std::int64_t run_id, const AttemptRecord
 }
 
 } // namespace
+
+std::string insert_into(const std::string& table, const std::vector<std::string>& columns)
+{
+  return "INSERT INTO " + table + " (" + join(columns, ", ") + ") VALUES " + placeholders(columns.size());
+}
 
 std::string label_in_name(std::string_view run_name, std::string_view study_name)
 {

@@ -17,6 +17,9 @@
 
 namespace dt::store {
 
+// "INSERT INTO runs (key, state) VALUES (?, ?)".
+std::string insert_into(const std::string& table, const std::vector<std::string>& columns);
+
 // The label in a run's name ("name/label/#2", "name/label/control #1" or "name/label"); empty if there is none.
 std::string label_in_name(std::string_view run_name, std::string_view study_name);
 
