@@ -3,6 +3,7 @@
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/record/trace_record.hpp"
+#include "core/text.hpp"
 #include "tests/e2e/own_program.hpp"
 #include "tests/e2e/python.hpp"
 
@@ -237,6 +238,21 @@ print("weights", hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in m
   plain.submit();
   CHECK(weights(own).size() == 8 + 64);
   CHECK(weights(own) == weights(plain));
+}
+
+TEST_CASE("observed: ranks that print at the same time write whole lines")
+{
+  const Own own(R"(
+import os
+for line in range(50):
+    print("rank", os.environ["RANK"], "has", "printed", "the", "line", line)
+)",
+                recipe(2));
+  own.submit();
+  std::map<std::string, int> lines;
+  for (const auto& line : dt::split(own.dtctl.run({"logs", "own"}).out, '\n')) ++lines[line];
+  for (const std::string rank : {"0", "1"})
+    for (int line = 0; line < 50; ++line) CHECK(lines["rank " + rank + " has printed the line " + std::to_string(line)] == 1);
 }
 
 TEST_CASE("observed: a step has all batches whose gradients it accumulates, and the sum of their parts of the loss")

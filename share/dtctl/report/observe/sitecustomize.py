@@ -1,6 +1,6 @@
 """Python imports this at its start in a run whose program is observed (program.observe). It lets dtctl_observe watch torch, if the
-program imports torch, and then imports the sitecustomize that this one hides. Without torch nothing more happens. Where packages
-have changed since the submission, it tells at the end which of them were imported."""
+program imports torch, has lines written whole, and then imports the sitecustomize that this one hides. Where packages have changed
+since the submission, it tells at the end which of them were imported."""
 
 import atexit
 import importlib.machinery
@@ -56,6 +56,12 @@ def _import_hidden():
     spec.loader.exec_module(module)
 
 
+def _write_whole_lines():
+    """Unbuffered (PYTHONUNBUFFERED), each argument of print is a write of its own, and the ranks' words mix within a line of the log."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True, write_through=False)
+
+
 def _is_rank():
     """Not the launcher of the ranks, such as torchrun."""
     report = os.environ.get("DTCTL_REPORT", "")
@@ -80,6 +86,7 @@ def _tell_imported(names):
                 report.write(f"caveat packages\t{text}\n")
 
 
+_write_whole_lines()
 if os.environ.get("DTCTL_OBSERVE") and _is_rank():
     sys.meta_path.insert(0, _TorchFinder)
 if os.environ.get("DTCTL_UNUSED_CHANGES") and _is_rank():
