@@ -10,6 +10,7 @@
 #include <cmath>
 #include <ctime>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -223,19 +224,20 @@ void put_nice(SlurmJob& job, const std::string& text, const std::string& option)
   job.nice = text.empty() ? 100 : whole_number(text, option);
 }
 
+// An option of sbatch: what it is called, and what dtctl does with it.
 struct Option {
   const char* name;
   char letter; // 0: no short form
-  enum class Value { needed, optional, none } value;
-  Put put;
+  enum class Value { needed, optional, none, refused } value;
+  Put put{};             // into the job's fields, from which libslurm gets it
+  bool is_passed = true; // sbatch gets it as it stands; false: dtctl gives sbatch its own, of the same field
+  const char* instead{}; // of a refused one, because a key of the recipe or dtctl itself decides: what the user does
 };
 
-// An option of sbatch that dtctl does not take, because a key of the recipe or dtctl itself decides.
-struct OtherOption {
-  const char* name;
-  char letter;
-  const char* instead; // what the user does instead
-};
+Option refused(const char* name, char letter, const char* instead)
+{
+  return {name, letter, Option::Value::refused, {}, false, instead};
+}
 
 Put text_into(std::string SlurmJob::*field)
 {
@@ -246,13 +248,13 @@ const std::vector<Option>& options()
 {
   using V = Option::Value;
   static const std::vector<Option> rows{
-      {"partition", 'p', V::needed, text_into(&SlurmJob::partition)},
-      {"account", 'A', V::needed, text_into(&SlurmJob::account)},
-      {"qos", 'q', V::needed, text_into(&SlurmJob::qos)},
-      {"constraint", 'C', V::needed, text_into(&SlurmJob::constraint)},
+      {"partition", 'p', V::needed, text_into(&SlurmJob::partition), false},
+      {"account", 'A', V::needed, text_into(&SlurmJob::account), false},
+      {"qos", 'q', V::needed, text_into(&SlurmJob::qos), false},
+      {"constraint", 'C', V::needed, text_into(&SlurmJob::constraint), false},
       {"reservation", 0, V::needed, text_into(&SlurmJob::reservation)},
-      {"exclude", 'x', V::needed, text_into(&SlurmJob::exclude_nodes)},
-      {"nodelist", 'w', V::needed, text_into(&SlurmJob::require_nodes)},
+      {"exclude", 'x', V::needed, text_into(&SlurmJob::exclude_nodes), false},
+      {"nodelist", 'w', V::needed, text_into(&SlurmJob::require_nodes), false},
       {"mem", 0, V::needed, memory_into(&SlurmJob::memory_mib)},
       {"mem-per-cpu", 0, V::needed, memory_into(&SlurmJob::memory_per_cpu_mib)},
       {"mem-per-gpu", 0, V::needed, memory_into(&SlurmJob::memory_per_gpu_mib)},
@@ -262,11 +264,11 @@ const std::vector<Option>& options()
        }},
       {"gres", 0, V::needed, [](SlurmJob& job, const std::string& text, const std::string&) { job.gres = gres_of(text); }},
       {"gpus", 'G', V::needed, gpus_into(&SlurmJob::gpus)},
-      {"gpus-per-node", 0, V::needed, gpus_into(&SlurmJob::gpus_per_node)},
+      {"gpus-per-node", 0, V::needed, gpus_into(&SlurmJob::gpus_per_node), false},
       {"gpus-per-socket", 0, V::needed, gpus_into(&SlurmJob::gpus_per_socket)},
       {"gpus-per-task", 0, V::needed, gpus_into(&SlurmJob::gpus_per_task)},
       {"sockets-per-node", 0, V::needed, count_into(&SlurmJob::sockets_per_node)}, // needed with --gpus-per-socket
-      {"dependency", 'd', V::needed, text_into(&SlurmJob::user_dependency)},
+      {"dependency", 'd', V::needed, text_into(&SlurmJob::user_dependency), false},
       {"exclusive", 0, V::optional, put_sharing},
       {"oversubscribe", 's', V::none,
        [](SlurmJob& job, const std::string&, const std::string&) { job.sharing = SlurmJob::Sharing::anybody; }},
@@ -294,52 +296,46 @@ const std::vector<Option>& options()
       {"switches", 0, V::needed, put_switches},
       {"hold", 'H', V::none, [](SlurmJob& job, const std::string&, const std::string&) { job.hold = true; }},
       {"wckey", 0, V::needed, text_into(&SlurmJob::wckey)},
+      refused("time", 't', "use resources.time_limit"),
+      refused("nodes", 'N', "use resources.nodes"),
+      refused("ntasks", 'n', "use resources.nodes and resources.ranks_per_node"),
+      refused("ntasks-per-node", 0, "use resources.ranks_per_node"),
+      refused("ntasks-per-socket", 0, "use resources.ranks_per_node"),
+      refused("ntasks-per-gpu", 0, "use resources.ranks_per_node and resources.gpus_per_rank"),
+      refused("cpus-per-task", 'c', "use resources.threads_per_rank"),
+      refused("overcommit", 'O', "use resources.oversubscribe: true"),
+      refused("requeue", 0, "use resources.requeue, the number of restarts"),
+      refused("no-requeue", 0, "use resources.requeue: 0"),
+      refused("signal", 0, "use resources.signal_ahead"),
+      refused("export", 0, "use resources.env"),
+      refused("export-file", 0, "use resources.env"),
+      refused("get-user-env", 0, "use resources.setup or resources.env"),
+      refused("chdir", 'D', "change to the folder before you submit, or use resources.setup"),
+      refused("array", 'a', "use `sweep` or study.repeats; dtctl makes the arrays, and --max-jobs limits them"),
+      refused("job-name", 'J', "dtctl uses the name to recognise its jobs; use the recipe's name or label"),
+      refused("comment", 0, "dtctl uses the comment to recognise its jobs"),
+      refused("output", 'o', "the output is in the run's folder; dtctl logs shows it"),
+      refused("error", 'e', "the output is in the run's folder; dtctl logs shows it"),
+      refused("input", 'i', "a job of dtctl reads no input"),
+      refused("open-mode", 0, "dtctl appends to its log"),
+      refused("wrap", 0, "use program.command, or resources.wrapper"),
+      refused("wait", 'W', "use dtctl's own --wait"),
+      refused("test-only", 0, "use dtctl plan"),
+      refused("parsable", 0, "use dtctl's own --json"),
+      refused("quiet", 'Q', "use dtctl's own --quiet"),
+      refused("verbose", 'v', "use dtctl's own --verbose"),
+      refused("clusters", 'M', "dtctl submits to the cluster of SLURM_CONF"),
+      refused("mpi", 0, "it is an option of srun; use resources.launcher_args"),
+      refused("cpu-bind", 0, "it is an option of srun; use resources.launcher_args"),
   };
   return rows;
 }
 
-const std::vector<OtherOption>& other_options()
-{
-  static const std::vector<OtherOption> rows{
-      {"time", 't', "use resources.time_limit"},
-      {"nodes", 'N', "use resources.nodes"},
-      {"ntasks", 'n', "use resources.nodes and resources.ranks_per_node"},
-      {"ntasks-per-node", 0, "use resources.ranks_per_node"},
-      {"ntasks-per-socket", 0, "use resources.ranks_per_node"},
-      {"ntasks-per-gpu", 0, "use resources.ranks_per_node and resources.gpus_per_rank"},
-      {"cpus-per-task", 'c', "use resources.threads_per_rank"},
-      {"overcommit", 'O', "use resources.oversubscribe: true"},
-      {"requeue", 0, "use resources.requeue, the number of restarts"},
-      {"no-requeue", 0, "use resources.requeue: 0"},
-      {"signal", 0, "use resources.signal_ahead"},
-      {"export", 0, "use resources.env"},
-      {"export-file", 0, "use resources.env"},
-      {"get-user-env", 0, "use resources.setup or resources.env"},
-      {"chdir", 'D', "change to the folder before you submit, or use resources.setup"},
-      {"array", 'a', "use `sweep` or study.repeats; dtctl makes the arrays, and --max-jobs limits them"},
-      {"job-name", 'J', "dtctl uses the name to recognise its jobs; use the recipe's name or label"},
-      {"comment", 0, "dtctl uses the comment to recognise its jobs"},
-      {"output", 'o', "the output is in the run's folder; dtctl logs shows it"},
-      {"error", 'e', "the output is in the run's folder; dtctl logs shows it"},
-      {"input", 'i', "a job of dtctl reads no input"},
-      {"open-mode", 0, "dtctl appends to its log"},
-      {"wrap", 0, "use program.command, or resources.wrapper"},
-      {"wait", 'W', "use dtctl's own --wait"},
-      {"test-only", 0, "use dtctl plan"},
-      {"parsable", 0, "use dtctl's own --json"},
-      {"quiet", 'Q', "use dtctl's own --quiet"},
-      {"verbose", 'v', "use dtctl's own --verbose"},
-      {"clusters", 'M', "dtctl submits to the cluster of SLURM_CONF"},
-      {"mpi", 0, "it is an option of srun; use resources.launcher_args"},
-      {"cpu-bind", 0, "it is an option of srun; use resources.launcher_args"},
-  };
-  return rows;
-}
-
-std::vector<std::string> known_names()
+std::vector<std::string> names_of(bool with_refused)
 {
   std::vector<std::string> names;
-  for (const auto& option : options()) names.push_back(std::string("--") + option.name);
+  for (const auto& option : options())
+    if (with_refused || option.value != Option::Value::refused) names.push_back(std::string("--") + option.name);
   return names;
 }
 
@@ -350,7 +346,7 @@ std::vector<std::string> known_names()
 
 [[noreturn]] void refuse_unknown(const std::string& word)
 {
-  const auto known = known_names();
+  const auto known = names_of(false);
   const auto near = nearest(word.starts_with("--") ? word : "--" + word, known);
   refuse(word, "dtctl does not know it" + (near ? "; did you mean `" + *near + "`? It" : "; it") +
                    " may be one of: " + join(known, ", "));
@@ -359,8 +355,7 @@ std::vector<std::string> known_names()
 // The full name, with its dashes. Like sbatch, takes the beginning of a name if it is of one option only.
 std::string full_name(const std::string& name)
 {
-  auto names = known_names();
-  for (const auto& other : other_options()) names.push_back(std::string("--") + other.name);
+  auto names = names_of(true);
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
   if (names.empty() || name == "--") refuse_unknown(name);
@@ -384,12 +379,20 @@ Word read_word(const std::string& word)
   const auto is_it = [&](const auto& row) {
     return is_long ? shown.substr(2) == row.name : row.letter != 0 && row.letter == shown[1];
   };
-  if (const auto other = std::find_if(other_options().begin(), other_options().end(), is_it); other != other_options().end())
-    refuse(shown, other->instead);
   const auto row = std::find_if(options().begin(), options().end(), is_it);
   if (row == options().end()) refuse_unknown(shown);
+  if (row->value == Option::Value::refused) refuse(shown, row->instead);
   const auto begin_of_value = is_long ? end + 1 : end;
   return {&*row, shown, end == word.size() ? std::nullopt : std::optional(word.substr(begin_of_value))};
+}
+
+// The last of equal options counts, and the last of the sizes of memory, of which sbatch allows one.
+void pass(const Option& option, const std::optional<std::string>& value, std::map<std::string, std::string>& passed)
+{
+  constexpr std::string_view memory = "mem";
+  if (std::string_view(option.name).starts_with(memory))
+    std::erase_if(passed, [&](const auto& other) { return other.first.starts_with(memory); });
+  passed[option.name] = value ? fmt::format("--{}={}", option.name, *value) : fmt::format("--{}", option.name);
 }
 
 // "; 2.5G is 2560M" for a size with a decimal point, which is the only mistake that needs arithmetic.
@@ -435,7 +438,11 @@ void apply_scheduler_args(std::span<const std::string> args, SlurmJob& job)
     }
     if (word.option->value == Option::Value::none && word.value) throw bad_value(word.shown, *word.value, "no value");
     word.option->put(job, word.value.value_or(""), word.shown);
+    if (word.option->is_passed) pass(*word.option, word.value, job.passed_options);
   }
+  // sbatch takes only one of the hint and what it stands for.
+  if (job.passed_options.contains("hint"))
+    for (const auto* part : {"cores-per-socket", "threads-per-core", "ntasks-per-core"}) job.passed_options.erase(part);
 }
 
 } // namespace dt::jobs::slurm

@@ -87,7 +87,9 @@ struct SlurmJob {
   bool requeue = false;
   int signal = 0;                  // signal sent to the batch script only
   std::int64_t signal_ahead_s = 0; // how long before the time limit the signal is sent
-  // From scheduler_args:
+  // scheduler_args as sbatch takes them, by name: "mem": "--mem=4G". Those that dtctl may change itself are not among them.
+  std::map<std::string, std::string> passed_options;
+  // From scheduler_args, for libslurm:
   std::string reservation, exclude_nodes, require_nodes, gres, licenses, mail_user, wckey, prefer, container;
   std::string gpus, gpus_per_node, gpus_per_socket, gpus_per_task; // "gres:gpu:2", the format of Slurm's tres_per_… fields
   std::string user_dependency;                                     // job_for combines it with dtctl's own dependency

@@ -8,6 +8,7 @@
 #include "jobs/slurm/access/sbatch_words.hpp"
 #include "jobs/slurm/access/site_output.hpp"
 #include "jobs/slurm/access/slurm_commands.hpp"
+#include "jobs/slurm/scheduler_args.hpp"
 #include "jobs/slurm/words.hpp"
 #include "tests/jobs/playground.hpp"
 
@@ -373,7 +374,7 @@ TEST_CASE("errors of commands have the numbers of slurm_errno.h")
   CHECK(waits_for_room("sbatch: error: Slurm job queue full, sleeping and retrying\n"));
 }
 
-TEST_CASE("every field of a job becomes an option of sbatch")
+TEST_CASE("what a job asks for becomes options of sbatch, and scheduler_args are passed on as they stand")
 {
   SlurmJob job;
   job.name = "n";
@@ -387,18 +388,12 @@ TEST_CASE("every field of a job becomes an option of sbatch")
   job.dependency = "afterany:1";
   job.signal = SIGUSR1;
   job.signal_ahead_s = 60;
-  job.gres = "gres:nic:1";
   job.gpus_per_node = "gres:gpu:a100:1,gres:gpu:v100:1";
-  job.memory_mib = 0;
-  job.mail_type = 2 | 16;
-  job.nice = -5;
-  job.begin_unix_s = 1'800'000'000;
-  job.switches = 1;
-  job.switches_wait_s = 65;
-  job.distribution = 0x800000 | 0x21;
-  job.sharing = SlurmJob::Sharing::same_user;
-  job.threads_per_core = 1;
-  job.hold = true;
+  const std::vector<std::string> args{
+      "--mem=4G",         "--gres", "nic:1",           "--mem-per-cpu=500", "--mail-t=END,TIME_LIMIT",
+      "--nice=-5",        "-b",     "now+2hours",      "--switches=1@1:05", "-mcyclic:block,Pack",
+      "--exclusive=user", "--hold", "--exclude=node3", "--qos=low",         "--threads-per-core=1"};
+  apply_scheduler_args(args, job);
   const auto words = sbatch_words(job);
   const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
   for (const auto* word : {"--comment=dtctl:a1 k",
@@ -411,24 +406,26 @@ TEST_CASE("every field of a job becomes an option of sbatch")
                            "--array=0-9%2",
                            "--dependency=afterany:1",
                            "--signal=B:10@60",
-                           "--gres=nic:1",
                            "--gpus-per-node=a100:1,v100:1",
-                           "--mem=0M",
+                           "--gres=nic:1",
+                           "--mem-per-cpu=500",
                            "--mail-type=END,TIME_LIMIT",
                            "--nice=-5",
-                           "--begin=uts1800000000",
+                           "--begin=now+2hours",
                            "--switches=1@1:05",
                            "--distribution=cyclic:block,Pack",
                            "--exclusive=user",
                            "--threads-per-core=1",
                            "--hold",
-                           "--no-requeue",
-                           "--input=/dev/null",
-                           "--open-mode=append"}) {
+                           "--exclude=node3",
+                           "--qos=low"}) {
     INFO(word);
     CHECK(has(word));
   }
-  job.environment["SLURM_HINT"] = "nomultithread"; // sbatch refuses both
+  CHECK(std::count_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with("--mem"); }) == 1);
+  CHECK(std::count_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with("--qos"); }) == 1);
+  const std::vector<std::string> hint{"--hint=nomultithread"};
+  apply_scheduler_args(hint, job); // sbatch refuses both
   const auto hinted = sbatch_words(job);
   CHECK(std::count(hinted.begin(), hinted.end(), "--hint=nomultithread") == 1);
   CHECK(std::count(hinted.begin(), hinted.end(), "--threads-per-core=1") == 0);
