@@ -68,11 +68,11 @@ std::optional<double> race_value(const store::RunRow& row, const StudyRace& race
 void let_race_decide(StudyVerdict& verdict, const std::optional<StudyRecord>& study, const std::vector<store::RunRow>& rows,
                      const store::PointLabels& labels, const std::vector<std::string>& facts)
 {
-  if (!study || study->race.metric.empty() || verdict.kind != "candidates") return;
+  if (!study || study->race.metric.empty() || verdict.kind != VerdictKind::candidates) return;
   const auto points = race_points(rows, study->race, labels);
   const auto rule = rule_of(study->race);
   auto text = store::race_verdict(points, store::race_of(points, rule), rule, "", facts);
-  if (!text.headline.empty()) verdict = {.kind = "candidates", .text = std::move(text), .standings = {}};
+  if (!text.headline.empty()) verdict = {.kind = VerdictKind::candidates, .text = std::move(text), .standings = {}};
 }
 
 } // namespace dt::cli

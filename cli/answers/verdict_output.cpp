@@ -35,13 +35,26 @@ StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<st
 {
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
-  StudyVerdict verdict{.kind = "candidates", .text = {}, .standings = {}};
+  StudyVerdict verdict{.kind = VerdictKind::candidates, .text = {}, .standings = {}};
   verdict.standings = store::standings_of({&contest, 1}, metrics, {.margin = store::usual_margin});
   verdict.text = store::verdict_text(verdict.standings, facts);
   return verdict;
 }
 
 } // namespace
+
+std::string_view name_of(VerdictKind kind)
+{
+  switch (kind) {
+  case VerdictKind::none:
+    break;
+  case VerdictKind::candidates:
+    return "candidates";
+  case VerdictKind::scaling:
+    return "scaling";
+  }
+  return "none";
+}
 
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points, std::vector<std::string> facts)
@@ -56,8 +69,9 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
   const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
-  if (has_one_label && (points.size() > 1 || is_scaling)) return {"scaling", store::scaling_verdict(points, facts), {}};
-  return {"none", {}, {}};
+  if (has_one_label && (points.size() > 1 || is_scaling))
+    return {VerdictKind::scaling, store::scaling_verdict(points, facts), {}};
+  return {};
 }
 
 void print_verdict_text(Context& context, const store::VerdictText& text)
@@ -73,8 +87,9 @@ void print_verdict(Context& context, const StudyVerdict& verdict)
   if (context.json) // of thousands of candidates it is large, and only programs get it
     for (const auto& standing : verdict.standings) standings.push_back(to_json(standing));
   print_verdict_text(context, verdict.text);
-  context.out.data("verdict",
-                   {{"kind", verdict.kind}, {"sentences", sentences_of(verdict.text)}, {"standings", std::move(standings)}});
+  context.out.data(
+      "verdict",
+      {{"kind", name_of(verdict.kind)}, {"sentences", sentences_of(verdict.text)}, {"standings", std::move(standings)}});
 }
 
 } // namespace dt::cli

@@ -10,10 +10,15 @@
 
 namespace dt::cli {
 
+enum class VerdictKind {
+  none,       // there is nothing to say, as of a single run
+  candidates, // several labels at a common size, and which is the best
+  scaling     // one label at several sizes, and how efficiency falls
+};
+std::string_view name_of(VerdictKind kind);
+
 struct StudyVerdict {
-  // "candidates": several labels at a common size, and which is the best; "scaling": one label at several sizes, and how
-  // efficiency falls; "none": there is nothing to say, as of a single run.
-  std::string kind;
+  VerdictKind kind = VerdictKind::none;
   store::VerdictText text;                // empty if there is nothing to say
   std::vector<store::Standing> standings; // of candidates: by throughput, and by time to target if all have the same
 };
