@@ -48,6 +48,139 @@ std::string second_waits(const std::filesystem::path& folder)
                      go + "' ]; do sleep 0.1; done; else : > '" + first + "'; fi\"]}\nsweep: {matrix: {train.seed: [1, 2]}}\n");
 }
 
+// A strong-scaling study over 1 and 2 ranks trains and has figures for both sizes.
+void check_figures(const RanStudy& study)
+{
+  CHECK(study.outcome.at("exit_code") == 0);
+  CHECK(study.outcome.at("counts") == Json{{"submitted", 6}});
+  CHECK(study.outcome.at("states") == Json{{"succeeded", 6}});
+
+  CHECK(study.dtctl.run({"results", "--runs"}).err == "");
+  const auto rows = study.dtctl.json({"results"}).at("scaling");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].at("ranks") == 1);
+  CHECK(rows[0].at("speedup") == 1.0);
+  CHECK(rows[0].at("efficiency") == 1.0);
+  CHECK(rows[0].at("efficiency_low").is_null()); // its own reference
+  CHECK(rows[1].at("ranks") == 2);
+  CHECK(rows[1].at("runs_succeeded") == 3);
+  CHECK(rows[1].at("workers") == 2);
+  CHECK(rows[1].at("baseline_size") == 1);
+  CHECK(rows[1].at("efficiency") > 0.0);
+  CHECK(rows[1].at("communication_share") > 0.0);
+  CHECK(rows[1].at("accuracy").is_number());
+}
+
+// Selectors name studies and runs.
+void check_selectors(const RanStudy& study)
+{
+  const auto id = study.outcome.at("study").get<std::string>();
+  CHECK(study.count({"status"}) == 6);
+  CHECK(study.count({"status", "last"}) == 6);
+  CHECK(study.count({"status", "tiny"}) == 6);
+  CHECK(study.count({"status", "all"}) == 6);
+  CHECK(study.count({"status", id.substr(0, 6)}) == 6);
+  CHECK(study.count({"status", study.key(0).substr(0, 12)}) == 1);
+  CHECK(study.count({"status", "tiny/ranks=2/#1"}) == 1);
+  CHECK(study.count({"status", "--failed"}) == 0);
+  CHECK(study.count({"status", "--where", "ranks>=2 strategy=sync-sgd"}) == 3);
+  CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
+
+  CHECK(study.dtctl.run({"status", "tinny"})
+            .err.starts_with("dtctl: error: there is no study or run `tinny`; did you mean `tiny`?"));
+  CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
+  CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
+  const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
+  CHECK(many.exit_code == 2);
+  CHECK(many.err.starts_with("dtctl: error: last matches 6 runs; give one of them:\n  "));
+  CHECK(study.dtctl.run({"logs"}).err.starts_with("dtctl: tiny has 6 runs; this is "));
+}
+
+// What was kept of a run can be read in every way.
+void check_what_is_kept(const RanStudy& study)
+{
+  const auto& dtctl = study.dtctl;
+  CHECK(dtctl.json({"logs", study.key(0)}).at("state") == "succeeded");
+  CHECK(dtctl.run({"logs", study.key(0), "-n", "1"}).out.size() < dtctl.run({"logs", study.key(0)}).out.size());
+  CHECK(dtctl.json({"show", study.key(0)}).contains("result"));
+  CHECK(dtctl.json({"explain", study.key(0)}).at("runs")[0].at("why") ==
+        "it ran and succeeded; another submission would skip it");
+  CHECK(dtctl.json({"show"}).at("recipe_text") == tiny_recipe(strong));
+  const auto shown = dtctl.run({"show", "--recipe"}).out;
+  CHECK(shown.find("\n\nThe recipe's file, without settings by --set and --over\n") != std::string::npos);
+  CHECK(shown.find("to target") == std::string::npos);
+  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 6);
+  CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
+  CHECK(dtctl.json({"export"}).at("runs").size() == 6);
+
+  const auto csv = dt::split(dtctl.run({"export", "--where", "ranks=2"}).out, '\n');
+  CHECK(csv.size() == 5); // head, 3 runs, and what follows the last line end
+  CHECK(csv[0].starts_with("study,"));
+  CHECK(dtctl.run({"export", "--format", "json", "-o", "runs.json"}).exit_code == 0);
+  CHECK(Json::parse(dt::read_file(dtctl.folder() / "runs.json")).at("runs") == dtctl.json({"export"}).at("runs"));
+}
+
+// A rebuilt database gives the same results.
+void check_rebuild(const RanStudy& study)
+{
+  const auto results = study.dtctl.json({"results"}), runs = study.dtctl.json({"export"});
+  CHECK(study.dtctl.json({"db", "rebuild"}).at("runs") == 6);
+  CHECK(study.dtctl.json({"results"}) == results);
+  CHECK(study.dtctl.json({"export"}) == runs);
+  CHECK(study.dtctl.json({"db", "check"}).at("problems").empty());
+
+  std::filesystem::remove(study.dtctl.home() / "results.db");
+  CHECK(study.dtctl.json({"results"}) == results);
+}
+
+// A torn database is an error that says how to make it again, and that helps.
+void check_torn_database(const RanStudy& study)
+{
+  const auto before = study.dtctl.json({"results"});
+  std::filesystem::resize_file(study.dtctl.home() / "results.db", 100);
+  const auto broken = study.dtctl.run({"results"});
+  CHECK(broken.exit_code == 74);
+  CHECK(broken.err.find("db rebuild") != std::string::npos);
+  CHECK(study.dtctl.run({"db", "rebuild"}).exit_code == 0);
+  CHECK(study.dtctl.json({"results"}) == before);
+}
+
+// Explain tells runs that another study had run, and what is new about a run. The last study has two new repeats.
+void check_explanations(const RanStudy& study)
+{
+  const auto& dtctl = study.dtctl;
+  const auto reused = dtctl.json({"explain", "--where", "repeat=0 ranks=1"}).at("runs")[0];
+  CHECK(reused.at("why").get<std::string>().starts_with(
+      "it was skipped: an earlier study ran the same recipe, build, data and repeat on "));
+
+  dtctl.json({"sweep", "tiny.yaml", "--set", "train.seed=5", "--set", "study.repeats=1", "--wait"});
+  const auto is_new = dtctl.json({"explain", "--where", "ranks=1"}).at("runs")[0];
+  CHECK(is_new.at("differences") == Json{"train.seed: 1, now 5"});
+}
+
+// Submitting again submits nothing and says so, and only what is new is added.
+void check_submitting_again(const RanStudy& study)
+{
+  const auto again = study.dtctl.json({"sweep", "tiny.yaml", "--wait"});
+  CHECK(again.at("counts") == Json{{"already_done", 6}});
+  CHECK(study.dtctl.run({"sweep", "tiny.yaml"}).out.find("6 runs: 6 already done") != std::string::npos);
+  CHECK(attempts_in(study.dtctl.home()) == 6);
+
+  const auto more = study.dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
+  CHECK(more.at("counts") == Json{{"already_done", 6}, {"submitted", 2}});
+  CHECK(attempts_in(study.dtctl.home()) == 8);
+  const auto plan = study.dtctl.json({"plan", "tiny.yaml", "--set", "study.repeats=5"});
+  CHECK(plan.at("to_submit") == 2);
+}
+
+void check_force(const RanStudy& study)
+{
+  const auto before = attempts_in(study.dtctl.home());
+  const auto forced = study.dtctl.json({"sweep", "tiny.yaml", "--force", "--wait"});
+  CHECK(forced.at("counts") == Json{{"submitted", 6}});
+  CHECK(attempts_in(study.dtctl.home()) == before + 6);
+}
+
 } // namespace
 
 TEST_CASE(
@@ -73,29 +206,6 @@ TEST_CASE(
   CHECK(dtctl.run({"watch", "last", "--quiet"}).err == "");
   CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"})
             .err.starts_with("dtctl: warning: --force replaces the figures of runs in 1 study: "));
-}
-
-TEST_CASE("a strong-scaling study over 1 and 2 ranks trains and has figures for both sizes")
-{
-  const RanStudy study;
-  CHECK(study.outcome.at("exit_code") == 0);
-  CHECK(study.outcome.at("counts") == Json{{"submitted", 6}});
-  CHECK(study.outcome.at("states") == Json{{"succeeded", 6}});
-
-  CHECK(study.dtctl.run({"results", "--runs"}).err == "");
-  const auto rows = study.dtctl.json({"results"}).at("scaling");
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].at("ranks") == 1);
-  CHECK(rows[0].at("speedup") == 1.0);
-  CHECK(rows[0].at("efficiency") == 1.0);
-  CHECK(rows[0].at("efficiency_low").is_null()); // its own reference
-  CHECK(rows[1].at("ranks") == 2);
-  CHECK(rows[1].at("runs_succeeded") == 3);
-  CHECK(rows[1].at("workers") == 2);
-  CHECK(rows[1].at("baseline_size") == 1);
-  CHECK(rows[1].at("efficiency") > 0.0);
-  CHECK(rows[1].at("communication_share") > 0.0);
-  CHECK(rows[1].at("accuracy").is_number());
 }
 
 // The throughputs are given: on a busy machine one of three measured ones can be an outlier, and two have no interval.
@@ -124,110 +234,15 @@ study: {mode: strong, ranks: [1, 2], repeats: 3}
   CHECK(rows[1].at("efficiency_high").get<double>() > efficiency);
 }
 
-TEST_CASE("submitting again submits nothing and says so, and only what is new is added")
+TEST_CASE("a strong-scaling study over 1 and 2 ranks: figures, selectors, what is kept, database, explanations, submitting again")
 {
-  const RanStudy study;
-  const auto again = study.dtctl.json({"sweep", "tiny.yaml", "--wait"});
-  CHECK(again.at("counts") == Json{{"already_done", 6}});
-  CHECK(study.dtctl.run({"sweep", "tiny.yaml"}).out.find("6 runs: 6 already done") != std::string::npos);
-  CHECK(attempts_in(study.dtctl.home()) == 6);
-
-  const auto more = study.dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
-  CHECK(more.at("counts") == Json{{"already_done", 6}, {"submitted", 2}});
-  CHECK(attempts_in(study.dtctl.home()) == 8);
-  const auto plan = study.dtctl.json({"plan", "tiny.yaml", "--set", "study.repeats=5"});
-  CHECK(plan.at("to_submit") == 2);
-
-  const auto forced = study.dtctl.json({"sweep", "tiny.yaml", "--force", "--wait"});
-  CHECK(forced.at("counts") == Json{{"submitted", 6}});
-  CHECK(attempts_in(study.dtctl.home()) == 14);
-}
-
-TEST_CASE("selectors name studies and runs")
-{
-  const RanStudy study;
-  const auto id = study.outcome.at("study").get<std::string>();
-  CHECK(study.count({"status"}) == 6);
-  CHECK(study.count({"status", "last"}) == 6);
-  CHECK(study.count({"status", "tiny"}) == 6);
-  CHECK(study.count({"status", "all"}) == 6);
-  CHECK(study.count({"status", id.substr(0, 6)}) == 6);
-  CHECK(study.count({"status", study.key(0).substr(0, 12)}) == 1);
-  CHECK(study.count({"status", "tiny/ranks=2/#1"}) == 1);
-  CHECK(study.count({"status", "--failed"}) == 0);
-  CHECK(study.count({"status", "--where", "ranks>=2 strategy=sync-sgd"}) == 3);
-  CHECK(study.count({"status", "--where", "ranks>=2", "--failed"}) == 0);
-
-  CHECK(study.dtctl.run({"status", "tinny"})
-            .err.starts_with("dtctl: error: there is no study or run `tinny`; did you mean `tiny`?"));
-  CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
-  CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
-  const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
-  CHECK(many.exit_code == 2);
-  CHECK(many.err.starts_with("dtctl: error: last matches 6 runs; give one of them:\n  "));
-  CHECK(study.dtctl.run({"logs"}).err.starts_with("dtctl: tiny has 6 runs; this is "));
-}
-
-TEST_CASE("what was kept of a run can be read in every way")
-{
-  const RanStudy study;
-  const auto& dtctl = study.dtctl;
-  CHECK(dtctl.json({"logs", study.key(0)}).at("state") == "succeeded");
-  CHECK(dtctl.run({"logs", study.key(0), "-n", "1"}).out.size() < dtctl.run({"logs", study.key(0)}).out.size());
-  CHECK(dtctl.json({"show", study.key(0)}).contains("result"));
-  CHECK(dtctl.json({"show"}).at("recipe_text") == tiny_recipe(strong));
-  const auto shown = dtctl.run({"show", "--recipe"}).out;
-  CHECK(shown.find("\n\nThe recipe's file, without settings by --set and --over\n") != std::string::npos);
-  CHECK(shown.find("to target") == std::string::npos);
-  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 6);
-  CHECK(dtctl.json({"query", "select count(*) as n from runs_flat where throughput > 0"}).at("rows")[0].at("n") == 6);
-  CHECK(dtctl.json({"export"}).at("runs").size() == 6);
-
-  const auto csv = dt::split(dtctl.run({"export", "--where", "ranks=2"}).out, '\n');
-  CHECK(csv.size() == 5); // head, 3 runs, and what follows the last line end
-  CHECK(csv[0].starts_with("study,"));
-  CHECK(dtctl.run({"export", "--format", "json", "-o", "runs.json"}).exit_code == 0);
-  CHECK(Json::parse(dt::read_file(dtctl.folder() / "runs.json")).at("runs") == dtctl.json({"export"}).at("runs"));
-}
-
-TEST_CASE("explain tells runs that ran, runs that another study had run, and what is new about a run")
-{
-  const RanStudy study;
-  const auto& dtctl = study.dtctl;
-  const auto ran = dtctl.json({"explain", study.key(0)}).at("runs")[0];
-  CHECK(ran.at("why") == "it ran and succeeded; another submission would skip it");
-
-  dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
-  const auto reused = dtctl.json({"explain", "--where", "repeat=0 ranks=1"}).at("runs")[0];
-  CHECK(reused.at("why").get<std::string>().starts_with(
-      "it was skipped: an earlier study ran the same recipe, build, data and repeat on "));
-
-  dtctl.json({"sweep", "tiny.yaml", "--set", "train.seed=5", "--set", "study.repeats=1", "--wait"});
-  const auto is_new = dtctl.json({"explain", "--where", "ranks=1"}).at("runs")[0];
-  CHECK(is_new.at("differences") == Json{"train.seed: 1, now 5"});
-}
-
-TEST_CASE("a rebuilt database gives the same results")
-{
-  const RanStudy study;
-  const auto results = study.dtctl.json({"results"}), runs = study.dtctl.json({"export"});
-  CHECK(study.dtctl.json({"db", "rebuild"}).at("runs") == 6);
-  CHECK(study.dtctl.json({"results"}) == results);
-  CHECK(study.dtctl.json({"export"}) == runs);
-  CHECK(study.dtctl.json({"db", "check"}).at("problems").empty());
-
-  std::filesystem::remove(study.dtctl.home() / "results.db");
-  CHECK(study.dtctl.json({"results"}) == results);
-}
-
-TEST_CASE("a torn database is an error that says how to make it again, and that helps")
-{
-  const RanStudy study;
-  const auto before = study.dtctl.json({"results"});
-  std::filesystem::resize_file(study.dtctl.home() / "results.db", 100);
-  const auto broken = study.dtctl.run({"results"});
-  CHECK(broken.exit_code == 74);
-  CHECK(broken.err.find("db rebuild") != std::string::npos);
-  CHECK(study.dtctl.run({"db", "rebuild"}).exit_code == 0);
-  CHECK(study.dtctl.json({"results"}) == before);
+  const RanStudy study; // six trainings, once for all
+  check_figures(study);
+  check_selectors(study);
+  check_what_is_kept(study);
+  check_torn_database(study);
+  check_rebuild(study);
+  check_submitting_again(study);
+  check_explanations(study);
+  check_force(study);
 }
