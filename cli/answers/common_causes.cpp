@@ -28,7 +28,7 @@ std::vector<CommonCause> common_causes(const std::vector<RunView>& runs)
     const auto& row = runs[i].row;
     if (!ended_without_success(runs[i]) || row.cause.empty()) continue;
     const auto [place, is_new] = places.try_emplace({row.state, jobs::kind_of_cause(row.cause)}, causes.size());
-    if (is_new) causes.push_back({row.state, row.cause, {}, row.cause.starts_with(jobs::held_back)});
+    if (is_new) causes.push_back({row.state, row.cause, {}, row.cause_kind == cause_kind::held_back});
     causes[place->second].runs.push_back(i);
   }
   std::erase_if(causes, [](const CommonCause& common) { return common.runs.size() < 2 && !common.is_held_back; });

@@ -29,7 +29,7 @@ std::string end_words(const AttemptRecord& attempt)
   if (attempt.preemption) return preemption_words(*attempt.preemption);
   if (const auto& error = attempt.error) return fmt::format("rank {} on {}: {}", error->rank, error->host, error->cause);
   if (attempt.cancel) return "cancelled";
-  if (!attempt.stop_reason.empty()) return "stopped: " + attempt.stop_reason;
+  if (attempt.stop_reason) return "stopped: " + attempt.stop_reason->line();
   return attempt.end ? fmt::format("ended with exit code {}", attempt.end->exit_code) : "";
 }
 

@@ -74,9 +74,12 @@ jobs::Verdict verdict_of_removed(const Home& home, const store::RunRow& row)
 {
   const bool has_run = row.state == RunState::running || row.state == RunState::suspended;
   return {RunState::failed,
-          fmt::format("{}: {} is gone", has_run ? jobs::removed_reason : "removed before it ended",
+          fmt::format("removed {}: {} is gone", has_run ? "while it ran" : "before it ended",
                       AttemptFolder(home.run(row.key), row.attempt).path().string()),
-          "no attempt is there", std::nullopt, false};
+          "no attempt is there",
+          std::nullopt,
+          false,
+          std::string(cause_kind::removed)};
 }
 
 std::map<std::string, jobs::RunStatus> statuses_of(Context& context, const Home& home, const std::vector<store::RunRow>& rows)
@@ -136,13 +139,15 @@ std::int64_t resumed_step(const fs::path& run_folder, int attempt)
 
 store::RunVerdict verdict_of(const jobs::RunStatus& status)
 {
-  return {status.key, status.verdict.state, status.verdict.cause, status.verdict.evidence, status.attempt};
+  return {status.key,     status.verdict.state,     status.verdict.cause, status.verdict.evidence,
+          status.attempt, status.verdict.cause_kind};
 }
 
 void put_status(const Home& home, RunView& view, jobs::RunStatus status)
 {
   view.row.state = status.verdict.state;
   view.row.cause = status.verdict.cause;
+  view.row.cause_kind = status.verdict.cause_kind;
   view.row.attempt = status.attempt;
   if (status.submission && status.attempt == status.newest_attempt) view.row.job_id = status.submission->job_id;
   const bool has_begun = status.verdict.state == RunState::running || status.verdict.state == RunState::suspended;

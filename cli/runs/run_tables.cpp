@@ -169,6 +169,7 @@ Table status_table(const std::vector<RunView>& runs)
                {"cause", "cause"},
                {"tags", any_has(runs, &store::RunRow::tags) ? "tags" : "", Align::left, 4},
                {"note", any_has(runs, &store::RunRow::note) ? "note" : "", Align::left, 5},
+               {"cause_kind", ""},
                {"waits_for", ""},
                {"remedy", ""},
                {"restarts", ""},
@@ -180,7 +181,7 @@ Table status_table(const std::vector<RunView>& runs)
     table.rows.push_back({key_cell(run.row.key), text_cell(run.row.name), text_cell(run.row.job_id), state_cell(run.row),
                           count_cell(run.row.attempt), progress_cell(run, now), rate_cell(run),
                           Cell{run.row.cause, words_for(run), Style::plain}, text_cell(run.row.tags),
-                          short_note_cell(run.row.note), text_cell(waiting_reason(run)),
+                          short_note_cell(run.row.note), text_cell(run.row.cause_kind), text_cell(waiting_reason(run)),
                           text_cell(is_hindered(run) ? run.live->job.hindrance.remedy : ""), count_cell(restarts(run)),
                           real_cell(run.row.figure("diverged_step"))});
   return table;

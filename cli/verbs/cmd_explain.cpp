@@ -131,7 +131,7 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::timed_out:
     return "raise resources.time_limit (it does not change the run's key) and submit the recipe again" + going_on(home, run);
   case RunState::cancelled:
-    if (run.row.cause.starts_with(jobs::held_back))
+    if (run.row.cause_kind == cause_kind::held_back)
       return "explain the runs that failed (dtctl explain --failed), and submit the recipe again when the cause is removed";
     [[fallthrough]];
   case RunState::preempted:

@@ -95,8 +95,12 @@ Rows make_rows()
       {stop_reason, "stop_reason", "",
        "\"time_limit\" [ SP seconds ] LF, also ahead of it, with a limit that was changed in the scheduler; \"not started: \" "
        "why LF; \"not run: \" why LF, if a run that had to come first has "
-       "no result; or state \": \" cause LF, what Slurm said about the end",
+       "no result; or state \": \" cause LF, what Slurm said about the end "
+       "(core/record/stop_reason.hpp)",
        "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
+      {cause, "cause.json", "",
+       json(failure_cause_fields()) + ": why there is no result, as dtjob finds it in what the ranks and their launcher left",
+       "dtjob, before `end`"},
       {reserve, "reserve", "", "32 KiB of nothing: room for error.json and end on a full disk", "rank 0; removed at the end"},
       {work, "work", "", "of an own program: the folder it runs in, with a copy of its files, and what it writes there",
        "dtjob; the program"},

@@ -45,6 +45,7 @@ enum class AttemptFile {
   cancel,
   asked,
   stop_reason,
+  cause,
   reserve,
   work,
   anew,
@@ -52,7 +53,7 @@ enum class AttemptFile {
   output,
   master,
 };
-inline constexpr std::size_t attempt_file_count = 37;
+inline constexpr std::size_t attempt_file_count = 38;
 
 struct AttemptFileRow {
   AttemptFile file;
@@ -105,6 +106,7 @@ class AttemptFolder {
   std::filesystem::path end() const { return path_of(AttemptFile::end); }
   std::filesystem::path cancel() const { return path_of(AttemptFile::cancel); }
   std::filesystem::path stop_reason() const { return path_of(AttemptFile::stop_reason); }
+  std::filesystem::path cause() const { return path_of(AttemptFile::cause); }
   std::filesystem::path reserve() const { return path_of(AttemptFile::reserve); }
 
  private:

@@ -80,6 +80,8 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     return keep(record, record.energy, parse_energy(text), path);
   case preempted:
     return keep(record, record.preemption, parse_preemption(text), path);
+  case cause:
+    return keep(record, record.cause, parse_failure_cause(text), path);
   case stall:
     return keep(record, record.stall, parse_stall(text), path);
   case owner:
@@ -102,7 +104,7 @@ void add(AttemptRecord& record, AttemptFile file, const std::string& text, const
     record.cancel = parse_cancellation(text);
     return;
   case stop_reason:
-    record.stop_reason = text.substr(0, text.find('\n'));
+    if (const auto line = text.substr(0, text.find('\n')); !line.empty()) record.stop_reason = parse_stop_reason(line);
     return;
   default:
     throw Error(ErrorKind::internal, "an attempt's record has no member for " + std::string(name_of(file)));

@@ -6,6 +6,7 @@
 #include "core/record/load_record.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/record/run_record.hpp"
+#include "core/record/stop_reason.hpp"
 
 #include <bitset>
 #include <functional>
@@ -40,8 +41,9 @@ struct AttemptRecord {
   bool is_settled = false;    // the scheduler holds the job no more
   std::optional<JobEnd> end;
   std::optional<Cancellation> cancel; // also if the file's text is damaged: its presence counts
-  std::string stop_reason;            // first line of the file
-  std::vector<std::string> problems;  // one sentence for each JSON record that exists but cannot be read
+  std::optional<StopReason> stop_reason;
+  std::optional<FailureCause> cause;
+  std::vector<std::string> problems; // one sentence for each JSON record that exists but cannot be read
 };
 
 // Reads the files of one attempt. Lists the folder when it is made: most of the files are absent, and opening each of them would

@@ -125,6 +125,12 @@ void record_wish(const AttemptFolder& attempt, const Wish& wish) { append(attemp
 
 void record_launch(const AttemptFolder& attempt, const Launch& launch) { append(attempt.launches(), to_line(launch)); }
 
+void record_cause(const AttemptFolder& attempt, const FailureCause& cause)
+{
+  free_reserve(attempt);
+  write_file_atomic(attempt.cause(), to_json(cause));
+}
+
 void record_end(const AttemptFolder& attempt, const JobEnd& end)
 {
   free_reserve(attempt);

@@ -47,6 +47,8 @@ std::string record_preemption(const AttemptFolder& attempt, const Preemption& pr
 void record_wish(const AttemptFolder& attempt, const Wish& wish);
 // Adds a line to the file `launches`.
 void record_launch(const AttemptFolder& attempt, const Launch& launch);
+// Writes cause.json, before record_end.
+void record_cause(const AttemptFolder& attempt, const FailureCause& cause);
 // Writes `end`, also of an attempt that is fenced off: it tells how the job ended, not how the run did.
 void record_end(const AttemptFolder& attempt, const JobEnd& end);
 

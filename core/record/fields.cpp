@@ -108,6 +108,20 @@ Fields<RankError> error_fields()
   return fields;
 }
 
+Fields<FailureCause> failure_cause_fields()
+{
+  using R = FailureCause;
+  static const Field<R> fields[]{
+      {"kind", DT_AT(R, kind), "",
+       "rank_error, rank_killed, rank_abort, rank_exit, memory, disk, node, not_run, removed, job_exit (only the job's exit code "
+       "and last words are known) or no_end"},
+      {"rank", DT_AT(R, rank), "", "the first rank that failed; -1: not known, or no rank"},
+      {"host", DT_AT(R, host), "", "its node, or the node that was lost; empty: not known"},
+      {"text", DT_AT(R, text), "", "one sentence for the user"},
+  };
+  return fields;
+}
+
 Fields<Preemption> preemption_fields()
 {
   using R = Preemption;

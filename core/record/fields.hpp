@@ -15,6 +15,7 @@ Fields<Submission> submission_fields();
 Fields<Deferral> deferral_fields();
 Fields<BeginRecord> begin_fields();
 Fields<RankError> error_fields();
+Fields<FailureCause> failure_cause_fields();
 Fields<Preemption> preemption_fields();
 // The lines of events.log. The order is that of a line.
 Fields<StepEvent> step_event_fields();

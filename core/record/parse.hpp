@@ -74,6 +74,7 @@ std::optional<BeginRecord> parse_begin(std::string_view text);
 std::optional<Heartbeat> parse_heartbeat(std::string_view text);
 std::optional<RankError> parse_error(std::string_view text);
 std::optional<Outcome> parse_outcome(std::string_view text);
+std::optional<FailureCause> parse_failure_cause(std::string_view text);
 std::optional<Preemption> parse_preemption(std::string_view text);
 std::optional<ProbeRecord> parse_probe(std::string_view text);
 std::optional<LoadRecord> parse_load(std::string_view text);

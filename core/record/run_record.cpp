@@ -127,6 +127,9 @@ std::optional<Submission> read_submission(const AttemptFolder& attempt) { return
 
 std::optional<Submission> record::parse_submission(std::string_view text) { return parse(text, submission_fields()); }
 
+std::string to_json(const FailureCause& cause) { return record::to_json(cause, failure_cause_fields()); }
+std::optional<FailureCause> record::parse_failure_cause(std::string_view text) { return parse(text, failure_cause_fields()); }
+
 std::string to_json(const Preemption& preemption) { return record::to_json(preemption, preemption_fields()); }
 
 std::optional<Preemption> read_preemption(const AttemptFolder& attempt) { return read(attempt.preempted(), parse_preemption); }

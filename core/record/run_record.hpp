@@ -71,6 +71,29 @@ struct RankError {
   double unix_s = 0;
 };
 
+// cause.json: why an attempt has no result. dtjob writes it when the job has ended, so that nobody has to read the words of
+// programs and launchers again.
+struct FailureCause {
+  std::string kind; // a name of namespace cause_kind
+  int rank = -1;    // the first rank that failed; -1: not known, or no rank
+  std::string host; // its node, or the node that was lost; empty: not known
+  std::string text; // one sentence for the user
+};
+namespace cause_kind {
+inline constexpr std::string_view rank_error = "rank_error";   // a rank has told its error
+inline constexpr std::string_view rank_killed = "rank_killed"; // a signal ended a rank
+inline constexpr std::string_view rank_abort = "rank_abort";   // a rank called MPI_Abort
+inline constexpr std::string_view rank_exit = "rank_exit";     // a rank ended with an exit code
+inline constexpr std::string_view memory = "memory";           // the kernel ended a rank, because the job's memory ran out
+inline constexpr std::string_view disk = "disk";               // the disk or a quota is full
+inline constexpr std::string_view node = "node";               // a node was lost
+inline constexpr std::string_view not_run = "not_run";         // the run was not started, or its job ended before it began
+inline constexpr std::string_view removed = "removed";         // its folder was removed while it ran
+inline constexpr std::string_view job_exit = "job_exit";       // nothing more than the job's exit code and last words is known
+inline constexpr std::string_view no_end = "no_end";           // no end was recorded
+inline constexpr std::string_view held_back = "held_back";     // cancelled, because others of its study failed; in no cause.json
+} // namespace cause_kind
+
 // preempted.json: the run was told to stop early (time limit, preemption, drained node) and stopped in an orderly way.
 struct Preemption {
   double unix_s = 0;
@@ -111,6 +134,7 @@ inline constexpr std::string_view cancel_verb = "cancel", requeue_verb = "requeu
 
 std::string to_line(const Cancellation& cancellation);
 std::string to_line(const Wish& wish);
+std::string to_json(const FailureCause& cause);
 std::string to_json(const Preemption& preemption);
 std::optional<Preemption> read_preemption(const AttemptFolder& attempt);
 std::string to_json(const Deferral& deferral);

@@ -356,9 +356,7 @@ class BatchJob {
       note(signal);
       if (signal != SIGUSR1 || terms_.is_ladder) return;
       const auto changed = is_near(limit) ? std::nullopt : step_->time_limit_s();
-      if (is_near(changed.value_or(limit)))
-        write_file_quick(attempt.stop_reason(),
-                         std::string(time_limit_reason) + (changed ? fmt::format(" {}", *changed) : "") + "\n");
+      if (is_near(changed.value_or(limit))) write_stop_reason(attempt, {StopKind::time_limit, {}, RunState::timed_out, changed});
     };
     return terms;
   }
@@ -421,8 +419,8 @@ class BatchJob {
     if (may_requeue()) {
       if (!asks_again_) asks_again_ = attempt;
     } else if (is_there(attempt.path()) && !is_there(attempt.owner())) {
-      write_file_quick(attempt.stop_reason(),
-                       fmt::format("not started: its job was told to stop by {} before its turn came\n", signal_name(*stop_)));
+      write_stop_reason(attempt, {StopKind::not_started,
+                                  fmt::format("its job was told to stop by {} before its turn came", signal_name(*stop_))});
     }
   }
 

@@ -112,7 +112,13 @@ std::map<std::string, std::vector<std::size_t>> open_by_scheduler(const std::vec
 bool was_cut_off(const AttemptFolder& attempt)
 {
   if (is_there(attempt.requeue())) return true;
-  return is_there(attempt.preempted()) && !read_file_if_exists(attempt.stop_reason()).value_or("").starts_with(time_limit_reason);
+  const auto stopped = read_attempt(attempt, std::array{AttemptFile::stop_reason}).stop_reason;
+  return is_there(attempt.preempted()) && !(stopped && stopped->kind == StopKind::time_limit);
+}
+
+void write_stop_reason(const AttemptFolder& attempt, const StopReason& reason)
+{
+  write_file_quick(attempt.stop_reason(), reason.line() + "\n");
 }
 
 bool has_stepped(const AttemptFolder& attempt)

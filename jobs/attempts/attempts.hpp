@@ -45,10 +45,8 @@ bool was_cut_off(const AttemptFolder& attempt);
 // Whether the attempt made a step, according to its heartbeat, its events and its error.
 bool has_stepped(const AttemptFolder& attempt);
 
-// Content of stop_reason when the job reaches its time limit, and when it is warned ahead of the limit.
-inline constexpr std::string_view time_limit_reason = "time_limit";
-// Beginning of what the same file says of a run whose folder was removed, and of the cause that is shown.
-inline constexpr std::string_view removed_reason = "removed while it ran";
+// Throws an environment error if the file cannot be written.
+void write_stop_reason(const AttemptFolder& attempt, const StopReason& reason);
 
 // The log of the cluster's job that ran or was to run the attempt; empty if the submission was to no cluster.
 std::filesystem::path job_log_path(const AttemptFolder& attempt, const Submission& submission);

@@ -66,7 +66,7 @@ class Looker {
     if (latest.record.has_result || has_stepped(*latest.folder)) {
       look_.works = true;
     } else if (latest.record.end) {
-      if (auto cause = cause_before_first_step(evidence_of(latest, {}))) {
+      if (auto cause = cause_before_first_step(evidence_of(*latest.reader, latest.record, {}))) {
         look_.causes.push_back(*cause);
         look_.differ = look_.differ || kind_of_cause(*cause) != kind_of_cause(look_.causes.front());
         look_.failed_points.insert(points_.at(latest.key));

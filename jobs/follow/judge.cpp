@@ -1,18 +1,13 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
 #include "core/error.hpp"
-#include "core/number.hpp"
-#include "core/process.hpp"
 #include "core/record/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
+#include "jobs/follow/failure_cause.hpp"
 #include "jobs/follow/hold_back.hpp"
 #include "jobs/follow/reconcile.hpp"
-#include "jobs/launch/last_words.hpp"
-#include "jobs/launch/rank_failure.hpp"
-#include "jobs/program/departures.hpp"
-#include "jobs/program/rank_program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,168 +19,11 @@
 namespace dt::jobs {
 namespace {
 
-constexpr std::string_view time_limit = time_limit_reason;
-
-// Of an exit code as shells make it; 0 if it is not the code of a signal.
-int signal_in(int code) { return code > 128 && code < 128 + 65 ? code - 128 : 0; }
-
-std::string killed_by(int signal)
-{
-  return signal == 9 ? "SIGKILL (by hand, or by the kernel when memory ran out)" : signal_name(signal);
-}
-
-// The node of a rank, if the ranks have told where they are.
-std::string host_of(const Evidence& e, std::optional<int> rank)
-{
-  if (!rank || !e.begin || *rank < 0 || std::cmp_greater_equal(*rank, e.begin->rank_hosts.size())) return {};
-  return e.begin->rank_hosts[static_cast<std::size_t>(*rank)];
-}
-
-// "rank 1 on node1", "ranks 0-1 on node0", "a rank on node1"
-std::string rank_words(const RankFailure& failure, const Evidence& e)
-{
-  const auto ranks = failure.ranks.empty() ? std::string("a rank") : (failure.are_several() ? "ranks " : "rank ") + failure.ranks;
-  const auto host = failure.host.empty() ? host_of(e, failure.first_rank()) : failure.host;
-  return ranks + (host.empty() ? "" : " on " + printable(host));
-}
-
-std::string rank_end(const RankFailure& failure, const Evidence& e)
-{
-  const auto who = rank_words(failure, e);
-  if (failure.out_of_memory) return who + " ran out of the memory that the job has";
-  if (failure.is_abort) return fmt::format("{} called MPI_Abort with the code {}", who, failure.code);
-  const int signal = failure.signal > 0 ? failure.signal : signal_in(failure.code);
-  if (signal > 0) return fmt::format("{} {} killed by {}", who, failure.are_several() ? "were" : "was", killed_by(signal));
-  return fmt::format("{} ended with exit code {}", who, failure.code);
-}
-
-// Whether the program is a launcher that has started the ranks (program.launch).
-bool has_own_launcher(const Evidence& e) { return e.begin && e.begin->environment.contains(std::string(own_launcher)); }
-
-// The launcher's report about the rank that failed first. The exit code of a run with one rank is that rank's.
-std::optional<RankFailure> failure_of_rank(const Evidence& e)
-{
-  if (auto failure = failure_by_torchrun(e.standard_error)) return failure;
-  if (has_own_launcher(e)) return std::nullopt; // the processes of mpirun and srun are not the ranks
-  auto failure = rank_failure(e.standard_error);
-  if (!failure) failure = rank_failure(e.standard_output); // hydra reports there
-  const bool is_only_code = failure && failure->signal == 0 && !failure->is_abort && !failure->out_of_memory;
-  if (is_only_code && e.begin && e.begin->rank_hosts.size() == 1) return std::nullopt;
-  return failure;
-}
-
-std::string rank_error(const RankError& error)
-{
-  auto text = fmt::format("rank {} on {}: {}", error.rank, error.host, error.cause);
-  const bool tells_step = error.step <= 0 || error.cause.starts_with(fmt::format("step {}: ", error.step));
-  return tells_step ? text : text + fmt::format(" (step {})", error.step);
-}
-
-// Whether dtctl's own line says what ended the job: it then ends with the exit code.
-bool tells_end(const LastWords& words, int code) { return words.own.ends_with(fmt::format("(exit code {})", code)); }
-
-// dtctl's own line. Of ranks that ended with exit code 0 but left no result, the line tells that code, and the job's is left out.
-std::string end_in_words(const LastWords& words, int code)
-{
-  const bool tells_code_of_ranks = words.own.find(" ended with exit code 0") != std::string::npos;
-  const auto tail = fmt::format(" (exit code {})", code);
-  return tells_code_of_ranks ? words.own.substr(0, words.own.size() - tail.size()) : words.own;
-}
-
-// What the program says comes first, then its launcher, then dtctl.
-std::string exit_cause(int code, const LastWords& words)
-{
-  if (tells_end(words, code)) return end_in_words(words, code) + (words.is_certain ? ": " + words.error : "");
-  std::string told;
-  for (const auto* text : {&words.error, &words.launcher, &words.own, &words.rest})
-    if (told.empty()) told = *text;
-  const auto tail = told.empty() ? std::string(", and nothing was printed on standard error") : ": " + told;
-  if (code == static_cast<int>(ExitCode::environment) && told.empty())
-    return fmt::format("exit code {}, and nothing could be written: the disk of the home may have been full, or a quota used up",
-                       code);
-  if (code == 0) return "the ranks ended with exit code 0 but left no result" + (told.empty() ? "" : tail);
-  if (signal_in(code) > 0) return "ended by " + killed_by(signal_in(code)) + (told.empty() ? "" : tail);
-  return fmt::format("exit code {}{}", code, tail);
-}
-
-// A job that ended before it claimed its run has left words in its own log only. Returns dtjob's last error there, or else the
-// log's last line; empty for a job that has claimed its run, and for an empty log.
-std::string words_of_unclaimed(const Evidence& e)
-{
-  const auto lines = split(trim(e.job_log), '\n');
-  if (e.has_owner || e.begin || e.end || lines.back().empty()) return {};
-  constexpr std::string_view error = "dtjob: ";
-  const auto told = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& line) { return line.starts_with(error); });
-  return printable(told == lines.rend() ? lines.back() : told->substr(error.size()));
-}
-
-// The last line that tells of a full disk or a quota, with the sentence for it. Nothing if no line does.
-std::optional<std::string> full_disk(const Evidence& e)
-{
-  using Row = std::pair<std::string_view, std::string_view>;
-  constexpr std::array rows{Row{"No space left on device", "the disk is full"},
-                            Row{"Disk quota exceeded", "the disk quota is used up"}};
-  for (const auto* text : {&e.standard_error, &e.job_log}) {
-    const auto lines = split(trim(*text), '\n');
-    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-      for (const auto& [words, sentence] : rows)
-        if (line->find(words) != std::string::npos) return fmt::format("{}: {}", sentence, printable(*line));
-  }
-  return std::nullopt;
-}
-
-// Whether the cause may be a full disk: nobody printed another cause, or dtjob could not write (exit code 74), or the program was
-// killed, or there is no exit code.
-bool is_end_of_full_disk(std::optional<int> code, const LastWords& words)
-{
-  constexpr int killed = 128 + 9;
-  const bool is_mute = words.error.empty() && words.launcher.empty() && words.own.empty();
-  return !words.is_certain && (is_mute || !code || *code == killed || *code == static_cast<int>(ExitCode::environment));
-}
-
-// The rank that has ended without an exception, where the error of another rank is only that it has lost this one. Empty if it is
-// not so. What is printed before the first traceback may be the rank's last words.
-std::string lost_rank(const Evidence& e)
-{
-  if (!e.error || !tells_lost_peer(e.error->cause)) return {};
-  const auto by_torchrun = failure_by_torchrun(e.standard_error);
-  const auto failure = by_torchrun ? by_torchrun : failure_of_rank(e);
-  if (!failure || !failure->first_rank() || failure->first_rank() == e.error->rank) return {};
-  // Others that have lost the same rank end with an exit code, too; torchrun's report puts them behind it.
-  const bool was_killed = failure->signal > 0 || signal_in(failure->code) > 0 || failure->out_of_memory || failure->is_abort;
-  if (!was_killed && !by_torchrun) return {};
-  const auto before = e.standard_error.substr(0, e.standard_error.find("Traceback (most recent call last)"));
-  const auto words = last_words(before, e.submission ? e.submission->token : "");
-  const auto& last = words.error.empty() ? words.rest : words.error;
-  return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
-}
-
-// Explains why an attempt without a result failed; the most specific evidence comes first.
-std::string failure_cause(const Evidence& e, std::optional<int> code)
-{
-  constexpr std::string_view not_started = "not started: ", not_run = "not run: ";
-  if (e.stop_reason.starts_with(not_run) || e.stop_reason.starts_with(removed_reason)) return printable(e.stop_reason);
-  if (e.stop_reason.starts_with(not_started)) return "the job could not be started: " + e.stop_reason.substr(not_started.size());
-  if (const auto lost = lost_rank(e); !lost.empty()) return lost;
-  if (e.error) return rank_error(*e.error);
-  const auto words = last_words(e.standard_error, e.submission ? e.submission->token : "");
-  if (is_end_of_full_disk(code, words))
-    if (auto full = full_disk(e)) return *full;
-  if (const auto failure = failure_of_rank(e); failure && !(code && tells_end(words, *code))) {
-    const bool has_exited = failure->signal == 0; // the last line of a rank that a signal killed rarely explains the signal
-    const auto& last = words.error.empty() && has_exited ? words.rest : words.error;
-    return rank_end(*failure, e) + (last.empty() ? "" : ": " + last);
-  }
-  if (const auto node = lost_node(e.standard_error)) return printable(*node) + " was lost: the launcher can no longer reach it";
-  if (const auto told = words_of_unclaimed(e); !told.empty())
-    return fmt::format("its job ended{} before the run began: {}", code ? fmt::format(" with exit code {}", *code) : "", told);
-  if (code) return exit_cause(*code, words);
-  return "no end was recorded: dtjob was killed, the machine went down, or the disk was full";
-}
+bool was_held_back(const Evidence& e) { return e.cancel && e.cancel->who.starts_with(held_back); }
 
 std::string cancel_cause(const Evidence& e)
 {
-  if (e.cancel && e.cancel->who.starts_with(held_back)) return printable(e.cancel->who);
+  if (was_held_back(e)) return printable(e.cancel->who);
   return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
 }
 
@@ -226,44 +64,27 @@ std::string progress_words(const Evidence& e)
 }
 
 // dtjob wrote that the run was asked to stop ahead of its limit.
-bool is_at_limit(const Evidence& e) { return e.stop_reason.starts_with(time_limit); }
+bool is_at_limit(const Evidence& e) { return e.stop_reason && e.stop_reason->kind == StopKind::time_limit; }
+
+// The scheduler's statement about the end; null if there is none.
+const StopReason* scheduler_word(const Evidence& e)
+{
+  return e.stop_reason && e.stop_reason->kind == StopKind::scheduler ? &*e.stop_reason : nullptr;
+}
 
 // With the limit, if it is not that of the submission.
 std::string limit_words(const Evidence& e)
 {
-  const auto rest = is_at_limit(e) ? std::string_view(e.stop_reason).substr(time_limit.size()) : std::string_view();
-  const auto changed = number_of<double>(trim(rest));
+  const auto changed = e.stop_reason ? e.stop_reason->new_limit_s : std::nullopt;
   return "it reached its time limit" +
          (changed ? fmt::format(" ({}, changed after the submission)", format_duration(*changed)) : "");
 }
 
 std::string preemption_cause(const Evidence& e)
 {
-  return (is_at_limit(e) || e.stop_reason.starts_with("timed_out: ")
-              ? limit_words(e)
-              : "it was told to stop (" + printable(e.preemption->signal) + ")") +
-         progress_words(e);
-}
-
-// The scheduler's statement about the end: "preempted: cause".
-struct SchedulerWord {
-  RunState state;
-  std::string cause;
-};
-
-std::optional<SchedulerWord> scheduler_word(const Evidence& e)
-{
-  const auto colon = e.stop_reason.find(": ");
-  if (colon == std::string::npos) return std::nullopt;
-  const auto state = run_state_of(e.stop_reason.substr(0, colon));
-  if (!state || !is_final(*state) || *state == RunState::succeeded) return std::nullopt;
-  return SchedulerWord{*state, e.stop_reason.substr(colon + 2)};
-}
-
-// If a rank reported its error, that is more specific than a scheduler that only saw the job fail.
-bool is_witness_better(const Evidence& e, const SchedulerWord& word)
-{
-  return word.state == RunState::failed && e.error.has_value();
+  const auto* word = scheduler_word(e);
+  const bool is_limit = is_at_limit(e) || (word != nullptr && word->state == RunState::timed_out);
+  return (is_limit ? limit_words(e) : "it was told to stop (" + printable(e.preemption->signal) + ")") + progress_words(e);
 }
 
 std::string stall_words(const StallRecord& stall, double until_unix_s)
@@ -273,34 +94,85 @@ std::string stall_words(const StallRecord& stall, double until_unix_s)
                      stall.missing.empty() ? "all ranks wait for each other" : printable(words_of(stall.missing)));
 }
 
-// The verdict about an attempt that ended without a result: cancelled, stopped or failed.
+// ---- an attempt that ended without a result: cancelled, stopped or failed ---------------------------------------------
+
+struct End {
+  RunState state;
+  std::string cause;
+  std::string kind{};
+};
+
+std::optional<End> by_user(const Evidence& e, std::optional<int>)
+{
+  if (!e.cancel) return std::nullopt;
+  return End{RunState::cancelled, cancel_cause(e), was_held_back(e) ? std::string(cause_kind::held_back) : ""};
+}
+
+// By scancel, even if the ranks stopped in an orderly way.
+std::optional<End> by_cancelled_job(const Evidence& e, std::optional<int>)
+{
+  const auto* word = scheduler_word(e);
+  if (word == nullptr || word->state != RunState::cancelled) return std::nullopt;
+  return End{word->state, word->text + progress_words(e)};
+}
+
+std::optional<End> by_preemption(const Evidence& e, std::optional<int>)
+{
+  if (!e.preemption) return std::nullopt;
+  const auto asked = asked_words(e, requeue_verb);
+  return End{RunState::preempted, preemption_cause(e) + (asked.empty() ? "" : ". It was not started again" + asked)};
+}
+
+// The word is written with the warning: a rank may still fail by itself.
+std::optional<End> by_time_limit(const Evidence& e, std::optional<int>)
+{
+  if (!is_at_limit(e) || e.error) return std::nullopt;
+  return End{RunState::timed_out, limit_words(e) + progress_words(e)};
+}
+
+// The error that a rank has told is more specific than a scheduler that only saw the job fail.
+std::optional<End> by_scheduler(const Evidence& e, std::optional<int>)
+{
+  const auto* word = scheduler_word(e);
+  if (word == nullptr || (word->state == RunState::failed && e.error)) return std::nullopt;
+  return End{word->state, word->text + (word->state == RunState::failed ? "" : progress_words(e))};
+}
+
+// dtjob has told the cause where it stood. Of a job that left none, or was ended before it could, the files are searched.
+std::optional<End> by_failure(const Evidence& e, std::optional<int> code)
+{
+  const auto cause = e.cause ? *e.cause : cause_of_failure(e, code);
+  return End{RunState::failed, cause.text, cause.kind};
+}
+
+struct EndRule {
+  std::string_view evidence;
+  std::optional<End> (*end)(const Evidence& e, std::optional<int> code);
+};
+constexpr std::array end_rules{
+    EndRule{"cancelled by a user of dtctl", by_user},     EndRule{"cancelled in the scheduler", by_cancelled_job},
+    EndRule{"the ranks stopped in order", by_preemption}, EndRule{"its own time limit", by_time_limit},
+    EndRule{"the scheduler's word", by_scheduler},        EndRule{"a failure", by_failure},
+};
+
 Verdict over(const Evidence& e, std::string evidence, std::optional<int> code)
 {
   Verdict verdict{RunState::failed, {}, std::move(evidence), code, false};
-  const auto word = scheduler_word(e);
-  if (e.cancel) {
-    verdict.state = RunState::cancelled;
-    verdict.cause = cancel_cause(e);
-  } else if (word && word->state == RunState::cancelled) { // by scancel, even if the ranks stopped in an orderly way
-    verdict.state = word->state;
-    verdict.cause = word->cause + progress_words(e);
-  } else if (e.preemption) {
-    verdict.state = RunState::preempted;
-    verdict.cause = preemption_cause(e);
-    if (const auto asked = asked_words(e, requeue_verb); !asked.empty()) verdict.cause += ". It was not started again" + asked;
-  } else if (is_at_limit(e) && !e.error) { // it is written with the warning: a rank may still fail by itself
-    verdict.state = RunState::timed_out;
-    verdict.cause = limit_words(e) + progress_words(e);
-  } else if (word && !is_witness_better(e, *word)) {
-    verdict.state = word->state;
-    verdict.cause = word->cause + (word->state == RunState::failed ? "" : progress_words(e));
-  } else {
-    verdict.cause = failure_cause(e, code);
+  for (const auto& rule : end_rules) {
+    const auto end = rule.end(e, code);
+    if (!end) continue;
+    verdict.state = end->state;
+    verdict.cause = end->cause;
+    verdict.cause_kind = end->kind;
+    verdict.rule = rule.evidence;
+    break;
   }
   if (const auto* stall = open_stall(e)) verdict.cause += "; before that it was stalled: " + stall_words(*stall, stall->unix_s);
   if (e.launches.size() > 1) verdict.cause += fmt::format("; the ranks were launched {} times", e.launches.size());
   return verdict;
 }
+
+// ---- an attempt that has a result, or has not ended ----------------------------------------------------------------------
 
 Verdict succeeded(const Evidence& e)
 {
@@ -366,7 +238,7 @@ Verdict undecided(const Evidence& e, double now)
 // failed.
 bool is_result_late(const Evidence& e, double now)
 {
-  const bool is_said_otherwise = e.cancel || e.preemption || e.error || !e.stop_reason.empty();
+  const bool is_said_otherwise = e.cancel || e.preemption || e.error || e.stop_reason;
   if (e.job.state != JobStatus::State::ended || e.job.exit_code != 0 || !e.begin || is_said_otherwise) return false;
   return age_s(e.begin->unix_s, now) < lost_grace_s || is_beating(e, now);
 }
@@ -384,7 +256,7 @@ Verdict missing(const Evidence& e, double now)
     return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
   // The scheduler's word about the end could not be kept on that disk.
   if (const auto full = full_disk(e); full && e.begin)
-    return {RunState::failed, *full, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
+    return {RunState::failed, full->text, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
   const auto cause = !e.job.reason.empty()          ? printable(e.job.reason)
                      : e.begin                      ? "it began, but its scheduler no longer knows it and no end is recorded"
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"
@@ -435,50 +307,104 @@ std::string file_words(const Evidence& e)
   auto text = fmt::format("end: exit {}", e.end->exit_code);
   if (e.error) text += fmt::format("; error.json: rank {}", e.error->rank);
   if (e.preemption) text += fmt::format("; preempted.json: step {}", e.preemption->step);
-  if (!e.stop_reason.empty()) text += "; stop_reason: " + e.stop_reason;
+  if (e.stop_reason) text += "; stop_reason: " + e.stop_reason->line();
   if (e.cancel) text += "; cancel";
   return text + "; no result";
 }
 
+// ---- the table --------------------------------------------------------------------------------------------------------
+
+using Found = std::optional<Verdict>;
+
+template<class Make> auto when(bool applies, Make make) { return applies ? std::optional(make()) : std::nullopt; }
+
+Verdict plain(RunState state, std::string cause, std::string evidence)
+{
+  return {state, std::move(cause), std::move(evidence), std::nullopt, false};
+}
+
+struct JudgeRule {
+  std::string_view evidence;
+  Found (*verdict)(const Evidence& e, double now);
+};
+
+constexpr std::array judge_rules{
+    JudgeRule{"a result", [](const Evidence& e, double) { return when(e.has_result, [&] { return succeeded(e); }); }},
+    JudgeRule{"an end whose job is held by its scheduler",
+              [](const Evidence& e, double) { return e.end ? held(e, file_words(e)) : std::nullopt; }},
+    JudgeRule{"an end", [](const Evidence& e,
+                           double) { return when(e.end.has_value(), [&] { return over(e, file_words(e), e.end->exit_code); }); }},
+    JudgeRule{"no submission",
+              [](const Evidence& e, double) {
+                return when(!e.submission, [&] { return plain(RunState::planned, "", "no submission"); });
+              }},
+    JudgeRule{"a job in the queue",
+              [](const Evidence& e, double) {
+                return when(e.job.state == JobStatus::State::queued, [&] {
+                  return plain(RunState::queued, e.cancel ? being_ended(e, "withdrawn") : "", scheduler_words(e.job));
+                });
+              }},
+    JudgeRule{"a job that runs",
+              [](const Evidence& e, double now) {
+                return when(e.job.state == JobStatus::State::running, [&] { return running(e, now); });
+              }},
+    JudgeRule{"a job that ended with exit code 0 and whose result is late",
+              [](const Evidence& e, double now) {
+                return when(is_result_late(e, now), [&] {
+                  return plain(RunState::running, "its job has ended with exit code 0, and its result is not here yet",
+                               scheduler_words(e.job));
+                });
+              }},
+    JudgeRule{"a job that ended",
+              [](const Evidence& e, double) {
+                return when(e.job.state == JobStatus::State::ended,
+                            [&] { return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code); });
+              }},
+    JudgeRule{"a submission that was deferred",
+              [](const Evidence& e, double) {
+                return when(is_deferred(e) && e.job.native_state != elsewhere_state, [&] {
+                  return plain(RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job));
+                });
+              }},
+    // It still counts after the scheduler forgot the job or if it cannot be reached.
+    JudgeRule{"an earlier word of the scheduler",
+              [](const Evidence& e, double) {
+                return when(scheduler_word(e) != nullptr,
+                            [&] { return over(e, "stop_reason: " + printable(e.stop_reason->line()), std::nullopt); });
+              }},
+    JudgeRule{"a scheduler that does not tell",
+              [](const Evidence& e, double now) {
+                return when(e.job.state == JobStatus::State::unknown, [&] { return undecided(e, now); });
+              }},
+    JudgeRule{"no job", [](const Evidence& e, double now) { return Found(missing(e, now)); }},
+};
+
 } // namespace
+
+std::vector<std::string_view> judged_evidence()
+{
+  std::vector<std::string_view> names;
+  for (const auto& rule : judge_rules) names.push_back(rule.evidence);
+  for (const auto& rule : end_rules) names.push_back(rule.evidence);
+  return names;
+}
 
 std::optional<std::string> cause_before_first_step(const Evidence& e)
 {
-  const bool was_stopped = e.cancel || e.preemption || e.requeue_asked || !e.stop_reason.empty();
+  const bool was_stopped = e.cancel || e.preemption || e.requeue_asked || e.stop_reason;
   if (!e.end || e.has_result || was_stopped || (e.heartbeat && e.heartbeat->step > 0)) return std::nullopt;
-  return failure_cause(e, e.end->exit_code);
+  return by_failure(e, e.end->exit_code)->cause;
 }
 
 Verdict judge(const Evidence& e, double now_unix_s)
 {
-  if (e.has_result) return succeeded(e);
-  if (e.end) {
-    const auto files = file_words(e);
-    if (auto verdict = held(e, files)) return *verdict;
-    return over(e, files, e.end->exit_code);
+  for (const auto& rule : judge_rules) {
+    auto verdict = rule.verdict(e, now_unix_s);
+    if (!verdict) continue;
+    verdict->rule = std::string(rule.evidence) + (verdict->rule.empty() ? "" : ": " + verdict->rule);
+    return *verdict;
   }
-  if (!e.submission) return {RunState::planned, {}, "no submission", std::nullopt, false};
-  switch (e.job.state) {
-  case JobStatus::State::queued:
-    return {RunState::queued, e.cancel ? being_ended(e, "withdrawn") : "", scheduler_words(e.job), std::nullopt, false};
-  case JobStatus::State::running:
-    return running(e, now_unix_s);
-  case JobStatus::State::ended:
-    if (is_result_late(e, now_unix_s))
-      return {RunState::running, "its job has ended with exit code 0, and its result is not here yet", scheduler_words(e.job),
-              std::nullopt, false};
-    return over(e, "no result, no end; " + scheduler_words(e.job), e.job.exit_code);
-  case JobStatus::State::unknown:
-  case JobStatus::State::not_found:
-    break;
-  }
-  if (is_deferred(e) && e.job.native_state != elsewhere_state)
-    return {RunState::planned, e.deferral->reason, "deferred.json; " + scheduler_words(e.job), std::nullopt, false};
-  // An earlier statement of the scheduler about the end was stored. It still counts after the scheduler forgot the job or if it
-  // cannot be reached.
-  if (scheduler_word(e)) return over(e, "stop_reason: " + printable(e.stop_reason), std::nullopt);
-  if (e.job.state == JobStatus::State::unknown) return undecided(e, now_unix_s);
-  return missing(e, now_unix_s);
+  throw Error(ErrorKind::internal, "the last row of the judge's table always has a verdict");
 }
 
 } // namespace dt::jobs

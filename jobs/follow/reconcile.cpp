@@ -31,16 +31,16 @@ constexpr std::size_t stdout_tail_bytes = 16384; // a launcher's report of each 
 constexpr std::array files_of_every_verdict{AttemptFile::end,       AttemptFile::result,   AttemptFile::begin,
                                             AttemptFile::heartbeat, AttemptFile::cancel,   AttemptFile::launches,
                                             AttemptFile::deferred,  AttemptFile::preempted};
-constexpr std::array files_without_result{AttemptFile::requeue, AttemptFile::stall, AttemptFile::error, AttemptFile::stop_reason,
-                                          AttemptFile::asked};
+constexpr std::array files_without_result{AttemptFile::requeue,     AttemptFile::stall, AttemptFile::error,
+                                          AttemptFile::stop_reason, AttemptFile::asked, AttemptFile::cause};
 
 // On a full disk, the space that the ranks reserved for their end may be used: they have ended. If the home cannot be written at
 // all, a later call asks the scheduler again.
-void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
+void create_stop_reason(const AttemptFolder& attempt, const StopReason& reason)
 {
   const auto is_written = [&] {
     try {
-      create_file_quick(attempt.stop_reason(), reason + "\n");
+      create_file_quick(attempt.stop_reason(), reason.line() + "\n");
       return true;
     } catch (const Error&) {
       return false;
@@ -54,9 +54,9 @@ void create_stop_reason(const AttemptFolder& attempt, const std::string& reason)
 void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
 {
   const auto& job = evidence.job;
-  if (job.state != JobStatus::State::ended || !job.outcome || evidence.has_result || !evidence.stop_reason.empty()) return;
-  evidence.stop_reason = fmt::format("{}: {}", name_of(*job.outcome), printable(job.cause));
-  create_stop_reason(attempt, evidence.stop_reason);
+  if (job.state != JobStatus::State::ended || !job.outcome || evidence.has_result || evidence.stop_reason) return;
+  evidence.stop_reason = StopReason{StopKind::scheduler, printable(job.cause), *job.outcome};
+  create_stop_reason(attempt, *evidence.stop_reason);
 }
 
 // Stores the verdict that rests on the scheduler's word alone: a job that ended and left no end. Otherwise the run would be lost
@@ -64,8 +64,8 @@ void keep_outcome(const AttemptFolder& attempt, Evidence& evidence)
 void keep_failure(const AttemptFolder& attempt, const Evidence& evidence, const Verdict& verdict)
 {
   const bool rests_on_scheduler = evidence.job.state == JobStatus::State::ended && !evidence.end && !evidence.has_result;
-  if (!rests_on_scheduler || verdict.state != RunState::failed || !evidence.stop_reason.empty()) return;
-  create_stop_reason(attempt, fmt::format("{}: {}", name_of(verdict.state), printable(verdict.cause)));
+  if (!rests_on_scheduler || verdict.state != RunState::failed || evidence.stop_reason) return;
+  create_stop_reason(attempt, {StopKind::scheduler, printable(verdict.cause), verdict.state});
 }
 
 // Records that the scheduler no longer holds a job whose ranks have ended. From now on the end is final, even if the scheduler
@@ -151,7 +151,7 @@ RunStatus status_of(LatestAttempt& latest, const JobStatus& job, double now)
     status.verdict = judge({}, now);
     return status;
   }
-  auto evidence = evidence_of(latest, job);
+  auto evidence = evidence_of(*latest.reader, latest.record, job);
   keep_outcome(*latest.folder, evidence);
   keep_settled(*latest.folder, evidence);
   status.attempt = status.newest_attempt;
@@ -285,11 +285,10 @@ void refresh(const Home& home, std::vector<LatestAttempt>& latest)
 
 // Reads the rest of the files after the scheduler was asked: a job that ends in between is then seen with its end. If the job
 // still waits, the listing from before is good enough.
-Evidence evidence_of(LatestAttempt& latest, const JobStatus& job)
+Evidence evidence_of(AttemptReader& reader, const AttemptRecord& known, const JobStatus& job)
 {
-  auto& reader = *latest.reader;
   if (job.state != JobStatus::State::queued) reader.list_again();
-  Evidence evidence{latest.record, {}, {}, false, job};
+  Evidence evidence{known, {}, {}, false, job};
   reader.read(files_of_every_verdict, evidence);
   if (evidence.has_result) return evidence;
   reader.read(files_without_result, evidence);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::jobs {
@@ -27,7 +28,9 @@ struct Verdict {
   std::string cause;    // one sentence for the user; empty if all is well
   std::string evidence; // the sources of the verdict: "result.json", "end: exit 137; error.json: rank 1"
   std::optional<int> exit_code;
-  bool stalled = false; // running, but the heartbeat is old or the ranks wait for a missing rank
+  bool stalled = false;     // running, but the heartbeat is old or the ranks wait for a missing rank
+  std::string cause_kind{}; // of a run that failed or was held back: a name of namespace cause_kind; else empty
+  std::string rule{};       // the rows of the judge's tables that decided: "an end: its own time limit"
 };
 
 // A job that its scheduler does not know counts as lost this many seconds after its submission or its begin.
@@ -43,12 +46,15 @@ inline constexpr double stall_after_s = 60;
 // code 0.
 Verdict judge(const Evidence& evidence, double now_unix_s);
 
+// The rows by which judge() goes: its table of evidence, then that of ends without a result. In each, the first row that applies
+// decides.
+std::vector<std::string_view> judged_evidence();
+
 // Why an attempt failed that made no step. Nothing if it made one, has not ended, or was stopped or cancelled.
 std::optional<std::string> cause_before_first_step(const Evidence& evidence);
 
-struct LatestAttempt;
-// Reads what the judge needs to know of the attempt.
-Evidence evidence_of(LatestAttempt& latest, const JobStatus& job);
+// Reads what the judge needs to know of the attempt. `known` has what the reader has read so far: at least the submission.
+Evidence evidence_of(AttemptReader& reader, const AttemptRecord& known, const JobStatus& job);
 
 // The current state of a run.
 struct RunStatus {

@@ -9,7 +9,6 @@
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"
 #include "jobs/local/leader.hpp"
-#include "jobs/machine/quick_file.hpp"
 #include "jobs/machine/quiet_watch.hpp"
 
 #include <algorithm>
@@ -226,7 +225,7 @@ class Supervisor {
     if (limit_s <= 0 || age_s(job.owner) < static_cast<double>(limit_s + patience_s)) return false;
     log(job.entry.job_id() + " has outlived its time limit");
     try {
-      write_file_quick(attempt.stop_reason(), std::string(time_limit_reason) + "\n");
+      write_stop_reason(attempt, {StopKind::time_limit});
     } catch (const Error& error) {
       log(error.what());
     }
@@ -331,7 +330,7 @@ class Supervisor {
   // Removes a job that can never start, so that it does not block the others.
   bool refuse(const QueueEntry& entry, const AttemptFolder& attempt, const std::string& why)
   {
-    write_file_quick(attempt.stop_reason(), "not started: " + why + "\n");
+    write_stop_reason(attempt, {StopKind::not_started, why});
     return withdraw(entry, attempt, why);
   }
 

@@ -19,16 +19,19 @@ struct Stored {
 
 std::optional<Stored> look_up(Connection& connection, const std::string& key)
 {
-  auto s = connection.statement("SELECT state, cause, evidence, attempt, fingerprint FROM runs WHERE key = ?");
+  auto s = connection.statement(
+      "SELECT state, cause, evidence, attempt, fingerprint, coalesce(cause_kind, '') FROM runs WHERE key = ?");
   s.bind(key);
   if (!s.next()) return std::nullopt;
-  return Stored{{key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3))},
-                s.text(4)};
+  return Stored{
+      {key, run_state_of(s.text(0)).value_or(RunState::unknown), s.text(1), s.text(2), static_cast<int>(s.integer(3)), s.text(5)},
+      s.text(4)};
 }
 
 bool same(const RunVerdict& a, const RunVerdict& b)
 {
-  return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence;
+  return a.state == b.state && a.attempt == b.attempt && a.cause == b.cause && a.evidence == b.evidence &&
+         a.cause_kind == b.cause_kind;
 }
 
 // Whether another process has stored a later attempt since our verdict was made.
@@ -267,8 +270,8 @@ std::vector<std::string> studies_to_read_again(Database& database)
 void ingest_removed(Database& database, const RunVerdict& verdict)
 {
   database.impl().write([&](Connection& connection) {
-    connection.statement("UPDATE runs SET state = ?, cause = ?, evidence = ? WHERE key = ?")
-        .run(name_of(verdict.state), verdict.cause, verdict.evidence, verdict.key);
+    connection.statement("UPDATE runs SET state = ?, cause = ?, evidence = ?, cause_kind = ? WHERE key = ?")
+        .run(name_of(verdict.state), verdict.cause, verdict.evidence, verdict.cause_kind, verdict.key);
   });
 }
 

@@ -21,6 +21,7 @@ struct RunVerdict {
   RunState state = RunState::unknown;
   std::string cause, evidence;
   int attempt = 0;
+  std::string cause_kind{}; // jobs::Verdict
 };
 
 struct IngestReport {

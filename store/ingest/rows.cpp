@@ -68,8 +68,9 @@ using Names = std::vector<std::string_view>;
 
 std::string run_upsert()
 {
-  std::vector<std::string> columns{"key",   "state",  "cause", "evidence", "attempt", "fingerprint",  "engine_build",  "data_id",
-                                   "label", "repeat", "ranks", "workers",  "cores",   "global_batch", "batch_per_rank"};
+  std::vector<std::string> columns{"key",          "state",        "cause",          "evidence",  "attempt", "fingerprint",
+                                   "engine_build", "data_id",      "label",          "repeat",    "ranks",   "workers",
+                                   "cores",        "global_batch", "batch_per_rank", "cause_kind"};
   for (const auto* key : column_keys()) columns.push_back(column_of(*key));
   return upsert("runs", columns, "key") + " RETURNING id";
 }
@@ -265,8 +266,9 @@ std::int64_t write_run(Connection& connection, const PlannedRun& planned, const 
   statement.bind(planned.key, name_of(verdict.state), without_secrets(std::string_view(verdict.cause)),
                  without_secrets(std::string_view(verdict.evidence)), verdict.attempt, fingerprint, planned.engine_build,
                  planned.data_id, spec.label, spec.repeat, spec.ranks(), spec.workers(), spec.cores(),
-                 if_known(spec.effective_global_batch()), if_known(spec.effective_batch_per_rank()));
-  int parameter = 15;
+                 if_known(spec.effective_global_batch()), if_known(spec.effective_batch_per_rank()),
+                 verdict.cause_kind.empty() ? Cell() : Cell(verdict.cause_kind));
+  int parameter = 16;
   // dtengine's keys say nothing about a run of another program.
   for (const auto* key : column_keys()) {
     statement.bind_at(++parameter, has_no_effect(key->path, spec.program) ? Cell() : cell_of(value_of(spec, *key)));

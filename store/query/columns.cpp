@@ -38,6 +38,8 @@ constexpr std::array own_run_columns{
     OwnColumn{"repeat", "INTEGER", "", "number of the repeat, from 0"},
     OwnColumn{"state", "TEXT", "", "queued, running, succeeded, failed, …"},
     OwnColumn{"cause", "TEXT", "", "why the run failed, in words"},
+    OwnColumn{"cause_kind", "TEXT", "",
+              "of what kind the cause is, as in cause.json (run-folder.md), or held_back; NULL: another end"},
     OwnColumn{"attempt", "INTEGER", "", "number of the current attempt, from 1"},
     OwnColumn{"model", "", "", "model.name"},
     OwnColumn{"data", "", "", "data.name"},

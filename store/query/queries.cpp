@@ -62,6 +62,7 @@ const RunColumn run_columns[]{
     {"position", "position", integer<&RunRow::position>},
     {"state", "runs.state", state},
     {"cause", "runs.cause", text<&RunRow::cause>},
+    {"coalesce(cause_kind, '')", "coalesce(runs.cause_kind, '')", text<&RunRow::cause_kind>},
     {"model", "runs.model_name", text<&RunRow::model>},
     {"data", "runs.data_name", text<&RunRow::data>},
     {"strategy", "runs.sync_strategy", text<&RunRow::strategy>},

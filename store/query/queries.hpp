@@ -35,6 +35,7 @@ struct RunRow {
   std::int64_t position = 0; // position in the study's order
   RunState state = RunState::planned;
   std::string cause;
+  std::string cause_kind; // as in cause.json, or held_back; empty: it neither failed nor was held back
   std::string model, data, strategy, allreduce;
   std::string platform; // machine on which it is simulated; empty: it is measured
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train

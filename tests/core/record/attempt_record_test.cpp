@@ -20,10 +20,10 @@ using enum AttemptFile;
 namespace {
 
 // Every file that AttemptRecord has a member for.
-constexpr std::array all_records{submission, deferred, owner,     begin, heartbeat, error,   result, launches, probe,
-                                 load,       energy,   preempted, stall, requeue,   settled, end,    cancel,   stop_reason};
+constexpr std::array all_records{submission, deferred,  owner, begin,   heartbeat, error, result, launches,    probe, load,
+                                 energy,     preempted, stall, requeue, settled,   end,   cancel, stop_reason, cause};
 
-constexpr std::array json_records{submission, deferred, begin, error, result, probe, load, energy, preempted, stall};
+constexpr std::array json_records{submission, deferred, begin, error, result, probe, load, energy, preempted, stall, cause};
 
 struct Attempt {
   test::TemporaryFolder home;
@@ -64,6 +64,7 @@ void fill(const Attempt& attempt)
   attempt.put(settled, "COMPLETED 9\n");
   attempt.put(cancel, to_line(Cancellation{8.5, "alice"}));
   attempt.put(stop_reason, "time_limit\nand more\n");
+  attempt.put(cause, to_json(FailureCause{"rank_exit", 1, "node1", "rank 1 on node1 ended with exit code 3"}));
   attempt.put(end, "exit 75 11\n");
 }
 
@@ -95,7 +96,9 @@ TEST_CASE("the record of an attempt holds every file of it")
   CHECK(record.end->exit_code == 75);
   CHECK(record.cancel->who == "alice");
   CHECK(record.cancel->unix_s == 8.5);
-  CHECK(record.stop_reason == "time_limit");
+  CHECK(record.stop_reason->kind == StopKind::time_limit);
+  CHECK(record.cause->rank == 1);
+  CHECK(record.cause->text == "rank 1 on node1 ended with exit code 3");
   CHECK(record.problems.empty());
 }
 
@@ -244,4 +247,25 @@ TEST_CASE("a file that the record has no member for is refused as a mistake of t
   const Attempt attempt;
   attempt.put(script, "true\n");
   CHECK_THROWS_WITH(read_attempt(attempt.folder, std::array{script}), "an attempt's record has no member for job.sh");
+}
+
+TEST_CASE("the line of a stop reason is read as it was written, for every kind, and other lines stay as they are")
+{
+  const StopReason reasons[]{{StopKind::time_limit},
+                             {StopKind::time_limit, {}, RunState::failed, 120},
+                             {StopKind::not_started, "it needs 8 cores: there are 2"},
+                             {StopKind::not_run, "run aabbccddee did not succeed"},
+                             {StopKind::removed, "/h/runs/1/attempts/1 is gone"},
+                             {StopKind::scheduler, "node2 failed: (NODE_FAIL)", RunState::failed},
+                             {StopKind::scheduler, "cancelled by user 0 (scancel)", RunState::cancelled},
+                             {StopKind::unknown, "succeeded: COMPLETED"},
+                             {StopKind::unknown, "time_limits are bad"}};
+  for (const auto& reason : reasons) {
+    const auto read = parse_stop_reason(reason.line());
+    INFO(reason.line());
+    CHECK(read.kind == reason.kind);
+    CHECK(read.text == reason.text);
+    CHECK(read.new_limit_s == reason.new_limit_s);
+    if (read.kind == StopKind::scheduler) CHECK(read.state == reason.state);
+  }
 }

@@ -1,6 +1,10 @@
 // judge(): a table of the cases that occur, and properties over every combination of evidence.
-#include "jobs/follow/reconcile.hpp"
+#include "core/text.hpp"
+#include "jobs/follow/failure_cause.hpp"
 #include "jobs/launch/last_words.hpp"
+
+#include <functional>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -62,7 +66,7 @@ template<class Visit> void for_all_evidence(Visit visit)
         if ((bits & 8) != 0) e.error = RankError{1, "vm", "no memory", 3, now};
         e.has_result = (bits & 16) != 0;
         if ((bits & 32) != 0) e.cancel = Cancellation{};
-        if ((bits & 64) != 0) e.stop_reason = "time_limit";
+        if ((bits & 64) != 0) e.stop_reason = parse_stop_reason("time_limit");
         if ((bits & 512) != 0) e.submission->scheduler = "slurm";
         if ((bits & 128) != 0) e.submission.reset();
         if ((bits & 256) != 0) e.preemption = Preemption{now, 3, 10, "step-3.safetensors", "SIGUSR1"};
@@ -122,7 +126,7 @@ TEST_CASE("a run of a ladder that ended by itself is final while the ladder goes
   e.requeue_asked = false;
   e.preemption = Preemption{now, 3, 10, "", "SIGTERM"};
   CHECK_FALSE(is_final(judge(e, now).state));
-  e.stop_reason = "time_limit"; // its own, and the job may not be started again for it
+  e.stop_reason = parse_stop_reason("time_limit"); // its own, and the job may not be started again for it
   CHECK(judge(e, now).state == RunState::preempted);
 }
 
@@ -207,7 +211,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
   {
     auto e = ended_with(143);
-    e.stop_reason = "time_limit";
+    e.stop_reason = parse_stop_reason("time_limit");
     e.heartbeat = Heartbeat{now, 40, 100};
     add("time limit", e, RunState::timed_out, "it reached its time limit at step 40 of 100");
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
@@ -227,12 +231,12 @@ TEST_CASE("a verdict tells the most telling witness's cause")
       "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
   {
     auto e = with_job(JobState::ended, "withdrawn");
-    e.stop_reason = "not started: it needs 8 cores and this machine now offers 2";
+    e.stop_reason = parse_stop_reason("not started: it needs 8 cores and this machine now offers 2");
     add("never started", e, RunState::failed, "the job could not be started: it needs 8 cores and this machine now offers 2");
   }
   {
     auto e = ended_with(1);
-    e.stop_reason = "not run: run aabbccddee did not succeed";
+    e.stop_reason = parse_stop_reason("not run: run aabbccddee did not succeed");
     add("a predecessor failed", e, RunState::failed, "not run: run aabbccddee did not succeed");
   }
   {
@@ -261,7 +265,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
   {
     auto e = ended_with(143);
-    e.stop_reason = "time_limit";
+    e.stop_reason = parse_stop_reason("time_limit");
     e.stall =
         StallRecord{.unix_s = now - 30, .stalled_s = 65, .step = 3, .missing = {{2, "node8", "has not answered"}}, .ranks = {}};
     add("ended while it stood still", e, RunState::timed_out,
@@ -307,9 +311,9 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
     add("preempted", e, RunState::preempted,
         "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
-    e.stop_reason = "time_limit";
+    e.stop_reason = parse_stop_reason("time_limit");
     auto changed = e;
-    changed.stop_reason = "time_limit 120";
+    changed.stop_reason = parse_stop_reason("time_limit 120");
     add("time limit that was changed", changed, RunState::preempted,
         "it reached its time limit (2m, changed after the submission) at step 120 of 400; a checkpoint is kept: "
         "step-120.safetensors");
@@ -351,13 +355,13 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   {
     auto e = ended_with(75);
     e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
-    e.stop_reason = "cancelled: cancelled in Slurm";
+    e.stop_reason = parse_stop_reason("cancelled: cancelled in Slurm");
     add("stopped in order by scancel", e, RunState::cancelled,
         "cancelled in Slurm at step 120 of 400; a checkpoint is kept: step-120.safetensors");
-    e.stop_reason = "preempted: made way for another job (PREEMPTED)";
+    e.stop_reason = parse_stop_reason("preempted: made way for another job (PREEMPTED)");
     add("stopped in order by a preemption", e, RunState::preempted,
         "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
-    e.stop_reason = "timed_out: reached Slurm's time limit (TIMEOUT)";
+    e.stop_reason = parse_stop_reason("timed_out: reached Slurm's time limit (TIMEOUT)");
     add("stopped in order at Slurm's limit", e, RunState::preempted,
         "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
   }
@@ -382,15 +386,15 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
   {
     auto e = ended_with(143);
-    e.stop_reason = "cancelled: cancelled by user 0 (scancel)";
+    e.stop_reason = parse_stop_reason("cancelled: cancelled by user 0 (scancel)");
     add("cancelled behind our back", e, RunState::cancelled, "cancelled by user 0 (scancel)");
-    e.stop_reason = "failed: node2 failed (NODE_FAIL)";
+    e.stop_reason = parse_stop_reason("failed: node2 failed (NODE_FAIL)");
     e.launches = {{1, now, 1}, {2, now, 1}};
     add("a node failed", e, RunState::failed, "node2 failed (NODE_FAIL); the ranks were launched 2 times");
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
     e.launches.clear();
     add("a rank knows better than FAILED", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
-    e.stop_reason = "succeeded: COMPLETED";
+    e.stop_reason = parse_stop_reason("succeeded: COMPLETED");
     e.error.reset();
     add("a scheduler cannot say that a run succeeded", e, RunState::failed, "ended by SIGTERM");
   }
@@ -398,15 +402,50 @@ TEST_CASE("a verdict tells the most telling witness's cause")
       RunState::unknown, "its scheduler does not answer");
   for (const auto state : {JobState::unknown, JobState::not_found}) {
     auto e = with_job(state, std::string(unreachable_state), "connection refused");
-    e.stop_reason = "cancelled: cancelled by user 0 (scancel)";
+    e.stop_reason = parse_stop_reason("cancelled: cancelled by user 0 (scancel)");
     add("what the scheduler said before it could no longer be asked", e, RunState::cancelled, "cancelled by user 0 (scancel)");
   }
 
+  {
+    auto e = ended_with(1, "ValueError: told later, by another process\n");
+    e.cause = FailureCause{"rank_exit", 1, "node1", "rank 1 on node1 ended with exit code 3: no data"};
+    add("what dtjob told when it ended", e, RunState::failed, "rank 1 on node1 ended with exit code 3: no data");
+    e = with_job(JobState::ended);
+    e.job.exit_code = 0;
+    e.begin = BeginRecord{};
+    e.begin->unix_s = now;
+    add("a result that is late", e, RunState::running, "its job has ended with exit code 0, and its result is not here yet");
+    e = with_job(JobState::ended);
+    e.job.exit_code = 74;
+    e.job_log = "dtjob: the home is gone\n";
+    add("a job that never claimed its run", e, RunState::failed,
+        "its job ended with exit code 74 before the run began: the home is gone");
+    e = ended_with(74);
+    e.job_log = "dtjob: error: write x: No space left on device\n";
+    add("a full disk", e, RunState::failed, "the disk is full: dtjob: error: write x: No space left on device");
+  }
+
+  std::set<std::string, std::less<>> decided, told;
   for (const auto& row : rows) {
     INFO(row.what);
     const auto verdict = judge(row.evidence, now);
     CHECK(name_of(verdict.state) == name_of(row.state));
     CHECK(verdict.cause == row.cause);
+    for (const auto& name : split(verdict.rule, ':')) decided.emplace(trim(name));
+    const auto code = row.evidence.end ? std::optional(row.evidence.end->exit_code) : row.evidence.job.exit_code;
+    for (const auto& rule : cause_rules())
+      if (rule.cause(row.evidence, code)) {
+        told.emplace(rule.evidence);
+        break;
+      }
+  }
+  for (const auto evidence : judged_evidence()) {
+    INFO("a row of the judge that no case above decides: " << evidence);
+    CHECK(decided.contains(evidence));
+  }
+  for (const auto& rule : cause_rules()) {
+    INFO("a row of the causes that no case above reaches: " << rule.evidence);
+    CHECK(told.contains(rule.evidence));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/process.hpp"
+#include "core/record/attempt_record.hpp"
 #include "core/record/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
@@ -13,6 +14,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -629,6 +631,30 @@ TEST_CASE("a job that starts while its home is moved says that it waits, and run
   fs::create_directory_symlink(moved, old);
   CHECK(exit_code_of(job) == 0);
   CHECK(read_result(AttemptFolder(moved, 1)));
+}
+
+TEST_CASE("a job that failed tells kind, rank and text of the cause in cause.json, and one that was cancelled tells none")
+{
+  Stage stage;
+  CHECK(stage.go("echo 'ValueError: no such label' >&2; exit 3").exit_code == 3);
+  const auto told = read_attempt(stage.attempt, std::array{AttemptFile::cause}).cause;
+  REQUIRE(told);
+  CHECK(told->kind == cause_kind::rank_exit);
+  CHECK(told->text == "rank 0 ended with exit code 3: ValueError: no such label");
+
+  Stage error;
+  error.run.spec.resources.ranks_per_node = 2;
+  error.go("echo '" + to_json(RankError{1, "node7", "loss is NaN", 12, 5}) + "' > \"$attempt/error.json\"; exit 1");
+  const auto of_rank = read_attempt(error.attempt, std::array{AttemptFile::cause}).cause;
+  REQUIRE(of_rank);
+  CHECK(of_rank->kind == cause_kind::rank_error);
+  CHECK(of_rank->rank == 1);
+  CHECK(of_rank->host == "node7");
+
+  Stage cancelled;
+  cancelled.go("echo '5 alice' > \"$attempt/cancel\"; exit 1");
+  CHECK_FALSE(is_there(cancelled.attempt.cause()));
+  CHECK(read_end(cancelled.attempt));
 }
 
 TEST_CASE("a job whose predecessors did not all succeed in their latest attempt is not run")
