@@ -115,7 +115,8 @@ class Study:
         return self._marked(frame(self._program, answer["rows"], answer["columns"], ["scaling"]))
 
     def steps(self) -> pandas.DataFrame:
-        """One row a step of every run's training: loss, learning rate, and the times of its phases on rank 0 (s)."""
+        """One row a step of every run's training: loss, learning rate, and the times of its phases on rank 0 (s). `attempt`: which
+        attempt made the step; a run that went on from a checkpoint has steps of several."""
         return self._course("steps")
 
     def evals(self) -> pandas.DataFrame:
@@ -148,8 +149,8 @@ class Study:
 
     def to_mlflow(self, tracking_uri: Optional[str] = None) -> List[str]:
         """Sends parameters, curves and results of each run to an MLflow tracking server by MLflow's own client, which also knows its
-        credentials. The study is the experiment. Of a run that the server has already, only what is new is sent. Returns
-        MLflow's ids of the runs. `tracking_uri`: default, MLflow's own setting."""
+        credentials. The study is the experiment. Of a run that the server has already, only what is new is sent; one that has begun
+        its training anew (--force) is another run there. Returns MLflow's ids of the runs. `tracking_uri`: default, MLflow's own setting."""
         return send_to_mlflow(self, tracking_uri)
 
     def compare(self, other: Union[str, Study, None] = None, *, by: Optional[str] = None, metric: str = "throughput",
@@ -165,7 +166,7 @@ class Study:
         self.states()
         own = ["name", "key", "label", "ranks", "repeat"]
         columns = [column["column"] for column in self._program.columns() if column["table"] == table]
-        columns = [column for column in columns if column not in ("run_id", "attempt")]
+        columns = [column for column in columns if column != "run_id"]
         named = [f"runs_flat.{column} AS {column}" for column in own] + [f"{table}.{column} AS {column}" for column in columns]
         answer = self._program.query(
             f"SELECT {', '.join(named)} FROM runs_flat JOIN {table} ON {table}.run_id = runs_flat.run_id "

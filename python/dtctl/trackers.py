@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 if TYPE_CHECKING:
     from .home import Study
@@ -27,13 +27,19 @@ _MOST_POINTS = 90  # of one call, which may hold 1,000 metrics; a point has nine
 Point = Tuple[int, float, Dict[str, float]]  # step, seconds since 1970, values by tag
 
 
+class _Curve(NamedTuple):
+    """What an attempt began, and the later ones that went on from its checkpoints."""
+    first_attempt: int
+    points: List[Point]
+
+
 def write_tensorboard(study: Study, folder: Union[str, Path]) -> List[Path]:
     """Study.to_tensorboard."""
     writer_of = _summary_writer()
     curves = (_curves(study, "steps"), _curves(study, "evals"))
     written = []
     for run in _rows(study.runs()):
-        points = [point for curve in curves for point in curve.get(run["key"], [])]
+        points = [point for curve in curves if run["key"] in curve for point in curve[run["key"]].points]
         if not points:
             continue
         own = Path(folder) / re.sub(r"[^\w=,+.-]", "_", f"{run['name']}-{run['key'][:10]}")
@@ -57,19 +63,23 @@ def send_to_mlflow(study: Study, tracking_uri: Optional[str] = None) -> List[str
     curves = {kind: _curves(study, kind) for kind in ("steps", "evals")}
     ids = []
     for run in _rows(study.runs()):
-        there = _find_or_create(client, experiment_id, run)
+        steps = curves["steps"].get(run["key"])
+        there = _find_or_create(client, experiment_id, run, steps.first_attempt if steps else run["attempt"])
         _send_params(mlflow.entities, client, there, run)
         for kind, of_runs in curves.items():
-            _send_curve(mlflow.entities, client, there, kind, of_runs.get(run["key"], []))
+            if run["key"] in of_runs:
+                _send_points(mlflow.entities, client, there, kind, of_runs[run["key"]].points)
         _send_end(mlflow.entities, client, there, run)
         ids.append(there.info.run_id)
     return ids
 
 
-def _find_or_create(client: Any, experiment_id: str, run: Dict[str, Any]) -> Any:
-    found = client.search_runs([experiment_id], filter_string=f"tags.`dtctl.key` = '{run['key']}'")
-    return found[0] if found else client.create_run(experiment_id, start_time=_milliseconds(run["begin_unix_s"]),
-                                                    tags={"dtctl.key": run["key"]}, run_name=run["name"])
+def _find_or_create(client: Any, experiment_id: str, run: Dict[str, Any], first_attempt: int) -> Any:
+    """A training that has begun anew has the key of the earlier one, but curves and results of its own."""
+    tags = {"dtctl.key": run["key"], "dtctl.first_attempt": str(first_attempt)}
+    found = client.search_runs([experiment_id], filter_string=" and ".join(f"tags.`{name}` = '{tags[name]}'" for name in tags))
+    return found[0] if found else client.create_run(experiment_id, start_time=_milliseconds(run["begin_unix_s"]), tags=tags,
+                                                    run_name=run["name"])
 
 
 def _send_params(entities: Any, client: Any, there: Any, run: Dict[str, Any]) -> None:
@@ -78,7 +88,7 @@ def _send_params(entities: Any, client: Any, there: Any, run: Dict[str, Any]) ->
         client.log_batch(there.info.run_id, params=params[begin:begin + _MOST_PARAMS])
 
 
-def _send_curve(entities: Any, client: Any, there: Any, kind: str, points: List[Point]) -> None:
+def _send_points(entities: Any, client: Any, there: Any, kind: str, points: List[Point]) -> None:
     """Sends what is new. Each call holds whole points, and in a tag the step that they reach."""
     tag = f"dtctl.exported_{kind}"
     sent = int(there.data.tags.get(tag, -1))
@@ -107,18 +117,19 @@ def _rows(table: Any) -> List[Dict[str, Any]]:
     return rows
 
 
-def _curves(study: Study, kind: str) -> Dict[str, List[Point]]:
-    """The points of study.steps() or study.evals(), by the run's key, in the order of their steps."""
+def _curves(study: Study, kind: str) -> Dict[str, _Curve]:
+    """The curves of study.steps() or study.evals(), by the run's key, in the order of their steps."""
     tags = {"steps": _STEP_TAGS, "evals": _EVAL_TAGS}[kind]
     runs = {run["key"]: run for run in _rows(study.runs())}
-    curves: Dict[str, List[Point]] = {}
+    curves: Dict[str, _Curve] = {}
     for row in _rows(getattr(study, kind)()):
         run = runs[row["key"]]
         values = {tag: float(row[name]) for name, tag in tags.items() if _is_known(row[name])}
         samples = run["step_samples"] if _is_known(run["step_samples"]) else run["global_batch"]
         if kind == "steps" and _is_known(samples) and _is_known(row["step_s"]) and row["step_s"] > 0:
             values["throughput/samples_per_s"] = samples / row["step_s"]
-        curves.setdefault(row["key"], []).append((int(row["step"]), run["begin_unix_s"] + row["elapsed_s"], values))
+        curve = curves.setdefault(row["key"], _Curve(int(row["attempt"]), []))
+        curve.points.append((int(row["step"]), run["begin_unix_s"] + row["elapsed_s"], values))
     return curves
 
 

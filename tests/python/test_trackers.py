@@ -3,6 +3,8 @@ stand-ins with the same calls keep what they get; a test runs with the real one 
 
 import importlib.util
 import math
+import re
+import subprocess
 import sys
 import types
 import unittest
@@ -46,8 +48,8 @@ class Client:
         return Client.experiments.setdefault(name, str(len(Client.experiments)))
 
     def search_runs(self, experiment_ids, filter_string=""):
-        key = filter_string.split("'")[1]
-        return [run for run in Client.runs.values() if run.data.tags["dtctl.key"] == key]
+        wanted = dict(re.findall(r"tags\.`(.+?)` = '(.*?)'", filter_string))
+        return [run for run in Client.runs.values() if wanted.items() <= run.data.tags.items()]
 
     def create_run(self, experiment_id, start_time=None, tags=None, run_name=None):
         run = types.SimpleNamespace(info=types.SimpleNamespace(run_id=f"run{len(Client.runs)}", run_name=run_name, status="RUNNING"),
@@ -80,8 +82,8 @@ class OnAStudy(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = site.enter()
         cls.addClassCleanup(site.leave, cls.folder)
-        cls.study = dtctl.home().submit({**site.TINY, "study": {"mode": "strong", "ranks": [1, 2]},
-                                         "train": {**site.TINY["train"], "eval_every_epochs": 1}}, wait=True)
+        cls.recipe = {**site.TINY, "study": {"mode": "strong", "ranks": [1, 2]}, "train": {**site.TINY["train"], "eval_every_epochs": 1}}
+        cls.study = dtctl.home().submit(cls.recipe, wait=True)
 
     def stand_in(self, name, **members):
         module = types.ModuleType(name)
@@ -135,6 +137,13 @@ class OnAStudy(unittest.TestCase):
         before = len(run.data.metrics)
         self.assertEqual(self.study.to_mlflow(), ids)
         self.assertEqual(len(run.data.metrics), before)
+
+        subprocess.run([site.DTCTL, "sweep", "tiny.yaml", "--force", "--wait"], check=True)
+        anew = self.study.to_mlflow()
+        self.assertFalse(set(anew) & set(ids), "a training that began anew has curves of its own")
+        self.assertEqual(len(run.data.metrics), before)
+        losses = [metric for metric in Client.runs[anew[0]].data.metrics if metric.key == "train/loss"]
+        self.assertEqual([metric.step for metric in losses], list(range(1, 11)))
 
     def test_without_the_packages_the_error_says_what_to_install(self):
         for name in ("torch.utils.tensorboard", "tensorboardX", "mlflow"):
