@@ -14,16 +14,19 @@
 namespace dt::test {
 namespace fs = std::filesystem;
 
+// Only for a cluster that never starts or stops: on a machine with a load of 13 the start has taken more than a minute.
+constexpr double patience_s = 200;
+
 Cluster::Cluster(const Words& options)
 {
   Words verb{"start", "--owner", std::to_string(::getpid())};
   verb.insert(verb.end(), options.begin(), options.end());
-  const auto started = call(verb, 60);
+  const auto started = call(verb, patience_s);
   INFO("standard error: " << started.err);
   REQUIRE(started.ok());
 }
 
-Cluster::~Cluster() { call({"stop"}, 60); }
+Cluster::~Cluster() { call({"stop"}, patience_s); }
 
 CommandResult Cluster::call(const Words& verb, double timeout_s) const
 {
@@ -34,7 +37,7 @@ CommandResult Cluster::call(const Words& verb, double timeout_s) const
 
 void Cluster::hurt(const Words& verb) const
 {
-  const auto done = call(verb, 60);
+  const auto done = call(verb, patience_s);
   INFO("cluster " << join(verb, " ") << ": " << done.out << done.err);
   REQUIRE(done.ok());
 }
