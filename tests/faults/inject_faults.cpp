@@ -55,7 +55,7 @@ name: faults
 model: {name: lenet}
 data: {name: synthetic, train_samples: 512, test_samples: 64}
 train: {global_batch: 32, warmup_steps: 5, eval_every_epochs: 0}
-resources: {ranks_per_node: 2, time_limit: 5m, launch_tries: 1}
+resources: {ranks_per_node: 2, time_limit: 30m, launch_tries: 1}
 sweep:
   zip:
     train.seed: [1, 2, 3, 4]
@@ -266,7 +266,7 @@ Verdict play(const std::string& dtctl, const std::string& victim, const Moment& 
   struck = moment.strike(scene);
   if (victim == "dtctl") scene.sweep(); // as its user would
   if (hits_a_run(victim) && !struck) throw Error(ErrorKind::run, "no " + victim + " of the long run was there at " + moment.name);
-  const auto wait = scene.dtctl({"watch", "last", "--timeout", "3m"}, 200);
+  const auto wait = scene.dtctl({"watch", "last", "--timeout", "9m"}, 600);
   auto verdict = examine(scene.home());
   const int expected_failures = hits_a_run(victim) ? 1 : 0;
   if (verdict.failed != expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
