@@ -56,7 +56,7 @@ struct AttemptState {
   std::optional<ProgramWatch> program{}; // the user's own program
 };
 
-// The last signals of the inbox: takes them and tells the scheduler's side.
+// Takes the signals that have come: they ask the run to stop, and JobTerms::on_signal is called for each.
 void take_signals(AttemptState& state);
 // Waits until the attempt's folder is at its place again. Returns false if that takes too long, or the attempt was removed.
 bool await_home(AttemptState& state);

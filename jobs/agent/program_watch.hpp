@@ -26,8 +26,8 @@ class ProgramWatch {
   void end_left_behind() const;
   // Whether a rank has left and others wait for it; true once. Without that they would wait until the time limit.
   bool find_left_alone(bool is_at_limit);
-  // Writes the last records. Returns the exit code and, if the program left no result, why; `is_cut_short`: it was asked to stop,
-  // and its own exit code stays.
+  // The exit code of the job and, if the program left no result, why. `recorded`: what the recorder's conclude() returned for the
+  // launcher's exit code `code`, which stays if the program was asked to stop (`is_cut_short`).
   ProgramRecorder::End verdict(const ProgramRecorder::End& recorded, int code, bool has_error, bool is_cut_short) const;
 
  private:
