@@ -1,4 +1,5 @@
-// What the end of a launch means: pure functions of what dtjob knows of it.
+// dtjob decides what to do when the ranks have ended: whether to launch them again, and how the run has ended. These functions
+// read no file and no clock; attempt_job.cpp collects what they need.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +7,12 @@
 
 namespace dt::jobs::agent {
 
-// What is known when the ranks of a launch have ended. The members without a comment say whether the file of this name is there.
+// What dtjob knows when the ranks of one launch have ended.
 struct LaunchEnd {
-  int code = 0;               // of the launcher, 128 + n after signal n
+  int code = 0;               // exit code of the launcher, 128 + n after signal n
   std::optional<int> asked{}; // the last signal that asked the run to stop
+  // Whether the attempt's folder has result.json, cancel, stop_reason, error.json and preempted.json
+  // (core/record/attempt_files.hpp).
   bool result = false, cancel = false, stop_reason = false, error = false, preempted = false;
   bool is_own_program = false;
 };
@@ -28,7 +31,7 @@ EndKind kind_of_end(const LaunchEnd& end);
 // time limit has timed out instead. When a rank of the user's own program leaves, the others may crash (PyTorch aborts).
 bool was_cut_short(const LaunchEnd& end);
 
-// Of a launch that ended without a result.
+// What dtjob knows besides, to decide whether it launches the ranks again.
 struct LaunchTries {
   std::int64_t launches = 1;  // so far
   std::int64_t allowed = 1;   // in all

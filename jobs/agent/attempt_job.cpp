@@ -189,7 +189,7 @@ class AttemptJob {
     }
   }
 
-  // What the files say now of a launch that ended with this code.
+  // Looks which files the ranks have left. `code`: exit code of the launcher.
   LaunchEnd end_of_launch(int code) const
   {
     return {.code = code,
@@ -247,16 +247,18 @@ class AttemptJob {
       code = conclude_program(code);
       s_.program->end_left_behind();
     }
-    if (read_outcome(s_.attempt).result) return code;
-    learn_of_preemption(s_); // a program may end with exit code 0 when it is told to stop
+    const bool has_result = read_outcome(s_.attempt).result.has_value();
+    // A program that Slurm has told to stop may end with exit code 0; only Slurm knows then that it was told.
+    if (!has_result) learn_of_preemption(s_);
     auto end = end_of_launch(code);
-    end.result = false; // none that can be read
+    end.result = has_result; // a damaged file is none
     switch (kind_of_end(end)) {
+    case EndKind::has_result:
+      return code;
     case EndKind::stopped:
       return stopped();
     case EndKind::stopped_unsaid:
       return stopped_unsaid();
-    case EndKind::has_result:
     case EndKind::no_result:
       s_.log.say("the ranks ended with exit code 0 but left no result", 1);
       return 1;

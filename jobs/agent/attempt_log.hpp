@@ -1,4 +1,4 @@
-// What dtjob says and notes about an attempt. Nothing here keeps the job from ending.
+// AttemptLog: writes dtjob's own lines into the stderr of an attempt. An error while it writes never ends the job.
 #pragma once
 
 #include "core/error.hpp"
@@ -13,13 +13,14 @@ namespace dt::jobs::agent {
 class AttemptLog {
  public:
   explicit AttemptLog(const AttemptFolder& attempt) : attempt_(attempt) {}
-  // Of the job's submission: marks the lines as dtjob's own (launch/last_words.hpp).
+  // The token of the job's submission. Each line ends with a mark made of it, by which last_words() recognises dtjob's lines
+  // (launch/last_words.hpp).
   void set_token(const std::string& token) { token_ = token; }
 
   // A line for the attempt's stderr, or for this process's own if that is not possible. With the exit code of the job it tells
   // what ended the job.
   void say(const std::string& what, std::optional<int> code = {}) const;
-  // What happened on the way, which is no cause of the end.
+  // A line about something that happened while the job went on. last_words() never takes it for the cause of the end.
   void note(const std::string& what) const { say("note: " + what); }
 
   // Calls `write`, and says why if it throws an error.
@@ -31,7 +32,7 @@ class AttemptLog {
       say(error.what());
     }
   }
-  // A file without sync.
+  // Writes a file (write_file_quick), and says why if that fails.
   void put(const std::filesystem::path& path, const std::string& text) const;
 
  private:

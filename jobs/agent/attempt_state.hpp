@@ -1,4 +1,4 @@
-// What the parts of an attempt's job share.
+// AttemptState: the members that attempt_job, launch_watch and last_records all read and change while dtjob runs one attempt.
 #pragma once
 
 #include "core/spec/run_spec.hpp"

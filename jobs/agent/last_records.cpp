@@ -19,7 +19,8 @@
 namespace dt::jobs::agent {
 namespace {
 
-// Where the words of the ranks and their launcher are whole. Without it, who reads the attempt looks for the cause in them.
+// Writes cause.json. dtjob does it, because on this node all that the ranks and their launcher have printed is there. If it
+// fails, dtctl looks for the cause itself when it judges the attempt.
 void tell_cause(const AttemptState& s, int code)
 {
   try {

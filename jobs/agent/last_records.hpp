@@ -1,4 +1,4 @@
-// What dtjob records when an attempt's job has ended.
+// The last files that dtjob writes into an attempt, when the ranks have ended: energy.json, cause.json and end.
 #pragma once
 
 #include "jobs/agent/attempt_state.hpp"

@@ -24,7 +24,7 @@ FailureCause cause(std::string_view kind, std::string text, std::string host = {
   return {std::string(kind), rank, std::move(host), std::move(text)};
 }
 
-// Of an exit code as shells make it; 0 if it is not the code of a signal.
+// The signal that ended a process: shells report exit code 128 + n after signal n. Returns 0 for other exit codes.
 int signal_in(int code) { return code > 128 && code < 128 + 65 ? code - 128 : 0; }
 
 std::string killed_by(int signal)

@@ -256,7 +256,8 @@ Verdict missing(const Evidence& e, double now)
     return {RunState::running, {}, "begin.json; scheduler: not found", std::nullopt, false};
   // The scheduler's word about the end could not be kept on that disk.
   if (const auto full = full_disk(e); full && e.begin)
-    return {RunState::failed, full->text, "no result, no end; the job's own words; scheduler: not found", std::nullopt, false};
+    return {RunState::failed, full->text, "no result, no end; the job's own words; scheduler: not found",
+            std::nullopt,     false,      full->kind};
   const auto cause = !e.job.reason.empty()          ? printable(e.job.reason)
                      : e.begin                      ? "it began, but its scheduler no longer knows it and no end is recorded"
                      : e.submission->job_id.empty() ? "its submission was interrupted before the scheduler accepted it"

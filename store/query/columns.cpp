@@ -39,7 +39,8 @@ constexpr std::array own_run_columns{
     OwnColumn{"state", "TEXT", "", "queued, running, succeeded, failed, …"},
     OwnColumn{"cause", "TEXT", "", "why the run failed, in words"},
     OwnColumn{"cause_kind", "TEXT", "",
-              "of what kind the cause is, as in cause.json (run-folder.md), or held_back; NULL: another end"},
+              "of what kind the cause is, as in cause.json (run-folder.md), or held_back; NULL: it ended otherwise, or the "
+              "scheduler told the cause"},
     OwnColumn{"attempt", "INTEGER", "", "number of the current attempt, from 1"},
     OwnColumn{"model", "", "", "model.name"},
     OwnColumn{"data", "", "", "data.name"},

@@ -515,4 +515,5 @@ TEST_CASE("a run that a full disk ended stays failed when its scheduler has forg
   e.job_log = "dtjob: error: write /home/x: No space left on device\n";
   CHECK(judge(e, now).state == RunState::failed);
   CHECK(judge(e, now).cause == "the disk is full: dtjob: error: write /home/x: No space left on device");
+  CHECK(judge(e, now).cause_kind == cause_kind::disk);
 }
