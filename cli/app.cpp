@@ -2,6 +2,7 @@
 
 #include "cli/command/commands.hpp"
 #include "cli/help/help.hpp"
+#include "cli/help/synonyms.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/odd_characters.hpp"
@@ -182,8 +183,9 @@ std::unique_ptr<Output> make_output(const Commands& commands, const std::vector<
 
 } // namespace
 
-int run(const std::vector<std::string>& arguments)
+int run(const std::vector<std::string>& words)
 {
+  const auto arguments = with_todays_verb(words);
   survive_closed_pipes();
   survive_file_size_limit();
   Commands commands;

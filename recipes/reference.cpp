@@ -69,7 +69,7 @@ which every run comes once. A recipe makes at most 1,000,000 runs.
 ## Ladders
 
 `study.layout: ladder` (on Slurm) takes one allocation of the largest size and runs all sizes in it one after the other, each on the
-first of its nodes: same machines, same hour, one wait in the queue. `dtctl plan` prints its node-hours and those of separate jobs.
+first of its nodes: same machines, same hour, one wait in the queue. `dtctl sweep --dry-run` prints its node-hours and those of separate jobs.
 
 ```yaml
 resources: { scheduler: slurm, ranks_per_node: 8 }

@@ -1,4 +1,4 @@
-// The table of a study that has one run on every node (dtctl submit --distribute): which nodes are slow.
+// The table of a study that has one run on every node (dtctl sweep --distribute): which nodes are slow.
 #pragma once
 
 #include "cli/command/context.hpp"

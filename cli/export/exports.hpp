@@ -27,4 +27,25 @@ std::string extra_p_of(ResultsStore& results, const FlatRows& rows);
 // Writes gauges of the studies that the selected runs belong to, for the textfile collector of Prometheus' node_exporter.
 void export_prometheus(Context& context, ResultsStore& results, const Selection& selection, const std::filesystem::path& file);
 
+// What --format trace writes of a run.
+struct TimelineChoice {
+  std::string steps; // "100-110", both included; empty: all
+  int attempt = 0;   // 0: the latest attempt that has timelines
+};
+// Writes what every rank of the newest selected run that has timelines did over time, as Chrome trace events; to standard output
+// for
+// `-` and without a file. Throws a usage error that says what to do if the run has none.
+void export_timelines(Context& context, const Selector& selector, const std::string& file, const TimelineChoice& choice);
+
+// What --format weights writes of a checkpoint.
+struct WeightsChoice {
+  std::string what = "weights"; // or "optimizer", "strategy": their buffers
+  bool list = false;            // print names and shapes, and write nothing
+  bool force = false;           // replace an existing file
+};
+// Writes tensors of the last checkpoint of the selected run, or of the checkpoint FILE.safetensors that the selector names, into
+// a .safetensors or .npz file; for `-` as safetensors to standard output. Throws a usage error without a file, unless they are
+// listed.
+void export_weights(Context& context, const Selector& selector, const std::string& file, const WeightsChoice& choice);
+
 } // namespace dt::cli

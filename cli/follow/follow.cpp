@@ -122,7 +122,7 @@ class Patience {
     view.leave();
     context_.troubles = troubles; // they were told above
     context_.messages.info("gave up after {}; the states shown come only from the runs' files. Follow the runs again with: dtctl "
-                           "watch",
+                           "status --follow",
                            format_duration(patience_s_));
     return true;
   }
@@ -221,15 +221,16 @@ class Standstill {
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
   context.messages.info(
-      "Detached; the jobs keep running. Follow them again with: dtctl watch. Stop them with: dtctl cancel last");
+      "Detached; the jobs keep running. Follow them again with: dtctl status --follow. Stop them with: dtctl cancel last");
   interrupt.obey();
 }
 
 } // namespace
 
-void add_patience_option(Verb& verb, std::string& patience)
+Option* add_patience_option(Verb& verb, std::string& patience)
 {
-  verb.add_option(
+  return verb
+      .add_option(
           "--patience", patience,
           "how long to keep asking a scheduler that does not answer; after that, exit 3 (default: 15m; 45s, 1h30m, HH:MM:SS)")
       ->type_name("DURATION");

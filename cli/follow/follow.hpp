@@ -14,7 +14,7 @@ namespace dt::cli {
 inline constexpr double default_patience_s = 900; // a controller's restart, or its move to another host
 
 // Adds --patience, which takes a duration. patience_s throws a usage error if the text is none.
-void add_patience_option(Verb& verb, std::string& patience);
+Option* add_patience_option(Verb& verb, std::string& patience);
 double patience_s(const std::string& text);
 // The duration that an option was given. Throws a usage error if the text is none.
 double duration_of_option_s(const std::string& option, const std::string& text);

@@ -53,9 +53,10 @@ pid_t started(std::string command, std::vector<std::string> words)
 
 } // namespace
 
-void add_notify_option(Verb& verb, std::string& command)
+Option* add_notify_option(Verb& verb, std::string& command)
 {
-  verb.add_option(
+  return verb
+      .add_option(
           "--notify", command,
           "when the wait is over, run this command with /bin/sh; it finds DTCTL_STUDY, DTCTL_STATE (succeeded, failed or "
           "unfinished) and counts in its environment. It runs only while this dtctl waits: after a closed terminal nobody "

@@ -12,7 +12,7 @@
 namespace dt::cli {
 
 // Adds --notify, which takes a command.
-void add_notify_option(Verb& verb, std::string& command);
+Option* add_notify_option(Verb& verb, std::string& command);
 
 // The study of the runs. Both are empty if the selector names no study.
 struct NotifiedStudy {

@@ -1,6 +1,7 @@
 #include "cli/help/help.hpp"
 
 #include "cli/command/commands.hpp"
+#include "cli/help/synonyms.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/lookup.hpp"
@@ -108,7 +109,7 @@ std::string root_footer()
          "  1  runs failed                           5    regression\n"
          "  2  wrong command line or recipe          70   defect of dtctl\n"
          "  3  scheduler unreachable, or it refused  74   error of the machine\n"
-         "                                           124  watch --timeout has passed\n"
+         "                                           124  status --timeout has passed\n"
          "\n"
          "Environment: DTCTL_HOME (state, else $XDG_DATA_HOME/dtctl), DTCTL_ENGINE (dtengine), DTCTL_JOB_AGENT (dtjob), "
          "NO_COLOR, COLUMNS.\n"
@@ -117,7 +118,7 @@ std::string root_footer()
          "  dtctl data make digits              make a data set\n"
          "  dtctl sweep quickstart --wait       run the shipped scaling study and wait for it\n"
          "  dtctl results                       print its results\n"
-         "  dtctl plan my.yaml --scripts        print every run of a recipe and its job script, submit nothing\n"
+         "  dtctl sweep my.yaml --dry-run       print every run of a recipe, submit nothing\n"
          "  dtctl explain last --failed         explain why runs failed\n"
          "  dtctl help VERB                     explain one verb";
 }
@@ -130,8 +131,8 @@ constexpr std::array habits{Habit{"ls", "status --all"},
                             Habit{"list", "status --all"},
                             Habit{"studies", "status --all"},
                             Habit{"ps", "status"},
-                            Habit{"wait", "watch --quiet"},
-                            Habit{"top", "watch"},
+                            Habit{"wait", "status --follow --quiet"},
+                            Habit{"top", "status --follow"},
                             Habit{"run", "sweep"},
                             Habit{"train", "sweep"},
                             Habit{"start", "sweep"},
@@ -141,6 +142,7 @@ constexpr std::array habits{Habit{"ls", "status --all"},
                             Habit{"rm", "remove"},
                             Habit{"delete", "remove"},
                             Habit{"log", "logs"},
+                            Habit{"baseline", "note --baselines"},
                             Habit{"models", "recipe models"},
                             Habit{"strategies", "recipe strategies"},
                             Habit{"recipes", "recipe list"},
@@ -207,7 +209,8 @@ Error unknown_verb(const CLI::App& family, const std::string& word)
 std::string help_page(const CLI::App& root, const std::vector<std::string>& words)
 {
   const CLI::App* verb = &root;
-  for (const auto& word : words) {
+  for (const auto& word : with_todays_verb(words)) {
+    if (word.starts_with('-')) break; // the options that a synonym stands for
     const auto* found = find_verb(*verb, word);
     if (found == nullptr) throw visible_verbs(*verb).empty() ? unknown_word_after(*verb, word, root) : unknown_verb(*verb, word);
     verb = found;

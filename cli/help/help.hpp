@@ -42,7 +42,7 @@ std::string value_name(const CLI::Option& option);
 // An option with its value: "--set KEY=VALUE". Flags have no value.
 std::string signature(const CLI::Option& option);
 
-// Returns "dtctl submit [OPTIONS] RECIPE".
+// Returns "dtctl sweep [OPTIONS] RECIPE".
 std::string usage_line(const CLI::App& app);
 
 } // namespace dt::cli

@@ -70,7 +70,7 @@ void write_head(Text& text, const RecipeChoices& choices)
   text.line("#");
   if (choices.data == "digits" || choices.data == "shapes") text.line(fmt::format("#   dtctl data make {}", choices.data));
   text.line(fmt::format("#   dtctl validate {}", file));
-  text.line(fmt::format("#   dtctl plan {}", file));
+  text.line(fmt::format("#   dtctl sweep {} --dry-run", file));
   text.line(fmt::format("#   dtctl {} {} --wait", verb_for(choices), file));
   text.line("#   dtctl results");
   text.line("#");

@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Predictions in `dtctl plan`: what the sizes of a recipe that have not run yet will probably give.
+// Predictions in `dtctl sweep --dry-run`: what the sizes of a recipe that have not run yet will probably give.
 
 // The recipe's sizes.
 struct Sizes {

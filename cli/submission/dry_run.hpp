@@ -1,4 +1,4 @@
-// `dtctl plan` and --dry-run: shows what a submission would do.
+// `dtctl sweep --dry-run`: shows what a submission would do.
 #pragma once
 
 #include "cli/command/context.hpp"

@@ -374,7 +374,7 @@ void check_force(Context& context, const Home& home, const Resolved& resolved)
       throw Error(
           ErrorKind::usage,
           fmt::format("--force would replace the figures of {}, which is the baseline {}. Nothing was submitted. For more "
-                      "runs beside them: --set study.repeats=N. To give the baseline up: dtctl baseline remove {}",
+                      "runs beside them: --set study.repeats=N. To give the baseline up: dtctl note --forget-baseline {}",
                       found->second, name, name));
   std::vector<std::string> names;
   for (const auto& [id, name] : studies) names.push_back(name);
@@ -508,7 +508,7 @@ ExitCode submit(Context& context, Resolved resolved, const SubmissionOptions& op
   if (!options.wait) {
     tell_deferred(context, reports);
     if (count_of(reports, SubmitAction::submitted) > 0)
-      context.messages.info("Follow the runs with: dtctl watch. Then: dtctl results.");
+      context.messages.info("Follow the runs with: dtctl status --follow. Then: dtctl results.");
     return code;
   }
   const auto waited = wait_for(context, results, resolved.study, options);

@@ -53,10 +53,10 @@ void add_compare(Commands& commands)
   verb.add_option("--metric", options->metric, join(store::metric_names(), ", ") + "; default: throughput")->type_name("METRIC");
   verb.add_option("--margin", options->margin, "the largest difference that does not matter (2%); of accuracies: points")
       ->type_name("SHARE");
-  auto* baseline =
-      verb.add_option("--baseline", options->baseline, "the same against a study that is pinned: dtctl baseline set NAME STUDY")
-          ->type_name("BASELINE")
-          ->excludes(b);
+  auto* baseline = verb.add_option("--baseline", options->baseline,
+                                   "the same against a study that is pinned: dtctl note STUDY --baseline NAME")
+                       ->type_name("BASELINE")
+                       ->excludes(b);
   verb.add_option("--reference", options->reference,
                   "check A for a regression against this study, or against a file FILE.json of: dtctl export "
                   "--format json")

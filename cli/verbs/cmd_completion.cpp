@@ -2,6 +2,7 @@
 #include "cli/data/data_sets.hpp"
 #include "cli/help/completion.hpp"
 #include "cli/help/help.hpp"
+#include "cli/help/synonyms.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/record/baselines.hpp"
@@ -99,7 +100,8 @@ ExitCode print_candidates(Context& context, const CLI::App& root, const std::vec
 {
   Completion completion;
   try {
-    completion = complete(root, words, [&](const std::string& kind) { return values_of(context, root, kind); });
+    completion = complete(root, words.size() > 1 ? with_todays_verb(words) : words,
+                          [&](const std::string& kind) { return values_of(context, root, kind); });
   } catch (const Error&) { // an error message in the middle of a command line would only disturb
   }
   std::string text;

@@ -1,4 +1,4 @@
-// dtctl export: the selected runs for other programs.
+// dtctl export: runs, timelines and weights for other programs.
 #include "cli/command/destination.hpp"
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
@@ -9,6 +9,7 @@
 #include "store/ingest/exported.hpp"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 namespace dt::cli {
@@ -18,6 +19,8 @@ struct ExportOptions {
   Selector selector;
   std::string format;
   std::string output;
+  TimelineChoice timeline;
+  WeightsChoice weights;
 };
 
 // The formats that are a text of the rows.
@@ -41,8 +44,10 @@ void export_rows(Context& context, ResultsStore& results, const Selection& selec
 // Without --format the ending of the file's name decides.
 std::string format_of(const std::string& file)
 {
-  const auto ending = std::filesystem::path(file).extension();
-  return ending == ".json" ? "json" : ending == ".jsonl" ? "jsonl" : ending == ".prom" ? "prometheus" : "csv";
+  static const std::map<std::string, std::string> formats{
+      {".json", "json"}, {".jsonl", "jsonl"}, {".prom", "prometheus"}, {".safetensors", "weights"}, {".npz", "weights"}};
+  const auto found = formats.find(std::filesystem::path(file).extension());
+  return found == formats.end() ? "csv" : found->second;
 }
 
 // Before anything is looked up.
@@ -55,12 +60,25 @@ void check(const ExportOptions& options)
   require(format != "prometheus" || !options.output.empty(), "--format prometheus needs the file to write: --output FILE.prom");
   require(format != "prometheus" || options.output.ends_with(".prom") || is_standard_output(options.output),
           "the name of the file must end in .prom, because the textfile collector of node_exporter reads no other files");
+  const auto& [steps, attempt] = options.timeline;
+  require(format == "trace" || (steps.empty() && attempt == 0), "--steps and --attempt are options of --format trace");
+  const auto& [what, list, force] = options.weights;
+  require(format == "weights" || (what == "weights" && !list && !force),
+          "--what, --list and --force are options of --format weights");
 }
 
 ExitCode export_runs(Context& context, ExportOptions options)
 {
   if (options.format.empty()) options.format = format_of(options.output);
   check(options);
+  if (options.format == "trace") {
+    export_timelines(context, options.selector, options.output, options.timeline);
+    return ExitCode::ok;
+  }
+  if (options.format == "weights") {
+    export_weights(context, options.selector, options.output, options.weights);
+    return ExitCode::ok;
+  }
   ResultsStore results(context);
   const auto selection = select(results, options.selector);
   if (options.format == "prometheus")
@@ -77,25 +95,44 @@ constexpr const char* export_details =
     "  jsonl        a JSON object a line for each run, for tools that read line by line\n"
     "  prometheus   gauges of studies and points in a file FILE.prom, for the textfile collector of node_exporter\n"
     "  extra-p      times of a step and its phases over the number of ranks, for Extra-P (JSON)\n"
+    "  trace        what every rank of a run did over time, as Chrome trace events, for ui.perfetto.dev or chrome://tracing: a\n"
+    "               process is a rank, a row is one of its tracks, an arrow is a message; times are in rank 0's clock. The\n"
+    "               recipe needs train.trace: true\n"
+    "  weights      the tensors of a run's last checkpoint (or of a checkpoint FILE.safetensors in place of the SELECTOR) in a\n"
+    "               .safetensors or NumPy .npz file. If the strategy lets ranks differ, they are its centre or the mean of the\n"
+    "               workers. train.start_from reads both\n"
     "TensorBoard and MLflow: study.to_tensorboard() and study.to_mlflow() of the Python package dtctl.\n"
     "\n"
     "Examples:\n"
     "  dtctl export all --output runs.csv\n"
-    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'";
+    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
+    "  dtctl export 3f2a --format trace --steps 100-110 -o trace.json\n"
+    "  dtctl export 3f2a -o weights.safetensors";
 
 } // namespace
 
 void add_export(Commands& commands)
 {
   auto options = std::make_shared<ExportOptions>();
-  auto& verb = commands.add({"export", show_verbs, "Give the selected runs to other programs, in their formats.", export_details},
-                            [options](Context& context) { return export_runs(context, *options); });
+  auto& verb = commands.add(
+      {"export", show_verbs, "Give runs, timelines and weights to other programs, in their formats.", export_details},
+      [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
-  verb.add_option("--format", options->format, "default: by the ending of --output (.json, .jsonl, .prom), else csv")
-      ->type_name("csv|json|jsonl|prometheus|extra-p")
-      ->one_of({"csv", "json", "jsonl", "prometheus", "extra-p"});
-  verb.add_option("-o,--output", options->output, "file to write; default: standard output (csv, json, jsonl, extra-p)")
+  verb.add_option("--format", options->format,
+                  "default: by the ending of --output (.json, .jsonl, .prom, .safetensors, .npz), else csv")
+      ->type_name("csv|json|jsonl|prometheus|extra-p|trace|weights")
+      ->one_of({"csv", "json", "jsonl", "prometheus", "extra-p", "trace", "weights"});
+  verb.add_option("-o,--output", options->output, "file to write; default: standard output; -: standard output, weights too")
       ->type_name("FILE");
+  verb.add_option("--steps", options->timeline.steps, "trace: only these steps, both included")->type_name("A-B");
+  verb.add_option("--attempt", options->timeline.attempt, "trace: number of the attempt; default: the latest one with timelines")
+      ->type_name("N")
+      ->check(positive_number());
+  verb.add_option("--what", options->weights.what, "weights: these, or the buffers of the optimizer or the strategy")
+      ->type_name("weights|optimizer|strategy")
+      ->one_of({"weights", "optimizer", "strategy"});
+  verb.add_flag("--list", options->weights.list, "weights: print names and shapes, and write nothing");
+  verb.add_flag("--force", options->weights.force, "weights: replace an existing file");
 }
 
 } // namespace dt::cli

@@ -12,7 +12,6 @@ void register_verbs(Commands& commands);
 // Write
 void add_new(Commands& commands);
 void add_validate(Commands& commands);
-void add_plan(Commands& commands);
 void add_recipe(Commands& commands);
 void add_recipe_models(Commands& commands, Verb& family);
 void add_recipe_strategies(Commands& commands, Verb& family);
@@ -20,13 +19,11 @@ void add_data(Commands& commands);
 
 // Run
 void add_sweep(Commands& commands);
-void add_submit(Commands& commands);
 void add_retry(Commands& commands);
 void add_cancel(Commands& commands);
 
 // Follow
 void add_status(Commands& commands);
-void add_watch(Commands& commands);
 void add_logs(Commands& commands);
 
 // Understand
@@ -36,7 +33,6 @@ void add_trend(Commands& commands);
 void add_explain(Commands& commands);
 void add_predict(Commands& commands);
 void add_simulate(Commands& commands);
-void add_trace(Commands& commands);
 void add_query(Commands& commands);
 
 // Show
@@ -47,9 +43,7 @@ void add_serve(Commands& commands);
 void add_export(Commands& commands);
 
 // Keep
-void add_export_weights(Commands& commands);
 void add_note(Commands& commands);
-void add_baseline(Commands& commands);
 void add_remove(Commands& commands);
 void add_db(Commands& commands);
 void add_config(Commands& commands);

@@ -29,7 +29,7 @@ Baselines read_baselines(const Home& home)
   if (!baselines)
     throw Error(ErrorKind::environment, record::refusal_of(home.baselines(), *text) +
                                             ". Mend it, or move it away and set the baselines "
-                                            "again: dtctl baseline set NAME STUDY");
+                                            "again: dtctl note STUDY --baseline NAME");
   return std::move(*baselines);
 }
 
@@ -37,7 +37,8 @@ const Baseline& baseline_named(const Baselines& baselines, const std::string& na
 {
   if (const auto found = baselines.find(name); found != baselines.end()) return found->second;
   if (baselines.empty())
-    throw Error(ErrorKind::usage, "there is no baseline `" + printable(name) + "`; pin one with: dtctl baseline set NAME STUDY");
+    throw Error(ErrorKind::usage,
+                "there is no baseline `" + printable(name) + "`; pin one with: dtctl note STUDY --baseline NAME");
   std::vector<std::string> names;
   for (const auto& [known, baseline] : baselines) names.push_back(known);
   throw Error(ErrorKind::usage, unknown_name("baseline", name, names));

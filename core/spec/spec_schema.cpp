@@ -200,7 +200,7 @@ std::vector<Key> train_keys()
       {"train.stall_after", duration, "s", 0, 1e9, no, no, none, DT_FIELD(train.stall_after_s),
        "If no step ends for this time, the run reports which ranks the others wait for and what every rank is doing. 0: never."},
       {"train.trace", boolean, "", 0, 0, no, no, none, DT_FIELD(train.trace),
-       "Whether each rank records its phases, buckets and messages. `dtctl trace` exports them."},
+       "Whether each rank records its phases, buckets and messages. `dtctl export --format trace` exports them."},
       {"train.precision", choice, "", 0, 0, no, yes, choice_names<Precision>(), DT_FIELD(train.precision),
        "Number format in which the layers compute. Weights and their updates are always fp32."},
       {"train.winograd", boolean, "", 0, 0, no, yes, none, DT_FIELD(train.winograd),
@@ -431,7 +431,7 @@ std::vector<Key> resources_job_keys()
        "Names of the hosts on which mpirun starts the ranks, one per node (local scheduler). Empty: this machine only.",
        R"(["node01", "node02"])"},
       {"resources.nodelist", text, "", 0, 0, no, yes, none, DT_FIELD(resources.nodelist),
-       "Node on which the run must take place: a node of the partition (slurm), or one of resources.hosts. `dtctl submit "
+       "Node on which the run must take place: a node of the partition (slurm), or one of resources.hosts. `dtctl sweep "
        "--distribute` gives each run one. Empty: any.",
        "node07"},
       {"resources.exclude", text_list, "", 0, 0, no, yes, none, DT_FIELD(resources.exclude),

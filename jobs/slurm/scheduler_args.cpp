@@ -320,7 +320,7 @@ const std::vector<Option>& options()
       refused("open-mode", 0, "dtctl appends to its log"),
       refused("wrap", 0, "use program.command, or resources.wrapper"),
       refused("wait", 'W', "use dtctl's own --wait"),
-      refused("test-only", 0, "use dtctl plan"),
+      refused("test-only", 0, "use dtctl sweep --dry-run"),
       refused("parsable", 0, "use dtctl's own --json"),
       refused("quiet", 'Q', "use dtctl's own --quiet"),
       refused("verbose", 'v', "use dtctl's own --verbose"),

@@ -45,7 +45,8 @@ SiteFinding judge_accounting(const SlurmSite& site, const std::string& trouble)
       fmt::format("none: Slurm forgets an ended job after {}; dtctl then uses the runs' files", time_text(site.min_job_age_s));
   if (site.min_job_age_s >= short_memory_s) return {"slurm accounting", true, found, ""};
   return {"slurm accounting", false, found,
-          "use dtctl watch or wait, which record what Slurm says; otherwise a run whose node failed may be shown as lost"};
+          "use dtctl status --follow or --wait, which record what Slurm says; otherwise a run whose node failed may be shown as "
+          "lost"};
 }
 
 SiteFinding judge_mpi(const SlurmSite& site)

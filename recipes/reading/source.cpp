@@ -23,8 +23,8 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Opens without waiting for a writer of a FIFO. A pipe that the shell made for a recipe, as in `dtctl plan <(make-recipe)`, has a
-// name in /dev and a writer; other FIFOs are refused (errno is then EINVAL), because nobody may ever write to them.
+// Opens without waiting for a writer of a FIFO. A pipe that the shell made for a recipe, as in `dtctl sweep <(make-recipe)`, has
+// a name in /dev and a writer; other FIFOs are refused (errno is then EINVAL), because nobody may ever write to them.
 std::unique_ptr<std::FILE, CloseFile> open_source(const fs::path& path)
 {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -31,8 +31,8 @@ TEST_CASE("exit code 2: the command line is wrong")
                                               {"help", "statsu"},
                                               {"submit"},
                                               {"status"},
-                                              {"watch", "--timeout", "soon"},
-                                              {"watch", "--timeout", "60"},
+                                              {"status", "--follow", "--timeout", "soon"},
+                                              {"status", "--follow", "--timeout", "60"},
                                               {"query", "delete from runs"},
                                               {"completion", "tcsh"}}) {
     const auto result = dtctl.run(words);
@@ -78,7 +78,7 @@ TEST_CASE("exit code 74: the machine refused")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
-  const auto missing = dtctl.run({"plan", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"});
+  const auto missing = dtctl.run({"sweep", "--dry-run", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"});
   CHECK(missing.exit_code == 74);
   CHECK(missing.err ==
         "dtctl: error: the training engine is not at /nowhere/dtengine; build or install dtengine, or name it in DTCTL_ENGINE\n");

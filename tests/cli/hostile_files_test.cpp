@@ -116,13 +116,13 @@ TEST_CASE("another user's dtctl.yaml is ignored with a warning, and one's own is
   CHECK(own.err == "dtctl: using the machine profiles of " + file.string() + "\n");
   CHECK(dtctl.run({"validate", "-q", recipe}).err.empty());
   fs::permissions(file, fs::perms(0666));
-  const auto open = dtctl.run({"plan", recipe, "--scripts"});
+  const auto open = dtctl.run({"sweep", "--dry-run", recipe, "--scripts"});
   CHECK(holds(open.err, "warning: " + file.string() + " is ignored: other users can write it (mode 0666)"));
   CHECK_FALSE(holds(open.out, "FROM_PROJECT"));
   if (::geteuid() != 0) return;
   fs::permissions(file, fs::perms(0644));
   REQUIRE(::chown(file.c_str(), 54321, 54321) == 0);
-  const auto theirs = dtctl.run({"plan", recipe, "--scripts"});
+  const auto theirs = dtctl.run({"sweep", "--dry-run", recipe, "--scripts"});
   CHECK(holds(theirs.err, "warning: " + file.string() + " is ignored: it belongs to another user (uid 54321)"));
   CHECK_FALSE(holds(theirs.out, "FROM_PROJECT"));
   CHECK(dtctl.json({"config", "paths"})["project_config"].is_null());
@@ -134,10 +134,10 @@ TEST_CASE("secrets stand in the run's own files, which are its owner's alone, an
   const Done done("resources: {env: {API_TOKEN: hunter2, HARMLESS: shown, SSHPASS: hunter2, DSN: hunter2, BEARER: hunter2,\n"
                   "  DATABASE_URL: 'postgres://u:hunter2@h', SETTING: " +
                   random_text + "}}\ndescription: see http://u:hunter2@h\n");
-  for (const auto& words :
-       {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
-        Words{"query", "select * from runs"}, Words{"query", "select * from studies"}, Words{"query", "select * from runs_flat"},
-        Words{"export", "last", "--format", "json"}, Words{"plan", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
+  for (const auto& words : {Words{"show", "last", "--recipe"}, Words{"show", fs::path(done.run()).filename().string()},
+                            Words{"query", "select * from runs"}, Words{"query", "select * from studies"},
+                            Words{"query", "select * from runs_flat"}, Words{"export", "last", "--format", "json"},
+                            Words{"sweep", "--dry-run", done.recipe, "--scripts"}, Words{"explain", "last"}}) {
     const auto shown = done.dtctl.run(words);
     INFO(words[0]);
     CHECK(shown.exit_code == 0);

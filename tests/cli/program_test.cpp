@@ -55,14 +55,15 @@ TEST_CASE("messages go to standard error, results to standard output, and --quie
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
-  const auto loud = dtctl.run({"plan", "tiny.yaml"}), quiet = dtctl.run({"plan", "tiny.yaml", "--quiet"});
+  const auto loud = dtctl.run({"sweep", "--dry-run", "tiny.yaml"}),
+             quiet = dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--quiet"});
   CHECK(loud.err == "dtctl: nothing was submitted. Add --scripts to print the job scripts.\n");
   CHECK(quiet.err == "");
   CHECK_FALSE(loud.out.empty());
   CHECK(quiet.out == "");
-  CHECK(dtctl.json({"plan", "tiny.yaml", "--quiet"}).at("runs").size() == 1);
+  CHECK(dtctl.json({"sweep", "--dry-run", "tiny.yaml", "--quiet"}).at("runs").size() == 1);
   CHECK_FALSE(dtctl.run({"recipe", "docs", "--quiet"}).out.empty()); // asked for verbatim
-  CHECK(dtctl.run({"plan", "absent.yaml", "--quiet"}).err.find("absent.yaml") != std::string::npos);
+  CHECK(dtctl.run({"sweep", "--dry-run", "absent.yaml", "--quiet"}).err.find("absent.yaml") != std::string::npos);
 }
 
 TEST_CASE("option --quiet silences the progress and the tables of runs that are waited for, too")
@@ -72,9 +73,9 @@ TEST_CASE("option --quiet silences the progress and the tables of runs that are 
   const auto waited = dtctl.run({"submit", "tiny.yaml", "--wait", "--quiet"});
   CHECK(waited.exit_code == 0);
   CHECK(waited.err == "");
-  CHECK(dtctl.run({"watch", "--quiet"}).err == "");
-  CHECK(dtctl.run({"watch"}).out.find("succeeded") != std::string::npos);
-  for (const auto* line : {"watch", "status", "status --all", "explain", "results"}) {
+  CHECK(dtctl.run({"status", "--follow", "--quiet"}).err == "");
+  CHECK(dtctl.run({"status", "--follow"}).out.find("succeeded") != std::string::npos);
+  for (const auto* line : {"status", "--follow", "status", "status --all", "explain", "results"}) {
     INFO(line);
     auto words = dt::split(line, ' ');
     words.push_back("--quiet");
@@ -119,11 +120,11 @@ TEST_CASE("plan, sweep and explain agree about runs that this machine can never 
   dtctl.write("fits.yaml", tiny_recipe());
   REQUIRE(dtctl.run({"submit", "fits.yaml", "--wait"}).exit_code == 0);
   dtctl.write("wide.yaml", tiny_recipe(sizes));
-  const auto plan = dtctl.run({"plan", "wide.yaml"});
+  const auto plan = dtctl.run({"sweep", "--dry-run", "wide.yaml"});
   CHECK(plan.out.find("3, of which 0 would be submitted") != std::string::npos);
   CHECK(plan.out.find("3 runs: " + reason) != std::string::npos);
   CHECK(plan.out.find(reason) == plan.out.rfind(reason));
-  CHECK(dtctl.json({"plan", "wide.yaml"}).at("refusals")[0].at("runs") == 3);
+  CHECK(dtctl.json({"sweep", "--dry-run", "wide.yaml"}).at("refusals")[0].at("runs") == 3);
   const auto sweep = dtctl.run({"sweep", "wide.yaml"});
   CHECK(sweep.exit_code == 3);
   CHECK(sweep.out.find("3 runs: " + reason) != std::string::npos);
@@ -143,7 +144,7 @@ TEST_CASE("the list of studies counts cancelled runs as cancelled")
   dtctl.write("tiny.yaml", tiny_recipe("resources: {setup: [sleep 1000]}\nsweep: {matrix: {train.seed: [1, 2]}}\n"));
   REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).exit_code == 0);
   REQUIRE(dtctl.run({"cancel", "all"}).exit_code == 0);
-  dtctl.run({"watch", "all"});
+  dtctl.run({"status", "--follow", "all"});
   const auto list = dtctl.run({"status", "--all"});
   CHECK(list.out.find("0/2, 2 cancelled") != std::string::npos);
   CHECK(list.out.find("failed") == std::string::npos);

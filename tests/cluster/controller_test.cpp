@@ -111,15 +111,15 @@ TEST_CASE("who waits for runs is patient with a controller that is down: one war
   user.sweep(cluster_recipe(for_ever));
   REQUIRE(user.train(1));
   cluster.hurt({"stop-controller"});
-  const auto waited = user.run({"watch", "last", "--patience", "3s"});
+  const auto waited = user.run({"status", "--follow", "last", "--patience", "3s"});
   INFO(waited.err);
   CHECK(waited.exit_code == 3);
   const auto warning = waited.err.find("warning:");
   REQUIRE(warning != std::string::npos);
   CHECK(waited.err.find("dtctl asks again for up to 3s (--patience)") != std::string::npos);
   CHECK(waited.err.find("warning:", warning + 1) == std::string::npos);
-  CHECK(user.run({"watch", "--help"}).out.find("15m; 45s, 1h30m, HH:MM:SS") != std::string::npos);
-  CHECK(user.run({"watch", "last", "--patience", "soon"}).exit_code == 2);
+  CHECK(user.run({"status", "--follow", "--help"}).out.find("15m; 45s, 1h30m, HH:MM:SS") != std::string::npos);
+  CHECK(user.run({"status", "--follow", "last", "--patience", "soon"}).exit_code == 2);
   cluster.hurt({"start-controller"});
   user.run({"cancel", "all"});
 }

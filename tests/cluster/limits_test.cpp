@@ -129,7 +129,7 @@ TEST_CASE("a job that can never start has a next step in explain, and wait says 
   CHECK(explained.at("advice").get<std::string>().ends_with("lower resources.time_limit or choose another resources.partition "
                                                             "(dtctl doctor lists their limits), and submit its recipe again"));
 
-  const auto waited = user.run({"watch", "all", "--timeout", "5s"});
+  const auto waited = user.run({"status", "--follow", "all", "--timeout", "5s"});
   CHECK(waited.exit_code == 124);
   const std::string words = "cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)";
   const auto place = waited.err.find(words);
@@ -244,7 +244,7 @@ TEST_CASE("plan tells what the cluster can never start: too much time, sizes it 
   partition(cluster, "MaxTime=10");
   const auto misfits = [&](const std::string& more) {
     user.dtctl().write("recipe.yaml", cluster_recipe(a_moment, more));
-    return user.json({"plan", "recipe.yaml", "--profile", "cluster"}).at("misfits");
+    return user.json({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).at("misfits");
   };
   CHECK(misfits("resources: {time_limit: 5m}\n").empty());
   const auto slow = misfits("resources: {time_limit: 20m}\n");
@@ -262,9 +262,9 @@ TEST_CASE("plan tells what the cluster can never start: too much time, sizes it 
   const auto why_poor = poor[0].at("reason").get<std::string>();
   INFO(why_poor);
   CHECK(why_poor.find("set resources.account to one of yours: root, lab") != std::string::npos);
-  CHECK(user.run({"plan", "recipe.yaml", "--profile", "cluster"}).out.find("cannot start") != std::string::npos);
+  CHECK(user.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).out.find("cannot start") != std::string::npos);
   cluster.hurt({"stop-controller"});
-  const auto blind = user.run({"plan", "recipe.yaml", "--profile", "cluster"});
+  const auto blind = user.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"});
   CHECK(blind.exit_code == 0);
   CHECK(blind.err.find("whether the cluster can start these runs is unknown") != std::string::npos);
 }

@@ -83,7 +83,7 @@ pid_t ClusterUser::start(const Words& words) const { return dtctl_.start(words, 
 int ClusterUser::wait(int timeout_s) const
 {
   for (;; timeout_s -= 60) {
-    const int code = run({"watch", "all", "--timeout", std::to_string(std::min(timeout_s, 60)) + "s"}).exit_code;
+    const int code = run({"status", "--follow", "all", "--timeout", std::to_string(std::min(timeout_s, 60)) + "s"}).exit_code;
     if (code != 124 || timeout_s <= 60) return code;
   }
 }

@@ -53,7 +53,7 @@ class ClusterUser {
   Json states() const { return json({"status", "all"}).at("states"); }
   // The runs of `dtctl status`, in the order it prints them.
   Json runs() const { return json({"status", "all"}).at("runs"); }
-  // `dtctl watch --quiet` until every run has ended; its exit code.
+  // `dtctl status --follow --quiet` until every run has ended; its exit code.
   int wait(int timeout_s = 90) const;
   // True when every run has that state before the time is over.
   bool reach(const std::string& state, std::size_t count, int timeout_s = 60) const;

@@ -95,7 +95,7 @@ TEST_CASE("a run on two nodes that is requeued in a long step writes its checkpo
   cluster.slurm({"scontrol", "requeue", user.job()});
   finish_the_step(user, first);
   CHECK(user.only_state() == "queued");
-  CHECK(user.run({"watch", "all", "--timeout", "1s"}).exit_code == 124);
+  CHECK(user.run({"status", "--follow", "all", "--timeout", "1s"}).exit_code == 124);
   check_goes_on(user, first);
   CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
   CHECK(user.wait() == 1);

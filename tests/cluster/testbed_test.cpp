@@ -368,7 +368,7 @@ TEST_CASE("a run on hosts that is cancelled leaves no rank on any of them")
   REQUIRE(eventually([&] { return is_training(user.run()); }));
   CHECK(bed.processes().size() > 4);
   user.dtctl().run({"cancel", "all"});
-  CHECK(user.dtctl().run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(user.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
   CHECK(user.dtctl().json({"status", "all"}).at("states") == Json{{"cancelled", 1}});
   CHECK(eventually([&] { return bed.processes().size() == 2; }, 20));
 }
@@ -379,7 +379,7 @@ TEST_CASE("a run on a testbed that has gone down fails and says so")
   const TestbedUser user(bed);
   bed.tell({"down"});
   user.submit(a_moment);
-  CHECK(user.dtctl().run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(user.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
   CHECK_THAT(user.dtctl().run({"explain", "last"}).out, Catch::Contains("no testbed stands in " + bed.folder().string()));
 }
 

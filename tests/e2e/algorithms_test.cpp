@@ -82,7 +82,7 @@ TEST_CASE("a list that cannot be repeated is refused where the recipe names it, 
   dtctl.write("notes.json", "these are notes");
   const auto refused = [&](const std::string& train, const std::string& place, const std::string& why) {
     dtctl.write("r.yaml", recipe("r", ", algorithms: fixed, " + train));
-    for (const auto* verb : {"validate", "plan", "submit"}) {
+    for (const auto* verb : {"validate", "sweep"}) {
       const auto end = dtctl.run({verb, "r.yaml"});
       INFO(verb);
       CHECK(end.exit_code == 2);

@@ -120,7 +120,7 @@ TEST_CASE("a busy neighbour on the core of one rank appears as load imbalance")
     REQUIRE(ranks.size() == 16);
     for (const pid_t rank : ranks) pin(rank, rank == ranks[5] ? first : others);
     const BusyLoop neighbour(first[0], BusyLoop::Kind::bursts);
-    REQUIRE(dtctl.json({"watch", "busy"}).at("states") == Json{{"succeeded", 1}});
+    REQUIRE(dtctl.json({"status", "--follow", "busy"}).at("states") == Json{{"succeeded", 1}});
   }
   check_loss(dtctl, "clean", "busy", "load_balance");
 }

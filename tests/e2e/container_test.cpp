@@ -141,7 +141,9 @@ TEST_CASE("another image is another run, and an image that is not there is told 
 {
   const Shimmed run("apptainer", apptainer_script, "  container: {image: 'docker://torch@sha256:beef'}\n", checked_trainer);
   const auto key = [&](const std::string& image) -> std::string {
-    return run.own.dtctl.json({"plan", "own.yaml", "--set", "resources.container.image=" + image}).at("runs")[0].at("key");
+    return run.own.dtctl.json({"sweep", "--dry-run", "own.yaml", "--set", "resources.container.image=" + image})
+        .at("runs")[0]
+        .at("key");
   };
   CHECK(key("docker://torch@sha256:beef") != key("docker://torch@sha256:dead"));
   CHECK(run.own.dtctl.json({"submit", "own.yaml", "--wait", "--set", "resources.container.image=docker://other"}).at("states") ==

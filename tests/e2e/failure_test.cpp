@@ -68,7 +68,7 @@ TEST_CASE("a run whose data set is damaged while it waits has failed, with rank 
   const auto explained = dtctl.run({"explain", "--failed"});
   CHECK(explained.out.find("it ended as failed: ") != std::string::npos);
   CHECK(explained.out.find("dtctl retry ") != std::string::npos);
-  CHECK(dtctl.run({"watch"}).exit_code == 1);
+  CHECK(dtctl.run({"status", "--follow"}).exit_code == 1);
   CHECK(dtctl.json({"status", "--failed"}).at("runs").size() == 1);
 
   dt::write_file_atomic(images, whole);
@@ -128,7 +128,7 @@ TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, 
   dtctl.json({"submit", "endless.yaml"});
   REQUIRE(eventually([&] { return is_training(dtctl) && ranks_of(dtctl).size() == 2; }));
   ::kill(ranks_of(dtctl).front(), SIGKILL);
-  CHECK(dtctl.run({"watch", "--timeout", "30s"}).exit_code == 1);
+  CHECK(dtctl.run({"status", "--follow", "--timeout", "30s"}).exit_code == 1);
   const auto run = dtctl.json({"status"}).at("runs")[0];
   CHECK(run.at("state") == "failed");
   CHECK(run.at("cause").get<std::string>().find("SIGKILL") != std::string::npos);
@@ -144,7 +144,7 @@ TEST_CASE("a running run is cancelled, stays cancelled, and runs again when aske
   REQUIRE(eventually([&] { return is_training(dtctl); }));
   CHECK(dtctl.json({"submit", "endless.yaml"}).at("counts") == Json{{"already_active", 1}});
   CHECK(dtctl.json({"cancel", "last"}).at("cancelled") == 1);
-  CHECK(dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
+  CHECK(dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 1);
   CHECK(state_of(dtctl) == "cancelled");
   CHECK(ranks_of(dtctl).empty());
   CHECK(dtctl.json({"cancel", "last"}).at("cancelled") == 0);
@@ -177,8 +177,8 @@ TEST_CASE("exit code 124: waiting timed out, and the run goes on")
   const Cancelled cancelled{dtctl};
   dtctl.write("endless.yaml", endless_recipe());
   dtctl.json({"submit", "endless.yaml"});
-  CHECK(dtctl.json({"watch", "--timeout", "2s"}).at("exit_code") == 124);
-  const auto timed_out = dtctl.run({"watch", "--timeout", "1s"});
+  CHECK(dtctl.json({"status", "--follow", "--timeout", "2s"}).at("exit_code") == 124);
+  const auto timed_out = dtctl.run({"status", "--follow", "--timeout", "1s"});
   CHECK(timed_out.err.find("the timeout of 1s has passed, and 1 run has not ended: 1 running") != std::string::npos);
   CHECK(timed_out.out.find("ended") == std::string::npos);
   CHECK(state_of(dtctl) != "failed");
@@ -204,7 +204,7 @@ TEST_CASE("a run at its time limit stops in order and keeps a checkpoint, and a 
   const auto cause = dtctl.json({"status"}).at("runs")[0].at("cause").get<std::string>();
   CHECK(cause.starts_with("it reached its time limit at step "));
   CHECK(cause.find("a checkpoint is kept: step-") != std::string::npos);
-  const auto plan = dtctl.json({"plan", "endless.yaml", "--set", "resources.time_limit=10m"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "endless.yaml", "--set", "resources.time_limit=10m"});
   CHECK(plan.at("runs")[0].at("state") == "preempted");
   CHECK(plan.at("to_submit") == 1);
 }

@@ -80,7 +80,7 @@ TEST_CASE("dtctl killed while it waits: the jobs go on, and any later call follo
     CHECK(eventually_have(dtctl, begun, &dt::AttemptFolder::begin));
     int status = 0;
     kill_and_wait(child, SIGKILL, status);
-    CHECK(dtctl.run({"watch", "tiny", "--timeout", "90s"}).exit_code == 0);
+    CHECK(dtctl.run({"status", "--follow", "tiny", "--timeout", "90s"}).exit_code == 0);
     check_each_ran_once(dtctl);
   }
 }
@@ -94,6 +94,6 @@ TEST_CASE("Ctrl-C while waiting ends dtctl by that signal and leaves the jobs ru
   int status = 0;
   kill_and_wait(child, SIGINT, status);
   CHECK(WIFSIGNALED(status));
-  CHECK(dtctl.run({"watch", "--timeout", "90s"}).exit_code == 0);
+  CHECK(dtctl.run({"status", "--follow", "--timeout", "90s"}).exit_code == 0);
   check_each_ran_once(dtctl);
 }

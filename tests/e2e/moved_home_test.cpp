@@ -56,7 +56,7 @@ TEST_CASE("the jobs of a home that is moved go on: the one that runs and the one
   fs::rename(dtctl.home(), moved);
   REQUIRE(eventually([&] { return fs::is_symlink(dtctl.home()); }));
   dtctl.write("go", "");
-  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.run({"status", "--follow", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 2}});
   for (const auto& attempt : first_attempts(moved)) CHECK(dt::read_result(attempt));
 }
@@ -84,7 +84,7 @@ TEST_CASE("nobody who looks, or would change something, at the old place of a ho
   REQUIRE(eventually([&] { return fs::is_symlink(dtctl.home()); }));
   dtctl.write("go", "");
   const Words there{"DTCTL_HOME=" + moved.string()};
-  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.run({"status", "--follow", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 2}});
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a job that waits in a home that is moved while nobody looks after it 
     REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).ok());
     fs::rename(dtctl.home(), moved);
   }
-  CHECK(dtctl.run({"watch", "tiny"}, there).exit_code == 0);
+  CHECK(dtctl.run({"status", "--follow", "tiny"}, there).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}, there).at("states") == dt::test::Json{{"succeeded", 1}});
   CHECK_FALSE(fs::exists(dtctl.home()));
 }
@@ -125,7 +125,7 @@ TEST_CASE("a copy of a home says that it is one and cancels nothing of the origi
   CHECK_THAT(dtctl.run({"status"}, there).err, words); // looking is allowed
   for (const auto& attempt : first_attempts(dtctl.home())) CHECK_FALSE(fs::exists(attempt.cancel()));
   dtctl.write("go", "");
-  CHECK(dtctl.run({"watch", "tiny"}).exit_code == 0);
+  CHECK(dtctl.run({"status", "--follow", "tiny"}).exit_code == 0);
   CHECK(dtctl.json({"status", "tiny"}).at("states") == dt::test::Json{{"succeeded", 2}});
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a job whose script was given to another user is not run, and the caus
       REQUIRE(::chown(attempt.script().c_str(), 54321, 54321) == 0);
     }
   dtctl.write("go", "");
-  CHECK(dtctl.run({"watch", "tiny"}).exit_code == 1);
+  CHECK(dtctl.run({"status", "--follow", "tiny"}).exit_code == 1);
   const auto states = dtctl.json({"status", "tiny"}).at("states");
   CHECK(states.value("failed", 0) == 1);
   CHECK(states.value("succeeded", 0) == 1);

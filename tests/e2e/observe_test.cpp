@@ -985,6 +985,6 @@ TEST_CASE("a traced script has a timeline: the phases of its steps, and in every
   for (const auto* phase : {"input", "forward", "backward", "optimizer"}) CHECK(seen[phase].size() == 20);
   const std::int64_t bytes = 4 * (20 * 16 + 16 + 16 * 2 + 2);
   CHECK(gradients == std::map<std::int64_t, std::int64_t>{{9, bytes}, {17, bytes}});
-  CHECK(own.dtctl.run({"trace", "last", "-o", "trace.json"}).ok());
+  CHECK(own.dtctl.run({"export", "--format", "trace", "last", "-o", "trace.json"}).ok());
   CHECK(own.dtctl.run({"plot", "--kind", "timeline", "-o", "timeline.svg"}).ok());
 }

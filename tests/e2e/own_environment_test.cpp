@@ -41,7 +41,7 @@ struct InVenv : Own {
     dt::write_file_atomic(info / "top_level.txt", name + "\n");
     dt::write_file_atomic(folder / (name + ".py"), source);
   }
-  std::int64_t to_submit() const { return dtctl.json({"plan", "own.yaml"}).at("to_submit"); }
+  std::int64_t to_submit() const { return dtctl.json({"sweep", "--dry-run", "own.yaml"}).at("to_submit"); }
   std::string fact(const std::string& name) const
   {
     const auto begin = dt::read_begin(attempt());

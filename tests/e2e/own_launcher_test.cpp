@@ -88,7 +88,7 @@ TEST_CASE("a run that is cancelled leaves no rank of dtjob behind, also one that
   own.dtctl.json({"submit", "own.yaml"});
   REQUIRE(eventually([&] { return are_up(own); }));
   own.dtctl.run({"cancel", "all"});
-  own.dtctl.run({"watch", "--timeout", "60s"});
+  own.dtctl.run({"status", "--follow", "--timeout", "60s"});
   CHECK(own.state() == "cancelled");
   CHECK(eventually([&] { return own.left_behind() == 0; }));
 }

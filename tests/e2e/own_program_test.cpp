@@ -130,12 +130,12 @@ TEST_CASE("a submission with --force says whose figures it replaces, and leaves 
   const auto forced = own.dtctl.run({"submit", "own.yaml", "--set", "name=forced", "--force", "--wait"});
   CHECK(forced.exit_code == 0);
   CHECK_THAT(forced.err, Catch::Contains("--force replaces the figures of runs in 1 study: own ("));
-  REQUIRE(own.dtctl.run({"baseline", "set", "pinned", "own"}).ok());
+  REQUIRE(own.dtctl.run({"note", "--baseline", "pinned", "own"}).ok());
   const auto refused = own.dtctl.run({"submit", "own.yaml", "--set", "name=again", "--force"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Catch::Contains("which is the baseline pinned. Nothing was submitted."));
   CHECK_FALSE(own.dtctl.run({"results", "again"}).ok());
-  REQUIRE(own.dtctl.run({"baseline", "remove", "pinned"}).ok());
+  REQUIRE(own.dtctl.run({"note", "--forget-baseline", "pinned"}).ok());
   CHECK(own.dtctl.run({"submit", "own.yaml", "--force", "--wait"}).ok());
 }
 
@@ -172,7 +172,8 @@ TEST_CASE("a value reaches the program as argument, variable and file, and each 
   INFO(outcome.dump());
   CHECK(outcome.at("states") == Json{{"succeeded", 4}});
   CHECK(own.dtctl.json({"sweep", "own.yaml"}, {"OWN_FLAG=on"}).at("counts") == Json{{"already_done", 4}});
-  CHECK(own.dtctl.json({"plan", "own.yaml"}, {"OWN_FLAG=off"}).at("to_submit") == 4); // the variable is part of the key
+  CHECK(own.dtctl.json({"sweep", "--dry-run", "own.yaml"}, {"OWN_FLAG=off"}).at("to_submit") ==
+        4); // the variable is part of the key
 }
 
 TEST_CASE("ranks get what torchrun would set, and the port is free")
@@ -204,13 +205,15 @@ TEST_CASE("what only dtengine can do is refused for a program's runs, with a rea
                 "predicted") != std::string::npos);
   CHECK(refusal({"simulate", "last", "--platform", "ethernet-10g"}).find("has no succeeded run with a compute profile") !=
         std::string::npos);
-  CHECK(refusal({"trace", "last"}).find("was not traced") != std::string::npos);
-  CHECK(refusal({"export-weights", "last", "--list"}).find("runs") != std::string::npos); // of two runs one must be named
+  CHECK(refusal({"export", "--format", "trace", "last"}).find("was not traced") != std::string::npos);
+  CHECK(refusal({"export", "--format", "weights", "last", "--list"}).find("runs") !=
+        std::string::npos); // of two runs one must be named
   const std::string key = own.run().at("key");
-  CHECK(refusal({"export-weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);
+  CHECK(refusal({"export", "--format", "weights", key, "--list"}).find(key + "/keep (DTCTL_KEEP_FOLDER)") != std::string::npos);
   CHECK(refusal({"plot", "--kind", "timeline"}).find("No run of this study was traced") != std::string::npos);
   CHECK(own.dtctl.run({"plot", "--kind", "loss", "-o", "loss.svg"}).ok());
-  CHECK(own.dtctl.run({"plan", "own.yaml", "--set", "study.ranks=1,2,4", "--set", "resources.oversubscribe=true"}).ok());
+  CHECK(own.dtctl.run({"sweep", "--dry-run", "own.yaml", "--set", "study.ranks=1,2,4", "--set", "resources.oversubscribe=true"})
+            .ok());
   CHECK(own.dtctl.run({"report", "-o", "report.html"}).ok());
   const auto row = own.dtctl.json({"query", "SELECT global_batch, batch_per_rank FROM runs"}).at("rows")[0];
   CHECK((row.at("global_batch").is_null() && row.at("batch_per_rank").is_null())); // the recipe does not say
@@ -325,7 +328,7 @@ TEST_CASE("a program that ignores SIGTERM is cancelled, and leaves no process")
   own.dtctl.json({"submit", "own.yaml"});
   REQUIRE(eventually([&] { return own.state() == "running" && own.run().at("progress").is_object(); }));
   CHECK(own.dtctl.json({"cancel", "last"}).at("cancelled") == 1);
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 1);
   CHECK(own.state() == "cancelled");
   CHECK(eventually([&] { return own.left_behind() == 0; }));
 }
@@ -376,8 +379,8 @@ TEST_CASE("train.py that is edited while a job waits changes neither the job nor
   const auto key = own.run().at("key");
   own.dtctl.write("train.py", "raise SystemExit(1)\n");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
-  CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.json({"sweep", "--dry-run", "own.yaml"}).at("runs")[0].at("key") != key);
 }
 
 TEST_CASE("a copy of the program that was changed is refused by the job, and the next submission makes it new")
@@ -390,7 +393,7 @@ TEST_CASE("a copy of the program that was changed is refused by the job, and the
   own.dtctl.json({"submit", "later.yaml", "--set", "name=later", "--after", "own"});
   damage_copy(own);
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
   const auto later = [&] { return own.dtctl.json({"status", "later"}).at("runs")[0]; };
   CHECK(later().at("cause").get<std::string>().find("has other content than when this run was planned. Submit the recipe again, "
                                                     "which makes the copy new.") != std::string::npos);
@@ -408,8 +411,8 @@ TEST_CASE("a program named by an absolute path that did not exist where the run 
   const auto key = own.dtctl.json({"status", "own"}).at("runs")[0].at("key");
   put_interpreter(own, "exec python3");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 0);
-  CHECK(own.dtctl.json({"plan", "own.yaml"}).at("runs")[0].at("key") != key); // now it exists here, too
+  CHECK(own.dtctl.run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.json({"sweep", "--dry-run", "own.yaml"}).at("runs")[0].at("key") != key); // now it exists here, too
 }
 
 TEST_CASE("a program named by an absolute path that was changed since the submission is refused by the job, with what to do")
@@ -422,7 +425,7 @@ TEST_CASE("a program named by an absolute path that was changed since the submis
   own.dtctl.json({"submit", "own.yaml", "--after", "first"});
   put_interpreter(own, "exec python3 -B");
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
   const std::string cause = own.dtctl.json({"status", "own"}).at("runs")[0].at("cause");
   CHECK(cause.find("program.command: " + interpreter.string() + " is another program on ") != std::string::npos);
   CHECK(cause.find("submit the recipe again: it becomes a new run") != std::string::npos);

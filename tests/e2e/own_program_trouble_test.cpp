@@ -57,7 +57,7 @@ TEST_CASE("records that cannot be written for a while do not end the training, a
   fs::remove(own.attempt().events());
   REQUIRE(eventually([&] { return words_of(own).find("are complete again") != std::string::npos || own.state() == "failed"; }));
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 0);
   CHECK(lines_with(dt::read_file(own.attempt().events()), "step ") == 8);
   CHECK(lines_with(words_of(own), "dtctl: note: the records of the run cannot be written now: open ") == 1); // told once
 }
@@ -87,7 +87,7 @@ TEST_CASE("a heartbeat that cannot be written is told once, and not told to be c
   fs::remove(own.attempt().heartbeat());
   CHECK(eventually([&] { return words_of(own).find("are complete again") != std::string::npos; }));
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 0);
   CHECK(lines_with(words_of(own), "dtctl: note: the records of the run cannot be written now: ") == 1);
 }
 
@@ -293,7 +293,7 @@ TEST_CASE("an expression that has matched nothing is told in the log at the seco
   CHECK(own.state() == "running");
   CHECK(words_of(own).find("program.metrics.loss") == std::string::npos);
   own.dtctl.write("go", "");
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 1);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 1);
 }
 
 TEST_CASE("a run does not record a part of a number: the figure is left out, and the log and the record say so with the line")
@@ -340,7 +340,7 @@ TEST_CASE("an attempt that goes on from what an earlier one has kept does not ta
                        "s', accuracy: 'accuracy ([0-9.]+)'}\n"));
   CHECK(own.submit().at("states") == Json{{"failed", 1}});
   own.dtctl.json({"retry", "last"});
-  CHECK(own.dtctl.run({"watch", "--timeout", "60s"}).exit_code == 0);
+  CHECK(own.dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 0);
   const auto row = own.dtctl
                        .json({"query", "SELECT steps, resumed_step, warmup_steps, samples_to_accuracy, throughput FROM results "
                                        "ORDER BY attempt DESC LIMIT 1"})

@@ -61,7 +61,7 @@ TEST_CASE("a run stopped by a warning is preempted, and retry goes on from its c
   ::kill(script_of(first), SIGUSR1);
   REQUIRE(eventually([&] { return std::filesystem::exists(first.dump()); })); // a rank has taken it
   ranks.release();
-  CHECK(stopped.run({"watch", "--timeout", "60s"}).exit_code == 1);
+  CHECK(stopped.run({"status", "--follow", "--timeout", "60s"}).exit_code == 1);
   CHECK(stopped.json({"status"}).at("runs")[0].at("state") == "preempted");
   REQUIRE(dt::read_preemption(first));
   REQUIRE(dt::read_end(first));

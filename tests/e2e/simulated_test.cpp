@@ -56,7 +56,7 @@ TEST_CASE("a simulated study is submitted, followed and shown as any other, and 
   CHECK(runs.at(0).at("flops_per_sample") == 2'263'920); // of LeNet, as it trains
   CHECK(runs.at(0).at("mfu").is_null());                 // nothing was computed
   for (const auto& run : runs) CHECK(dtctl.run({"show", run.at("key")}).out.find("ethernet-10g") != std::string::npos);
-  const auto refused = dtctl.run({"trace", "last"});
+  const auto refused = dtctl.run({"export", "--format", "trace", "last"});
   CHECK(refused.exit_code == 2);
   CHECK(refused.err.find("is simulated, and only runs on real machines record timelines") != std::string::npos);
   CHECK(refused.err.find("train.trace") == std::string::npos);
@@ -144,7 +144,7 @@ TEST_CASE("a simulated run is cancelled while it simulates, and keeps no result"
   };
   while (!stepped()) ::usleep(10'000);
   CHECK(dtctl.run({"cancel", "last"}).exit_code == 0);
-  dtctl.run({"watch", "last"});
+  dtctl.run({"status", "--follow", "last"});
   CHECK(rows(dtctl, "SELECT state FROM runs_flat").at(0).at("state") == "cancelled");
   CHECK_FALSE(dt::read_result(attempt));
 }

@@ -75,7 +75,7 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
   fs::copy_file(first.checkpoint, first.dtctl.folder() / "moved.safetensors");
   CHECK(first.run("fourth", "start_from: moved.safetensors") == by_key);
   first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: last"));
-  const auto refused = first.dtctl.run({"plan", "fifth.yaml"});
+  const auto refused = first.dtctl.run({"sweep", "--dry-run", "fifth.yaml"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains("the newest study, fourth, has left no checkpoint"));
   first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: fourth"));
@@ -107,12 +107,12 @@ TEST_CASE(
 {
   const First first;
   const auto& dtctl = first.dtctl;
-  REQUIRE(dtctl.run({"export-weights", first.key, "-o", "w.npz"}).ok());
+  REQUIRE(dtctl.run({"export", "--format", "weights", first.key, "-o", "w.npz"}).ok());
   const auto refused = [&](const std::string& name, const std::string& file, const std::string& why) {
     auto text = recipe(name, "start_from: " + file);
     text.replace(text.find("train_samples"), 0, "classes: 7, ");
     dtctl.write(name + ".yaml", text);
-    for (const auto* verb : {"validate", "plan", "submit"}) {
+    for (const auto* verb : {"validate", "sweep"}) {
       const auto end = dtctl.run({verb, name + ".yaml"});
       CHECK(end.exit_code == 2);
       CHECK_THAT(end.err, Catch::StartsWith(name + ".yaml:5:66: "));
@@ -134,22 +134,22 @@ TEST_CASE("weights are listed and exported by run and by file, and what is there
 {
   const First first;
   const auto& dtctl = first.dtctl;
-  const auto listed = dtctl.json({"export-weights", first.key, "--list"}).at("tensors");
+  const auto listed = dtctl.json({"export", "--format", "weights", first.key, "--list"}).at("tensors");
   REQUIRE(listed.size() == 10);
   CHECK(listed[0] == Json{{"name", "conv1.weight"}, {"shape", "6x1x5x5"}});
-  CHECK(dtctl.json({"export-weights", "last", "-o", "w.npz"}).at("checkpoint") == first.checkpoint.string());
+  CHECK(dtctl.json({"export", "--format", "weights", "last", "-o", "w.npz"}).at("checkpoint") == first.checkpoint.string());
   const auto bytes = dt::read_file(dtctl.folder() / "w.npz");
-  const auto again = dtctl.run({"export-weights", first.checkpoint.string(), "-o", "w.npz"});
+  const auto again = dtctl.run({"export", "--format", "weights", first.checkpoint.string(), "-o", "w.npz"});
   CHECK(again.exit_code == 2);
   CHECK_THAT(again.err, Contains("w.npz exists already. Name another file, or give --force to replace it."));
-  CHECK(dtctl.run({"export-weights", first.checkpoint.string(), "-o", "w.npz", "--force"}).ok());
+  CHECK(dtctl.run({"export", "--format", "weights", first.checkpoint.string(), "-o", "w.npz", "--force"}).ok());
   CHECK(dt::read_file(dtctl.folder() / "w.npz") == bytes);
-  CHECK(dtctl.run({"export-weights", "last"}).exit_code == 2);
-  CHECK(dtctl.run({"export-weights", "none.safetensors", "--list"}).exit_code == 2);
+  CHECK(dtctl.run({"export", "--format", "weights", "last"}).exit_code == 2);
+  CHECK(dtctl.run({"export", "--format", "weights", "none.safetensors", "--list"}).exit_code == 2);
   const auto from_archive = first.run("fifth", "start_from: w.npz");
   CHECK(from_archive != first.key);
-  CHECK(dtctl.run({"export-weights", first.key, "-o", "w.pt"}).exit_code == 2);
-  REQUIRE(dtctl.run({"export-weights", first.key, "-o", "w.safetensors"}).ok());
+  CHECK(dtctl.run({"export", "--format", "weights", first.key, "-o", "w.pt"}).exit_code == 2);
+  REQUIRE(dtctl.run({"export", "--format", "weights", first.key, "-o", "w.safetensors"}).ok());
   CHECK(first.run("sixth", "start_from: w.safetensors") != from_archive);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with
        {std::pair{"torn.safetensors", altered},
         {"notes.safetensors", "the file is no checkpoint. A file step-<number>.safetensors is expected, "},
         {"crafted.safetensors", std::string("its header is not JSON: ")}}) {
-    const auto end = dtctl.run({"export-weights", name, "-o", "w.npz"});
+    const auto end = dtctl.run({"export", "--format", "weights", name, "-o", "w.npz"});
     CHECK(end.exit_code == 2);
     CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));
     CHECK_FALSE(fs::exists(dtctl.folder() / "w.npz"));
@@ -178,7 +178,7 @@ TEST_CASE("a run without a checkpoint cannot be exported, and the sentence says 
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", dt::test::tiny_recipe());
   REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok());
-  const auto end = dtctl.run({"export-weights", "last", "-o", "w.npz"});
+  const auto end = dtctl.run({"export", "--format", "weights", "last", "-o", "w.npz"});
   CHECK(end.exit_code == 2);
   CHECK_THAT(end.err, Contains("tiny has no checkpoint. Set train.final_checkpoint: true, or train.checkpoint_every"));
 }

@@ -90,7 +90,7 @@ void check_selectors(const RanStudy& study)
             .err.starts_with("dtctl: error: there is no study or run `tinny`; did you mean `tiny`?"));
   CHECK(study.dtctl.run({"status", study.key(0).substr(0, 3)}).exit_code == 2);
   CHECK(study.dtctl.run({"status", "--where", "rnks=2"}).err.find("ranks") != std::string::npos);
-  const auto many = study.dtctl.run({"export-weights", "last", "-o", "weights.npz"});
+  const auto many = study.dtctl.run({"export", "--format", "weights", "last", "-o", "weights.npz"});
   CHECK(many.exit_code == 2);
   CHECK(many.err.starts_with("dtctl: error: last matches 6 runs; give one of them:\n  "));
   CHECK(study.dtctl.run({"logs"}).err.starts_with("dtctl: tiny has 6 runs; this is "));
@@ -169,7 +169,7 @@ void check_submitting_again(const RanStudy& study)
   const auto more = study.dtctl.json({"sweep", "tiny.yaml", "--set", "study.repeats=4", "--wait"});
   CHECK(more.at("counts") == Json{{"already_done", 6}, {"submitted", 2}});
   CHECK(attempts_in(study.dtctl.home()) == 8);
-  const auto plan = study.dtctl.json({"plan", "tiny.yaml", "--set", "study.repeats=5"});
+  const auto plan = study.dtctl.json({"sweep", "--dry-run", "tiny.yaml", "--set", "study.repeats=5"});
   CHECK(plan.at("to_submit") == 2);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE(
   CHECK(log.out.find("succeeded") < log.out.find(estimates.front()));
   CHECK(log.exit_code == 0);
   CHECK(dt::read_file(dtctl.folder() / "out").find(" left") == std::string::npos);
-  CHECK(dtctl.run({"watch", "last", "--quiet"}).err == "");
+  CHECK(dtctl.run({"status", "--follow", "last", "--quiet"}).err == "");
   CHECK(dtctl.run({"sweep", "two.yaml", "--wait", "--force", "--quiet"})
             .err.starts_with("dtctl: warning: --force replaces the figures of runs in 1 study: "));
 }

@@ -96,7 +96,7 @@ TEST_CASE("a job has the niceness, umask and limits of its own submitter, not of
   REQUIRE(eventually([&] { return fs::exists(scene.file("begun")); }));
   REQUIRE(scene.dtctl.run({"submit", "second.yaml"}).ok());
   scene.dtctl.write("go", "");
-  REQUIRE(scene.dtctl.run({"watch", "all"}).ok());
+  REQUIRE(scene.dtctl.run({"status", "--follow", "all"}).ok());
   expect_own_surroundings(scene);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("a supervisor that may not give a job what its submitter had leaves fo
   REQUIRE(eventually([&] { return fs::exists(scene.file("begun")); }));
   REQUIRE(scene.dtctl.run({"submit", "second.yaml"}).ok());
   scene.dtctl.write("go", "");
-  REQUIRE(scene.dtctl.run({"watch", "all"}).ok());
+  REQUIRE(scene.dtctl.run({"status", "--follow", "all"}).ok());
   expect_own_surroundings(scene);
   CHECK(eventually([&] { return scene.supervisors() == 0; }));
 }
@@ -132,7 +132,7 @@ TEST_CASE("a run that gave way to other processes says so")
   const Scene scene;
   scene.dtctl.write("go", "");
   scene.submit_oddly("first");
-  REQUIRE(scene.dtctl.run({"watch", "first"}).ok());
+  REQUIRE(scene.dtctl.run({"status", "--follow", "first"}).ok());
   const auto shown = scene.dtctl.run({"results", "first"});
   INFO(shown.out << shown.err);
   CHECK_THAT(shown.out, Contains("niceness 7, so other processes of the machine went before it"));

@@ -117,7 +117,7 @@ TEST_CASE("a traced PyTorch script has a timeline of every rank: its phases with
     CHECK(counts["communication"] >= 12);
     CHECK(std::ranges::any_of(record->spans, [](const auto& span) { return span.bytes > 0; }));
   }
-  CHECK(own.dtctl.run({"trace", "own", "--steps", "9-12", "-o", "trace.json"}).ok());
+  CHECK(own.dtctl.run({"export", "--format", "trace", "own", "--steps", "9-12", "-o", "trace.json"}).ok());
 }
 
 TEST_CASE("a parameter server of a PyTorch script has no steps, and the workers' staleness is recorded")

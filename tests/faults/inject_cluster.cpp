@@ -533,7 +533,7 @@ void bring_to_an_end(const Scene& scene, Examiner& examiner)
   for (int round = 0; round < 12; ++round) {
     scene.cluster().mend();
     scene.sweep();
-    const auto wait = scene.dtctl({"watch", "all", "--timeout", "25s"}, 60);
+    const auto wait = scene.dtctl({"status", "--follow", "all", "--timeout", "25s"}, 60);
     examiner.compare();
     if (wait.exit_code == 0) return;
     if (wait.exit_code == 124) scene.cluster().restart_slurmds();

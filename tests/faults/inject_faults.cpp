@@ -266,13 +266,13 @@ Verdict play(const std::string& dtctl, const std::string& victim, const Moment& 
   struck = moment.strike(scene);
   if (victim == "dtctl") scene.sweep(); // as its user would
   if (hits_a_run(victim) && !struck) throw Error(ErrorKind::run, "no " + victim + " of the long run was there at " + moment.name);
-  const auto wait = scene.dtctl({"watch", "last", "--timeout", "9m"}, 600);
+  const auto wait = scene.dtctl({"status", "--follow", "last", "--timeout", "9m"}, 600);
   auto verdict = examine(scene.home());
   const int expected_failures = hits_a_run(victim) ? 1 : 0;
   if (verdict.failed != expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
   const int expected_exit = verdict.failed > 0 ? 1 : 0;
   if (wait.exit_code != expected_exit)
-    verdict.broken.push_back("dtctl watch --quiet said " + std::to_string(wait.exit_code) + ", not " +
+    verdict.broken.push_back("dtctl status --follow --quiet said " + std::to_string(wait.exit_code) + ", not " +
                              std::to_string(expected_exit) + ": " + wait.err);
   const auto explain = scene.dtctl({"explain", "--failed"}, 60);
   const std::string cause = victim == "dtjob" ? "dtjob was killed" : "SIGKILL";

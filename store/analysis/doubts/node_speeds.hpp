@@ -1,4 +1,4 @@
-// The speeds of nodes on each of which the same run took place alone (dtctl submit --distribute). Pure functions over numbers.
+// The speeds of nodes on each of which the same run took place alone (dtctl sweep --distribute). Pure functions over numbers.
 #pragma once
 
 #include "core/record/field.hpp"

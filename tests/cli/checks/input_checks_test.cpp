@@ -84,7 +84,7 @@ TEST_CASE("a data set that is not there is told by validate, and refused by whoe
   CHECK_THAT(valid.out, Contains("the recipe is valid, but its data set is missing"));
   const auto digits = dtctl.run({"validate", "r.yaml", "--set", "data.name=digits"});
   CHECK_THAT(digits.err, Contains("make it with: dtctl data make digits --out " + folder));
-  const auto plan = dtctl.run({"plan", "r.yaml"}); // the jobs can be seen without the data
+  const auto plan = dtctl.run({"sweep", "--dry-run", "r.yaml"}); // the jobs can be seen without the data
   CHECK(plan.exit_code == 0);
   CHECK_THAT(plan.err, Contains("cannot be submitted before"));
   const auto submitted = dtctl.run({"submit", "r.yaml"});
@@ -97,7 +97,7 @@ TEST_CASE("files that are no data set are refused by every verb, with what is th
   const Dtctl dtctl;
   dtctl.write("r.yaml", DataFolder::recipe("{ name: mnist, path: images }"));
   for (const auto* name : {"a.png", "b.png", "c.png", "d.png"}) dt::test::write(dtctl.folder() / "images" / name, "png");
-  for (const auto* verb : {"validate", "plan", "submit", "sweep"}) {
+  for (const auto* verb : {"validate", "sweep"}) {
     const auto result = dtctl.run({verb, "r.yaml"});
     CHECK(result.exit_code == 2);
     CHECK_THAT(result.err, StartsWith("r.yaml:4:28: data set mnist: no file train-images-idx3-ubyte or "));
@@ -186,7 +186,7 @@ TEST_CASE("words for Slurm that dtctl does not know are refused by validate and 
   const Dtctl dtctl;
   dtctl.write("r.yaml", DataFolder::recipe("{ name: synthetic }") +
                             "resources: { scheduler: slurm, time_limit: 5m, scheduler_args: [--mem=4G, --no-such-option] }\n");
-  for (const char* verb : {"validate", "plan"}) {
+  for (const char* verb : {"validate", "sweep"}) {
     const auto result = dtctl.run({verb, "r.yaml"});
     CHECK(result.exit_code == 2);
     CHECK_THAT(result.err, StartsWith("r.yaml:6:") && Contains("--no-such-option"));
@@ -204,7 +204,7 @@ TEST_CASE("validate, plan, dry run and submission refuse the same words for Slur
   };
   dtctl.write("r.yaml", recipe(", scheduler_args: [--mem=2.5G]"));
   for (const std::vector<std::string>& words : {std::vector<std::string>{"validate", "r.yaml"},
-                                                {"plan", "r.yaml"},
+                                                {"sweep", "--dry-run", "r.yaml"},
                                                 {"submit", "r.yaml", "--dry-run"},
                                                 {"submit", "r.yaml"}}) {
     const auto result = dtctl.run(words);
@@ -213,12 +213,13 @@ TEST_CASE("validate, plan, dry run and submission refuse the same words for Slur
     names_both(result.err);
   }
   dtctl.write("plain.yaml", recipe(""));
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"plan", "plain.yaml", "--", "--mem=2.5G"},
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"sweep", "--dry-run", "plain.yaml", "--", "--mem=2.5G"},
                                                 {"submit", "plain.yaml", "--dry-run", "--", "--mem=2.5G"},
                                                 {"sweep", "plain.yaml", "--", "--mem=2.5G"}}) {
     const auto result = dtctl.run(words);
     CHECK(result.exit_code == 2);
     names_both(result.err);
   }
-  CHECK(dtctl.run({"plan", "plain.yaml", "--", "--mem=2GB", "--exclusive=user", "--distribution=block:cyclic"}).exit_code == 0);
+  CHECK(dtctl.run({"sweep", "--dry-run", "plain.yaml", "--", "--mem=2GB", "--exclusive=user", "--distribution=block:cyclic"})
+            .exit_code == 0);
 }

@@ -154,14 +154,14 @@ TEST_CASE("a traced run is drawn: spans nest, times go on, and two ranks are in 
   const Dtctl dtctl;
   dtctl.write("traced.yaml", tiny_recipe("resources: {ranks_per_node: 2, oversubscribe: true}\n"));
   REQUIRE(dtctl.run({"submit", "traced.yaml", "--wait"}).ok());
-  const auto refused = dtctl.run({"trace"});
+  const auto refused = dtctl.run({"export", "--format", "trace"});
   CHECK(refused.exit_code == 2);
   CHECK(refused.out.empty());
   CHECK_THAT(refused.err, Catch::Contains("was not traced. Set train.trace: true and run it again (dtctl sweep RECIPE --set "
                                           "train.trace=true --force)."));
 
   REQUIRE(dtctl.run({"submit", "traced.yaml", "--set", "train.trace=true", "--force", "--wait"}).ok());
-  const auto drawn = dtctl.run({"trace"});
+  const auto drawn = dtctl.run({"export", "--format", "trace"});
   REQUIRE(drawn.ok());
   const auto events = Json::parse(drawn.out).at("traceEvents");
   check_rows(events);
@@ -174,7 +174,7 @@ TEST_CASE("a traced run is drawn: spans nest, times go on, and two ranks are in 
   for (const auto* name : {"step", "input", "forward", "backward", "optimizer"}) CHECK(names[name] == 2 * 16);
   CHECK(names["evaluation"] == 2 * 2);
   double error_us = 0;
-  const auto key = dtctl.json({"trace", "-o", "trace.json"}).at("key").get<std::string>();
+  const auto key = dtctl.json({"export", "--format", "trace", "-o", "trace.json"}).at("key").get<std::string>();
   for (const int rank : {0, 1}) {
     const auto record = parse_trace(read_file(trace_path({dtctl.home() / "runs" / key, 2}, rank)));
     REQUIRE(record);
@@ -188,10 +188,10 @@ TEST_CASE("a traced run is drawn: spans nest, times go on, and two ranks are in 
     CHECK(begin_of(ranks.at(1)) <= end_of(ranks.at(0)) + error_us);
   }
   CHECK(Json::parse(read_file(dtctl.folder() / "trace.json")).at("traceEvents") == events);
-  CHECK(dtctl.run({"trace", "--steps", "9-7"}).exit_code == 2);
-  const auto beyond = dtctl.run({"trace", "--steps", "90000-90001", "-o", "beyond.json"});
+  CHECK(dtctl.run({"export", "--format", "trace", "--steps", "9-7"}).exit_code == 2);
+  const auto beyond = dtctl.run({"export", "--format", "trace", "--steps", "90000-90001", "-o", "beyond.json"});
   CHECK(beyond.exit_code == 2);
   CHECK(beyond.err.find(", and none of --steps 90000-90001; give steps that they have") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(dtctl.folder() / "beyond.json"));
-  CHECK(dtctl.run({"trace", "--attempt", "1"}).exit_code == 2);
+  CHECK(dtctl.run({"export", "--format", "trace", "--attempt", "1"}).exit_code == 2);
 }

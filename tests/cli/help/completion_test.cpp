@@ -45,8 +45,8 @@ TEST_CASE("verbs are completed below verbs") { CHECK(offered({"db", "m"}) == Str
 
 TEST_CASE("options are completed after a dash")
 {
-  CHECK(offered({"watch", "--t"}) == Strings{"--timeout"});
-  CHECK(offered({"watch", "last", "--fail"}) == Strings{"--failed"});
+  CHECK(offered({"status", "--follow", "--t"}) == Strings{"--timeout"});
+  CHECK(offered({"status", "--follow", "last", "--fail"}) == Strings{"--failed"});
 }
 
 TEST_CASE("an option's value is completed by what the option takes")

@@ -83,13 +83,26 @@ TEST_CASE("dtctl help prints the same pages as option --help")
             .err.starts_with("dtctl: error: there is no verb `pakc`; did you mean `dtctl data pack`? Allowed: make, pack, "));
 }
 
+TEST_CASE("the verbs of earlier releases stand for today's")
+{
+  const Dtctl dtctl;
+  CHECK(dtctl.run({"help", "baseline", "set"}).out == dtctl.run({"help", "note"}).out);
+  for (const auto& [old, verb] : std::map<std::string, std::string>{
+           {"submit", "sweep"}, {"plan", "sweep"}, {"watch", "status"}, {"trace", "export"}, {"export-weights", "export"}}) {
+    const auto page = dtctl.run({"help", verb}).out;
+    CHECK(dtctl.run({"help", old}).out == page);
+    CHECK(dtctl.run({old, "--help"}).out == page);
+    CHECK(dtctl.run({"__complete", "--", old, "--w"}).out == dtctl.run({"__complete", "--", verb, "--w"}).out);
+  }
+}
+
 TEST_CASE("dtctl help of words after a verb that has none below it says what to type")
 {
   const Dtctl dtctl;
-  const auto both = dtctl.run({"help", "status", "watch"});
+  const auto both = dtctl.run({"help", "status", "logs"});
   CHECK(both.exit_code == 2);
   CHECK(both.out.empty());
-  CHECK(both.err == "dtctl: error: `dtctl status` has no verb `watch`. Type: dtctl help status, or: dtctl help watch\n");
+  CHECK(both.err == "dtctl: error: `dtctl status` has no verb `logs`. Type: dtctl help status, or: dtctl help logs\n");
   const auto below = dtctl.run({"help", "data", "pack", "digits"});
   CHECK(below.exit_code == 2);
   CHECK(below.err == "dtctl: error: `dtctl data pack` has no verb `digits`. Type: dtctl help data pack\n");
@@ -98,9 +111,9 @@ TEST_CASE("dtctl help of words after a verb that has none below it says what to 
 TEST_CASE("a word from habit, or one that dtctl had before, is answered with the command that does what it means")
 {
   const Dtctl dtctl;
-  const std::vector<std::pair<std::string, std::string>> words{{"ls", "status --all"},      {"list", "status --all"},
-                                                               {"wait", "watch --quiet"},   {"run", "sweep"},
-                                                               {"models", "recipe models"}, {"strategies", "recipe strategies"}};
+  const std::vector<std::pair<std::string, std::string>> words{
+      {"ls", "status --all"}, {"list", "status --all"},    {"wait", "status --follow --quiet"},
+      {"run", "sweep"},       {"models", "recipe models"}, {"strategies", "recipe strategies"}};
   for (const auto& [word, command] : words) {
     const auto result = dtctl.run({word});
     CHECK(result.exit_code == 2);

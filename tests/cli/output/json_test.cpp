@@ -24,7 +24,7 @@ std::vector<Words> all_verbs(const Dtctl& dtctl)
     return names;
   };
   for (const auto& verb : names_below({})) {
-    const bool is_family = verb == "recipe" || verb == "data" || verb == "config" || verb == "db" || verb == "baseline";
+    const bool is_family = verb == "recipe" || verb == "data" || verb == "config" || verb == "db";
     if (!is_family) verbs.push_back({verb});
     if (is_family)
       for (const auto& below : names_below({verb})) verbs.push_back({verb, below});
@@ -45,18 +45,16 @@ Words arguments_of_data(const std::string& verb)
 Words with_arguments(Words words)
 {
   const auto verb = words.back();
-  if (verb == "validate" || verb == "plan" || verb == "submit" || verb == "sweep") words.push_back("tiny.yaml");
+  if (verb == "validate" || verb == "sweep") words.push_back("tiny.yaml");
   if (verb == "query") words.push_back("select count(*) as runs from runs_flat");
-  if (verb == "export-weights") words.push_back("--list");
   if (verb == "simulate") words.insert(words.end(), {"--platform", "ethernet-10g"});
   if (verb == "plot") words.insert(words.end(), {"--kind", "efficiency"});
   if (words.front() == "data") return with(words, arguments_of_data(verb)); // in the order of the verbs
-  if (verb == "remove") words.push_back(words.front() == "baseline" ? "main" : "last");
+  if (verb == "remove") words.push_back("last");
   if (verb == "note") words.push_back("last");
   if (verb == "trend") words.push_back("throughput");
-  if (words.front() == "baseline" && verb == "set") words.insert(words.end(), {"main", "last"});
   if (verb == "completion") words.push_back("bash");
-  if (words.front() == "submit" || words.front() == "sweep") words.push_back("--dry-run");
+  if (verb == "sweep") words.push_back("--dry-run");
   return words;
 }
 
@@ -67,14 +65,12 @@ TEST_CASE("every verb answers in one JSON value, on an empty home")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto verbs = all_verbs(dtctl);
-  CHECK(verbs.size() == 51);
+  CHECK(verbs.size() == 43);
   for (const auto& words : verbs) {
     INFO(dt::join(words, " "));
     const auto value = dtctl.json(with_arguments(words));
     CHECK(value.at("verb") == dt::join(words, " "));
-    if (words == Words{"baseline", "remove"}) // there is none yet
-      CHECK(value.at("exit_code") == 2);
-    else if (value.contains("error") && words != Words{"serve"}) // which runs until it is ended, and so has no value to print
+    if (value.contains("error") && words != Words{"serve"}) // which runs until it is ended, and so has no value to print
       CHECK(value.at("error").at("message").get<std::string>().find("nothing has been submitted yet") == 0);
   }
 }
@@ -100,7 +96,7 @@ TEST_CASE("an unknown verb is answered in JSON too")
 
 TEST_CASE("help and version are answered in JSON too")
 {
-  CHECK(Dtctl().json({"submit", "--help"}).at("help").get<std::string>().find("Usage: dtctl submit [OPTIONS] RECIPE") !=
+  CHECK(Dtctl().json({"sweep", "--help"}).at("help").get<std::string>().find("Usage: dtctl sweep [OPTIONS] RECIPE") !=
         std::string::npos);
 }
 

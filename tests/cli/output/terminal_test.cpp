@@ -82,7 +82,7 @@ TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", dt::test::tiny_recipe("resources: {setup: [sleep 1000]}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n"));
   REQUIRE(dtctl.run({"sweep", "tiny.yaml"}).exit_code == 0);
-  dt::test::TerminalSession watch(dtctl, {"watch"}, 110);
+  dt::test::TerminalSession watch(dtctl, {"status", "--follow"}, 110);
   REQUIRE(watch.read_until("seed=3"));
   watch.resize(60);
   const std::string clear = "\033[H\033[2J";

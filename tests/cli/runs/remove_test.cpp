@@ -125,7 +125,7 @@ TEST_CASE("a study with a run that has not ended is refused, and nothing of it i
   CHECK(fs::exists(dtctl.home() / "runs" / key / "attempts" / "1" / "submission.json"));
   CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
   dtctl.run({"cancel", "all"});
-  dtctl.run({"watch", "all"});
+  dtctl.run({"status", "--follow", "all"});
   CHECK(dtctl.run({"remove", "last", "--runs", "--yes"}).ok());
   CHECK_FALSE(fs::exists(dtctl.home() / "runs" / key));
 }

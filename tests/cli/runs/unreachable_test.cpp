@@ -96,9 +96,9 @@ TEST_CASE("watch takes a run that was never submitted for over, unless somebody 
 {
   const Dtctl dtctl;
   put_study(dtctl, some_run());
-  const auto alone = dtctl.run({"watch", "--timeout", "20s"});
+  const auto alone = dtctl.run({"status", "--follow", "--timeout", "20s"});
   CHECK(alone.exit_code == 1);
   CHECK(alone.err.find("some runs were never submitted") != std::string::npos);
   const auto lock = FileLock::acquire(dtctl.home() / "submit.lock");
-  CHECK(dtctl.run({"watch", "--timeout", "1s"}).exit_code == 124);
+  CHECK(dtctl.run({"status", "--follow", "--timeout", "1s"}).exit_code == 124);
 }

@@ -58,9 +58,9 @@ TEST_CASE("the plan of a ladder prints its node-hours and those of separate jobs
   const std::string resources = "resources: {scheduler: slurm, time_limit: 30m}\n";
   dtctl.write("ladder.yaml", tiny_recipe(resources + study + ", layout: ladder}\n"));
   dtctl.write("separate.yaml", tiny_recipe(resources + study + "}\n"));
-  const auto plan = dtctl.json({"plan", "ladder.yaml"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "ladder.yaml"});
   CHECK(plan.at("runs").size() == 6);
   CHECK(plan.at("node_hours").at("ladder").get<double>() == Approx(2 * (3 + 6 / 60.0)));
   CHECK(plan.at("node_hours").at("separate").get<double>() == Approx(2 * 0.5 + 2 * 1.0));
-  CHECK_FALSE(dtctl.json({"plan", "separate.yaml"}).contains("node_hours"));
+  CHECK_FALSE(dtctl.json({"sweep", "--dry-run", "separate.yaml"}).contains("node_hours"));
 }

@@ -13,7 +13,7 @@ TEST_CASE("a plan holds every run with its key, its script and its core-hours, a
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe(strong));
-  const auto plan = dtctl.json({"plan", "tiny.yaml"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "tiny.yaml"});
   REQUIRE(plan.at("runs").size() == 6);
   CHECK(plan.at("run_count") == 6);
   CHECK(plan.at("to_submit") == 6);
@@ -36,7 +36,7 @@ TEST_CASE("a plan shows each run's time limit, in its unit")
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
   for (const auto& [limit, shown] : {std::pair("1-12", "1d12h"), {"90m", "1h30m"}}) {
-    const auto plan = dtctl.run({"plan", "tiny.yaml", "--set", std::string("resources.time_limit=") + limit}).out;
+    const auto plan = dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--set", std::string("resources.time_limit=") + limit}).out;
     CHECK(plan.find("  limit  ") != std::string::npos);
     CHECK(plan.find(shown) != std::string::npos);
   }
@@ -47,18 +47,18 @@ TEST_CASE("a plan's core-hours are those of the worst case, with every requeue, 
   const Dtctl dtctl;
   const std::string sweep = "sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n";
   dtctl.write("slurm.yaml", tiny_recipe("resources: {scheduler: slurm, time_limit: 30m, requeue: 3}\n" + sweep));
-  const auto plan = dtctl.json({"plan", "slurm.yaml"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "slurm.yaml"});
   CHECK(plan.at("core_hours").get<double>() == Approx(2 * 0.5 * 4));
   CHECK(plan.at("core_hours_to_submit").get<double>() == Approx(2 * 0.5 * 4));
   CHECK(plan.at("core_hours_without_requeues").get<double>() == Approx(2 * 0.5));
   CHECK(plan.at("runs")[0].at("core_hours").get<double>() == Approx(0.5 * 4));
   CHECK(
-      dtctl.run({"plan", "slurm.yaml"})
+      dtctl.run({"sweep", "--dry-run", "slurm.yaml"})
           .out.find("at most 4 by the time limits and with every requeue (1 without requeues), of which 4 would be submitted") !=
       std::string::npos);
   // The scheduler of this machine starts no run again.
   dtctl.write("local.yaml", tiny_recipe("resources: {time_limit: 30m, requeue: 3}\n" + sweep));
-  CHECK(dtctl.json({"plan", "local.yaml"}).at("core_hours").get<double>() == Approx(2 * 0.5));
+  CHECK(dtctl.json({"sweep", "--dry-run", "local.yaml"}).at("core_hours").get<double>() == Approx(2 * 0.5));
 }
 
 TEST_CASE("a plan whose data set has no files shows the runs and their scripts, and says what is missing, and sweep refuses")
@@ -67,7 +67,7 @@ TEST_CASE("a plan whose data set has no files shows the runs and their scripts, 
   dtctl.write("digits.yaml",
               "version: 1\nname: d\nmodel: {name: lenet}\ndata: {name: digits}\ntrain: {global_batch: 64, epochs: 2}\n"
               "resources: {scheduler: slurm, partition: batch}\nstudy: {mode: strong, ranks: [1, 2]}\n");
-  const auto plan = dtctl.json({"plan", "digits.yaml"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "digits.yaml"});
   REQUIRE(plan.at("runs").size() == 2);
   CHECK(plan.at("to_submit") == 0);
   for (const auto& run : plan.at("runs")) {
@@ -78,7 +78,7 @@ TEST_CASE("a plan whose data set has no files shows the runs and their scripts, 
   const auto& refusal = plan.at("refusals")[0];
   CHECK(refusal.at("runs") == 2);
   CHECK(refusal.at("reason").get<std::string>().ends_with("make it with: dtctl data make digits"));
-  const auto shown = dtctl.run({"plan", "digits.yaml", "--scripts"});
+  const auto shown = dtctl.run({"sweep", "--dry-run", "digits.yaml", "--scripts"});
   CHECK(shown.exit_code == 0);
   CHECK(shown.err.find("2 of 2 runs cannot be submitted before their data set is there") != std::string::npos);
   const auto refused = dtctl.run({"sweep", "digits.yaml"});
@@ -90,7 +90,7 @@ TEST_CASE("plan, sweep --dry-run and sweep -n are the same")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe(strong));
-  const auto plan = dtctl.run({"plan", "tiny.yaml"}).out;
+  const auto plan = dtctl.run({"sweep", "--dry-run", "tiny.yaml"}).out;
   CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "--dry-run"}).out);
   CHECK(plan == dtctl.run({"sweep", "tiny.yaml", "-n"}).out);
 }
@@ -99,14 +99,14 @@ TEST_CASE("a plan says what its runs cost at most, if the machine profile has a 
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe("resources: {time_limit: 30m}\nsweep: {matrix: {train.seed: [1, 2, 3]}}\n"));
-  CHECK_FALSE(dtctl.json({"plan", "tiny.yaml"}).contains("cost"));
+  CHECK_FALSE(dtctl.json({"sweep", "--dry-run", "tiny.yaml"}).contains("cost"));
   std::filesystem::create_directories(dtctl.folder() / "config/dtctl");
   dtctl.write("config/dtctl/config.yaml", "profiles: {priced: {cost: {node_hour: 0.8, currency: CHF}}}\n");
-  const auto cost = dtctl.json({"plan", "tiny.yaml", "--profile", "priced"}).at("cost");
+  const auto cost = dtctl.json({"sweep", "--dry-run", "tiny.yaml", "--profile", "priced"}).at("cost");
   CHECK(cost.at("all").get<double>() == Approx(3 * 0.5 * 0.8));
   CHECK(cost.at("to_submit") == cost.at("all"));
   CHECK(cost.at("currency") == "CHF");
-  CHECK(dtctl.run({"plan", "tiny.yaml", "--profile", "priced"})
+  CHECK(dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--profile", "priced"})
             .out.find("at most 1.20 CHF by the time limits, of which 1.20 CHF would be submitted") != std::string::npos);
 }
 
@@ -114,35 +114,32 @@ TEST_CASE("option --scripts prints every run's script")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe(strong));
-  const auto text = dtctl.run({"plan", "tiny.yaml", "--scripts"}).out;
+  const auto text = dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--scripts"}).out;
   std::size_t scripts = 0;
   for (auto at = text.find("#!/bin/bash"); at != std::string::npos; at = text.find("#!/bin/bash", at + 1)) ++scripts;
   CHECK(scripts == 6);
 }
 
-TEST_CASE("submit refuses a recipe with a study or a sweep, and says what to type")
+TEST_CASE("submit is sweep, and plan its dry run")
 {
   const Dtctl dtctl;
-  dtctl.write("my study.yaml", tiny_recipe(strong));
-  const auto study = dtctl.run({"submit", "my study.yaml"});
-  CHECK(study.exit_code == 2);
-  CHECK(study.err == "dtctl: error: tiny asks for 6 runs (a strong-scaling study), but submit takes a recipe without study and "
-                     "sweep; use: dtctl "
-                     "sweep 'my study.yaml'\n");
-  dtctl.write("sweep.yaml", tiny_recipe("sweep: {matrix: {optimizer.learning_rate: [0.1, 0.2]}}\n"));
-  CHECK(dtctl.run({"submit", "sweep.yaml"}).err.find("tiny asks for 2 runs (a sweep)") != std::string::npos);
-  CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+  dtctl.write("tiny.yaml", tiny_recipe(strong));
+  const auto dry = dtctl.run({"sweep", "--dry-run", "tiny.yaml"});
+  REQUIRE(dry.ok());
+  CHECK(dtctl.run({"submit", "tiny.yaml", "--dry-run"}).out == dry.out);
+  CHECK(dtctl.run({"--quiet", "plan", "tiny.yaml"}).out == dtctl.run({"--quiet", "sweep", "tiny.yaml", "--dry-run"}).out);
+  CHECK(dtctl.run({"plan", "tiny.yaml"}).out == dry.out);
 }
 
 TEST_CASE("option --over adds an axis and --set changes a key, each as often as given")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
-  CHECK(dtctl.json({"plan", "--over", "optimizer.learning_rate=0.1,0.2", "--over", "train.seed=1,2,3", "tiny.yaml"})
+  CHECK(dtctl.json({"sweep", "--dry-run", "--over", "optimizer.learning_rate=0.1,0.2", "--over", "train.seed=1,2,3", "tiny.yaml"})
             .at("runs")
             .size() == 6);
-  const auto one = dtctl.json({"plan", "tiny.yaml"}),
-             other = dtctl.json({"plan", "--set", "train.seed=7", "--set", "train.epochs=3", "tiny.yaml"});
+  const auto one = dtctl.json({"sweep", "--dry-run", "tiny.yaml"}),
+             other = dtctl.json({"sweep", "--dry-run", "--set", "train.seed=7", "--set", "train.epochs=3", "tiny.yaml"});
   CHECK(one.at("runs")[0].at("key") != other.at("runs")[0].at("key"));
 }
 
@@ -150,14 +147,14 @@ TEST_CASE("points that are the same run are planned once")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", tiny_recipe());
-  const auto result = dtctl.run({"plan", "tiny.yaml", "--over", "train.seed=1,1"});
+  const auto result = dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--over", "train.seed=1,1"});
   CHECK(result.exit_code != 70);
   if (result.exit_code == 0) CHECK(result.err.find("1 points of the sweep are the same run") != std::string::npos);
 }
 
 TEST_CASE("a recipe of that name that is not there is answered with the nearest one")
 {
-  const auto result = Dtctl().run({"plan", "quickstrat"});
+  const auto result = Dtctl().run({"sweep", "--dry-run", "quickstrat"});
   CHECK(result.exit_code == 2);
   CHECK(result.err.starts_with("dtctl: error: there is no recipe `quickstrat`; did you mean `quickstart`? Allowed: "));
 }

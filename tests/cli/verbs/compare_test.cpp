@@ -380,21 +380,22 @@ TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
   studies.add("old", {{"x", 2, {100, 101, 99}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}});
   CHECK_THAT(studies.run({"compare", "new", "--baseline", "main"}).err, Contains("there is no baseline `main`; pin one with"));
-  CHECK(studies.json({"baseline", "set", "main", "old"}).at("baselines")[0].at("study_name") == "old");
+  CHECK(studies.json({"note", "--baseline", "main", "old"}).at("baselines")[0].at("study_name") == "old");
   CHECK_THAT(studies.run({"compare", "new", "--baseline", "mian"}).err, Contains("did you mean `main`"));
   const auto found = studies.json({"compare", "new", "--baseline", "main"});
   CHECK(found.at("exit_code") == 5);
   CHECK(found.at("regressions") == Json{"x, 2 ranks"});
   for (const Words& words :
        {Words{"compare", "new", "old", "--baseline", "main"}, Words{"compare", "new", "--reference", "old", "--baseline", "main"},
-        Words{"baseline", "set", "a b", "old"}, Words{"baseline", "set", "main", "old/x"}, Words{"baseline", "remove", "other"}})
+        Words{"note", "--baseline", "a b", "old"}, Words{"note", "--baseline", "main", "old/x"},
+        Words{"note", "--forget-baseline", "other"}})
     CHECK(studies.run(words).exit_code == 2);
   const auto kept = studies.run({"remove", "old", "--yes"});
   CHECK(kept.exit_code == 2);
   CHECK_THAT(kept.err, Contains("is the baseline main. Nothing was removed"));
   REQUIRE(studies.run({"db", "rebuild"}).ok()); // baselines do not live in the database
-  CHECK(studies.json({"baseline", "list"}).at("baselines").size() == 1);
-  CHECK(studies.run({"baseline", "remove", "main"}).ok());
+  CHECK(studies.json({"note", "--baselines"}).at("baselines").size() == 1);
+  CHECK(studies.run({"note", "--forget-baseline", "main"}).ok());
   CHECK(studies.run({"remove", "old", "--yes"}).ok());
 }
 
@@ -402,7 +403,7 @@ TEST_CASE("runs that are compared with themselves are the same: nothing has chan
 {
   Studies studies;
   studies.add("old", {{"x", 2, {100, 80}}});
-  REQUIRE(studies.run({"baseline", "set", "main", "old"}).ok());
+  REQUIRE(studies.run({"note", "--baseline", "main", "old"}).ok());
   REQUIRE(studies.run({"export", "old", "--format", "json", "-o", "old.json"}).ok());
   for (const Words& against :
        {Words{"old"}, Words{"--reference", "old"}, Words{"--baseline", "main"}, Words{"--reference", "old.json"}}) {

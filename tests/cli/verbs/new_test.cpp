@@ -65,7 +65,7 @@ TEST_CASE("every strategy, and every kind of study, is written, validated and pl
     INFO(name);
     REQUIRE(dtctl.run(dt::test::with({"new", file, "--quiet"}, options)).exit_code == 0);
     CHECK(dtctl.run({"validate", file}).exit_code == 0);
-    const auto plan = dtctl.run({"plan", file, "--set", "resources.oversubscribe=true"});
+    const auto plan = dtctl.run({"sweep", "--dry-run", file, "--set", "resources.oversubscribe=true"});
     INFO(plan.out << plan.err);
     CHECK(plan.exit_code == 0);
   };
@@ -151,7 +151,7 @@ TEST_CASE("what a machine profile gives stays out of the recipe, so that it is t
               "profiles: {team: {resources: {scheduler: slurm, partition: batch, ranks_per_node: 4, time_limit: 2h}}}\n");
   const auto job_of = [&](const Words& options) {
     REQUIRE(dtctl.run(dt::test::with({"new", "p.yaml", "--force", "--data", "synthetic"}, options)).exit_code == 0);
-    const auto runs = dtctl.json({"plan", "p.yaml"}).at("runs");
+    const auto runs = dtctl.json({"sweep", "--dry-run", "p.yaml"}).at("runs");
     return *std::ranges::max_element(runs, {}, [](const auto& run) { return run.at("ranks").template get<int>(); });
   };
   const auto job = job_of({"--profile", "team"});
@@ -174,7 +174,7 @@ TEST_CASE("new --program writes a recipe for the program, copies the module, and
   CHECK(holds(result.err, "defaults were taken: command python3 net/train.py, machine local, study scaling, repeats 3\n"));
   CHECK(fs::exists(dtctl.folder() / "net/dtctl_report.py"));
   CHECK(dtctl.run({"validate", "mine.yaml"}).exit_code == 0);
-  CHECK(dtctl.json({"plan", "mine.yaml"}).at("runs").size() == 6);
+  CHECK(dtctl.json({"sweep", "--dry-run", "mine.yaml"}).at("runs").size() == 6);
   const auto weak = dtctl.run({"new", "weak.yaml", "--program", "net/train.py", "--study", "weak"});
   CHECK(weak.exit_code == 0);
   CHECK(dtctl.run({"validate", "weak.yaml"}).exit_code == 0);
@@ -212,7 +212,7 @@ TEST_CASE("new --program proposes 1 rank for a Python program that exchanges not
   };
   const auto ranks = [&] {
     int most = 0;
-    const auto plan = dtctl.json({"plan", "mine.yaml"});
+    const auto plan = dtctl.json({"sweep", "--dry-run", "mine.yaml"});
     for (const auto& planned : plan.at("runs")) most = std::max(most, planned.at("ranks").get<int>());
     return most;
   };

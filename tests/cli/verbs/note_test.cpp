@@ -123,7 +123,7 @@ TEST_CASE("the command of --notify runs when the wait is over, with what became 
   CHECK(swept.out.find("out") == std::string::npos); // standard output is dtctl's
   CHECK_THAT(swept.err, Contains("out\n"));
   std::filesystem::remove(dtctl.folder() / "told");
-  const auto watched = dtctl.run({"watch", "tiny", "--notify", command + "; exit 7"});
+  const auto watched = dtctl.run({"status", "--follow", "tiny", "--notify", command + "; exit 7"});
   CHECK(watched.exit_code == 1);
   CHECK(dt::read_file(dtctl.folder() / "told") == "tiny failed 2 2 1\n");
   CHECK_THAT(watched.err, Contains("the command of --notify ended with exit code 7"));

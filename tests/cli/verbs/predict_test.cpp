@@ -65,7 +65,7 @@ TEST_CASE("a prediction is printed with interval, backtest, gains and assumption
                        Contains("more than 4 times the largest measured size"));
 
   dtctl.write("r.yaml", scaling("1, 2, 4"));
-  const auto plan = dtctl.json({"plan", "r.yaml"});
+  const auto plan = dtctl.json({"sweep", "--dry-run", "r.yaml"});
   REQUIRE(plan.at("predictions").size() == 1);
   CHECK(plan.at("predictions")[0].at("ranks") == 4);
   CHECK(plan.at("most_informative_size") == 8);

@@ -31,7 +31,7 @@ TEST_CASE("a recipe is read from standard input, and its mistakes have a place t
   const auto json = dt::test::Json::parse(valid.out);
   CHECK(json.at("name") == "piped");
   CHECK(json.at("path") == "<stdin>");
-  CHECK(with_input(dtctl, recipe, {"plan", "-"}).exit_code == 0);
+  CHECK(with_input(dtctl, recipe, {"sweep", "--dry-run", "-"}).exit_code == 0);
   const auto wrong = with_input(dtctl, recipe + "optimizer: {rate: 1}\n", {"validate", "-"});
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Catch::Contains("<stdin>:6:13: unknown key `rate`"));

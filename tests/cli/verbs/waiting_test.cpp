@@ -48,7 +48,7 @@ TEST_CASE("watch says which run of another home holds the cores that all runs wa
   const auto is_running = [&] { return holder.json({"status"}).at("runs")[0].at("state") == "running"; };
   REQUIRE(dt::test::eventually(is_running));
   REQUIRE(waiting.run({"sweep", "wide.yaml"}, shared).exit_code == 0);
-  const auto watched = waiting.run({"watch", "--timeout", "12s"}, shared);
+  const auto watched = waiting.run({"status", "--follow", "--timeout", "12s"}, shared);
   for (const auto* home : {&holder, &waiting}) home->run({"cancel", "all"}, shared);
   CHECK(watched.exit_code == 124);
   CHECK(watched.err.find("none of the runs is running; tiny") != std::string::npos);

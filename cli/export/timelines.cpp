@@ -1,28 +1,22 @@
-// dtctl trace: exports the timelines of a run's ranks for a trace viewer.
+// The timelines of a run's ranks, for a trace viewer.
+#include "cli/export/exports.hpp"
+
 #include "cli/command/destination.hpp"
 #include "cli/export/trace_events.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/timelines.hpp"
-#include "cli/verbs/verbs.hpp"
 #include "core/file.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include <fmt/format.h>
 
 namespace dt::cli {
 namespace {
-
-struct TraceOptions {
-  Selector selector;
-  std::string file, steps;
-  int attempt = 0; // 0: the latest attempt that has timelines
-};
 
 StepRange steps_of(const std::string& text)
 {
@@ -85,20 +79,22 @@ void require_steps(const std::vector<TraceRecord>& records, const StepRange& ste
                                             printable(run.row.name), has, steps.first, steps.last));
 }
 
-ExitCode trace(Context& context, const TraceOptions& options)
+} // namespace
+
+void export_timelines(Context& context, const Selector& selector, const std::string& file, const TimelineChoice& choice)
 {
-  const auto steps = steps_of(options.steps);
+  const auto steps = steps_of(choice.steps);
   ResultsStore results(context);
-  const auto run = select_newest(context, results, options.selector,
+  const auto run = select_newest(context, results, selector,
                                  [&](const RunView& one) { return traced_attempt(results.home(), one.row.key).has_value(); });
-  const auto attempt = require_traced_attempt(results.home(), run, options.attempt);
+  const auto attempt = require_traced_attempt(results.home(), run, choice.attempt);
   const auto records = read_with_warnings(context, attempt);
-  if (!options.steps.empty()) require_steps(records, steps, run);
-  const bool is_printed = options.file.empty() || is_standard_output(options.file);
+  if (!choice.steps.empty()) require_steps(records, steps, run);
+  const bool is_printed = file.empty() || is_standard_output(file);
   if (is_printed && !context.json) {
     write_trace_events(records, steps, write_out);
     flush_out();
-    return ExitCode::ok;
+    return;
   }
   std::string text;
   write_trace_events(records, steps, [&](std::string_view piece) { text += piece; });
@@ -106,31 +102,10 @@ ExitCode trace(Context& context, const TraceOptions& options)
   context.out.data("attempt", attempt.number());
   if (is_printed) {
     context.out.data("trace", Json::parse(text));
-    return ExitCode::ok;
+    return;
   }
-  write_text(context, options.file, "trace", text);
+  write_text(context, file, "trace", text);
   context.out.field("ranks", "ranks", count_cell(static_cast<std::int64_t>(records.size())));
-  return ExitCode::ok;
-}
-
-} // namespace
-
-void add_trace(Commands& commands)
-{
-  auto options = std::make_shared<TraceOptions>();
-  auto& verb = commands.add(
-      {"trace", understand_verbs, "Export what every rank did over time, for a trace viewer.",
-       "The recipe needs train.trace: true. The file contains Chrome trace events: open it in ui.perfetto.dev or in\n"
-       "chrome://tracing. A process is a rank, a row is one of its tracks, an arrow is a message. Times are in rank 0's "
-       "clock.\n\n"
-       "Example:\n  dtctl trace 3f2a --steps 100-110 -o trace.json"},
-      [options](Context& context) { return trace(context, *options); });
-  add_selector(verb, options->selector);
-  verb.add_option("-o,--output", options->file, "file to write; default: standard output")->type_name("FILE");
-  verb.add_option("--steps", options->steps, "only these steps, both included")->type_name("A-B");
-  verb.add_option("--attempt", options->attempt, "number of the attempt; default: the latest one with a trace")
-      ->type_name("N")
-      ->check(positive_number());
 }
 
 } // namespace dt::cli
