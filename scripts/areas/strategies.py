@@ -17,20 +17,16 @@ QUERY = """select sync_period as period, round(avg(throughput)) as samples_per_s
 
 def options(parser):
     parser.add_argument("parts", nargs="*", type=one_of(PARTS), metavar="PART", help="transfers, accuracy (both)")
-    parser.add_argument("--rate", default="250mbit", help="bandwidth of a link for the transfers (%(default)s)")
-    parser.add_argument("--accuracy-rate", default="1gbit", help="and for the accuracy (%(default)s)")
-    parser.add_argument("--scale", default="0.05", help="factor on AlexNet's parameters (%(default)s)")
     parser.add_argument("--repeats", default="3", help="runs of each point of the accuracy (%(default)s)")
-    parser.add_argument("--allreduce", default="hierarchical", help="of the forms that sum over all ranks (%(default)s)")
 
 
 def transfers(asked, place):
-    with Testbed(place, 5, asked.rate) as testbed:
+    with Testbed(place, 5, "250mbit") as testbed:
 
         def steps(*words, steps=4):
             """8 workers on host0 to host3 and a server on host4."""
-            return testbed.run(9, "dtbench", "strategies", "--workers", 8, "--scale", asked.scale, "--sleep", "--steps", steps, "--allreduce",
-                               asked.allreduce, "--progress", "thread", *words)
+            return testbed.run(9, "dtbench", "strategies", "--workers", 8, "--scale", 0.05, "--sleep", "--steps", steps, "--allreduce",
+                               "hierarchical", "--progress", "thread", *words)
 
         alone_s = json.loads(steps("--strategy", "easgd", "--compute", 0, "--json"))[0]["communication_s"]
         compute_s = alone_s * 0.13 / 0.87  # beside which Original EASGD communicates for 87 % of its time
@@ -46,7 +42,7 @@ def transfers(asked, place):
 
 
 def accuracy(asked, place):
-    with Testbed(place, 5, asked.accuracy_rate):
+    with Testbed(place, 5, "1gbit"):
         place.dtctl("data", "make", "digits")
         print("== Decentralised EASGD against its period")
         place.dtctl("sweep", "lenet-decentralized-easgd", "--profile", "testbed", "--set", "resources.nodes=4", "--set", "resources.ranks_per_node=2", "--set",

@@ -8,7 +8,6 @@ All run in the same processes, in turn, a round of at least a second and a perio
 least and the most. The peer is taken with its own gradients and with those in its buckets, and the better one counts. A few minutes. Needs
 python3-torch and libopenblas0-pthread (with the reference BLAS PyTorch is ten times as slow).
 """
-import json
 import os
 import statistics
 import subprocess
@@ -128,8 +127,6 @@ def tell(name, asked, ranks, times):
     for kind in own:
         each = ratios(times[best], times[kind])
         print(f"{name}, {ranks} rank{'s' * (ranks > 1)} of {asked.batch}: {kind} is {interval(each, '.3f')} times as fast as {best}, {len(each)} rounds")
-        print(json.dumps({"model": name, "ranks": ranks, "batch": asked.batch, "own": kind, "peer": best, "ratio": round(statistics.median(each), 3),
-                          "least": round(min(each), 3), "most": round(max(each), 3)}))
     print("steps in ms: " + ", ".join(f"{kind} {1e3 * statistics.median(values):.2f}" for kind, values in times.items()), flush=True)
 
 
