@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 
+import torch
+
+import networks
 from measuring import ROOT, in_turn, interval, mpirun, ratios, words_of
 
 PROGRAMS = ["dtctl_sync"]
@@ -29,9 +32,9 @@ def options(parser):
     parser.add_argument("--testbed", action="store_true", help="the ranks run on the hosts of the testbed that stands")
 
 
-def plain(model, optimizer, loss_of):
+def plain(model, optimizer, loss_of, keeps_gradients=False):
     def step():
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=not keeps_gradients)
         loss_of(model).backward()
         optimizer.step()
 
@@ -39,19 +42,8 @@ def plain(model, optimizer, loss_of):
 
 
 def ddp(in_buckets):
-    def wrap(model, optimizer, loss_of):
-        from torch.nn.parallel import DistributedDataParallel
-
-        parallel = DistributedDataParallel(model, gradient_as_bucket_view=in_buckets)
-
-        def step():
-            optimizer.zero_grad(set_to_none=not in_buckets)
-            loss_of(parallel).backward()
-            optimizer.step()
-
-        return step
-
-    return wrap
+    return lambda model, optimizer, loss_of: plain(torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=in_buckets), optimizer, loss_of,
+                                                   in_buckets)
 
 
 def ours(words):
@@ -71,10 +63,6 @@ def ours(words):
 
 def step_of(name, batch, wrap):
     """A step over a batch that stays."""
-    import torch
-
-    import networks
-
     torch.manual_seed(1)
     model = networks.build(name)
     images, labels = torch.randn(batch, *networks.MODELS[name][1]), torch.randint(0, 10, (batch,))
@@ -83,8 +71,6 @@ def step_of(name, batch, wrap):
 
 
 def run_rank(asked):
-    import torch
-
     import dtctl_sync
 
     torch.set_num_threads(1)
