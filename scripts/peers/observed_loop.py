@@ -86,16 +86,14 @@ def compare(module, loader, report, rounds, round_s=0, precision=torch.float32):
     def step_ms(functions, is_watched=False):
         use(functions)
         synchronize()
-        begin, steps = time.perf_counter(), 0
-        for _ in range(passes):
-            stop = Stopwatch() if is_watched else lambda: None
-            count = train(module, optimizer, loader, precision, stop)
-            steps += count
-            if functions is observed:
-                seen.extend(is_watched and number > 1 for number in range(count))
-            by_hand.extend(stop.steps() if is_watched else [])
+        begin, watches = time.perf_counter(), [Stopwatch() if is_watched else lambda: None for _ in range(passes)]
+        counts = [train(module, optimizer, loader, precision, stop) for stop in watches]
         synchronize()
-        return 1e3 * (time.perf_counter() - begin) / steps
+        step_s = (time.perf_counter() - begin) / sum(counts)
+        if functions is observed:
+            seen.extend(is_watched and number > 1 for count in counts for number in range(count))
+        by_hand.extend(step for watch in watches if is_watched for step in watch.steps())
+        return 1e3 * step_s
 
     passes = max(1, round(1e3 * round_s / (step_ms(plain) * len(loader))))
     times = in_turn(rounds, {"plain": lambda: step_ms(plain), "observed": lambda: step_ms(observed), "watched": lambda: step_ms(observed, True)}, warm_up=1)
