@@ -9,27 +9,19 @@ missed in one case of ten each. `below` marks what is less than 0.9 times as fas
 1.1; `surely below` what is so for the whole interval. Exit code: 1 when something is surely below, or a case failed.
 """
 import contextlib
+import itertools
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
-from measuring import Testbed, columns, load, numbers_of, print_head, row, run, words_of
+from measuring import Testbed, columns, load, print_head, row, run
 
 PROGRAMS = ["dtbench"]
 BUSY = "while kill -0 $1 2>/dev/null; do for ((i = 0; i < 200000; ++i)); do :; done; done"  # ends with this script, whatever happens to it
 
 
 def options(parser):
-    quick = "--quick" in sys.argv
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--ranks", type=numbers_of, default="3,5" if quick else "3,4,5,7")
-    parser.add_argument("--links", type=words_of, default="1gbit,none" if quick else "100mbit,1gbit,none,trunk")
-    parser.add_argument("--machine", type=words_of, default="quiet" if quick else "quiet,busy")
-    parser.add_argument("--sizes", default="4096,65536,1048576" + ("" if quick else ",10485760"), help="in bytes")
-    parser.add_argument("--seconds", default="2.5", help="to measure one size for, all algorithms together (2.5); at least 3 rounds")
-    parser.add_argument("--output", type=pathlib.Path, metavar="FOLDER", help="dtbench's whole answer too, as JSON, a file a case")
 
 
 @contextlib.contextmanager
@@ -43,7 +35,7 @@ def state(machine):
             loop.wait()
 
 
-def answer_of(asked, place, ranks, links, machine):
+def answer_of(asked, place, machine, links, ranks):
     if links == "trunk":
         testbed = Testbed(place, ranks + ranks % 2, "1gbit", "--supernodes", 2, "--trunk", "250mbit")
     else:
@@ -52,11 +44,8 @@ def answer_of(asked, place, ranks, links, machine):
     file = place.folder / "answer.json"
     with testbed, state(machine):
         run(["timeout", 300, testbed.command, "run", "--hosts", ranks, ranks, place.program("dtbench"), "comm", "--algorithms",
-             f"mpi,ring,halving-doubling,tree{',topology-aware' if trunk else ''},dynamic", "--sizes", asked.sizes, "--seconds", asked.seconds,
-             "--fewest", 3, "--leave-out", 3, "--json-file", file, *trunk], env=place.environment)
-    if asked.output:
-        asked.output.mkdir(parents=True, exist_ok=True)
-        (asked.output / f"{ranks}-{links}-{machine}.json").write_text(file.read_text())
+             f"mpi,ring,halving-doubling,tree{',topology-aware' if trunk else ''},dynamic", "--sizes", "4096,65536,1048576" + ("" if asked.quick else ",10485760"),
+             "--seconds", 2.5, "--fewest", 3, "--leave-out", 3, "--json-file", file, *trunk], env=place.environment)
     return json.loads(file.read_text())
 
 
@@ -72,23 +61,23 @@ def measure(asked, place):
     print_head(run(["mpirun", "--version"]).splitlines()[0])
     columns("case", "size", "`dynamic`", "plain MPI", "times as fast as MPI", "times as fast as the best of ours", "best of ours", "rounds", "")
     verdicts, choices, has_failed = [], [], False
-    for machine in asked.machine:
-        for links in asked.links:
-            for ranks in asked.ranks:
-                name = f"{ranks} hosts, {links}, {machine}"
-                try:
-                    answer = answer_of(asked, place, ranks, links, machine)
-                except SystemExit:
-                    row(name, "failed")
-                    has_failed = True
-                    continue
-                for each in answer["dynamic"]:
-                    mpi, best, size = each["against_mpi"], each["against_best"], each["bytes"]
-                    verdicts.append(verdict(mpi, best))
-                    row(name, f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB", time(each["us_median"]), time(each["us_mpi"]), ratio(mpi),
-                        ratio(best), f"{each['best']} {time(each['us_best'])}", each["repeats"], verdicts[-1])
-                choices += [f"{name}: dynamic took {answer.get('dynamic_start_s', 0):.2f} s to choose",
-                            *(f"{name}: {what}: {said}" for what, said in answer.get("choices", {}).items())]
+    for case in itertools.product(*([("quiet",), ("1gbit", "none"), (3, 5)] if asked.quick else
+                                    [("quiet", "busy"), ("100mbit", "1gbit", "none", "trunk"), (3, 4, 5, 7)])):
+        machine, links, ranks = case
+        name = f"{ranks} hosts, {links}, {machine}"
+        try:
+            answer = answer_of(asked, place, *case)
+        except SystemExit:
+            row(name, "failed")
+            has_failed = True
+            continue
+        for each in answer["dynamic"]:
+            mpi, best, size = each["against_mpi"], each["against_best"], each["bytes"]
+            verdicts.append(verdict(mpi, best))
+            row(name, f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB", time(each["us_median"]), time(each["us_mpi"]), ratio(mpi),
+                ratio(best), f"{each['best']} {time(each['us_best'])}", each["repeats"], verdicts[-1])
+        choices += [f"{name}: dynamic took {answer.get('dynamic_start_s', 0):.2f} s to choose",
+                    *(f"{name}: {what}: {said}" for what, said in answer.get("choices", {}).items())]
     print(f"\n{len(verdicts)} rows, {verdicts.count('below')} below, {verdicts.count('surely below')} surely below; load at the end {load()}\n")
     print("\n".join(choices))
     return 1 if has_failed or "surely below" in verdicts else 0

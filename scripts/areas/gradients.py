@@ -1,7 +1,7 @@
 """Loss and gradients of the engine's models beside PyTorch's of the same layers, on the same weights and one fixed batch.
 
 Weights from our seed are loaded into PyTorch, then PyTorch's into ours. Both are held against PyTorch in double precision. Exit code 1 when a
-model is beyond the tolerance. Some minutes. Needs python3-torch and numpy.
+model is beyond TOLERANCE. Some minutes. Needs python3-torch and numpy.
 """
 import numpy
 import torch
@@ -13,16 +13,15 @@ from peers import near_ties
 PROGRAMS = ["dtbench"]
 SAMPLES = {"lenet": 8}  # of the batch; 4 of small images, 2 of large ones
 KEPT = ("running_mean", "running_var")
+# A model is within: relative errors of the loss, and of each tensor's gradient; or so many times PyTorch's own in float32; or with near ties of
+# float64 turned, of which so many are tried for each.
+LOSS_TOLERANCE, TOLERANCE, FACTOR, TIES = 1e-5, 1e-4, 3, 8
 
 
 def options(parser):
     parser.add_argument("models", nargs="*", type=one_of(networks.MODELS), metavar="MODEL", help="which (all)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-winograd", dest="winograd", action="store_false", help="no convolution by Winograd's algorithm")
-    parser.add_argument("--loss-tolerance", type=float, default=1e-5, help="relative error of the loss (1e-5)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="relative error of a tensor's gradient (1e-4)")
-    parser.add_argument("--factor", type=float, default=3, help="or so many times PyTorch's own in float32 (3)")
-    parser.add_argument("--ties", type=int, default=8, help="or the tolerance with near ties of float64 turned; tries for each (8)")
 
 
 def input_of(name):
@@ -116,13 +115,13 @@ def with_ties_turned(asked, name, values, images, labels, gradients):
         return distances(gradients, theirs(name, values, images, labels, torch.float64, turned)[1])
 
     model = model_of(name, values, torch.float64)
-    ties = near_ties.near_ties(model, lambda model: loss_of(model, images, labels, torch.float64), asked.ties)
+    ties = near_ties.near_ties(model, lambda model: loss_of(model, images, labels, torch.float64), TIES)
     behind = near_ties.deciding_behind(model)
     turned, each, found = [], exact([]), True
-    while found and each.max() > asked.tolerance:
-        deepest = numpy.flatnonzero(each > asked.tolerance)[-1]
+    while found and each.max() > TOLERANCE:
+        deepest = numpy.flatnonzero(each > TOLERANCE)[-1]
         found = False
-        for tie in near_ties.suspects(ties, behind[deepest], turned, asked.ties):
+        for tie in near_ties.suspects(ties, behind[deepest], turned, TIES):
             tried = exact([*turned, tie])
             if tried[deepest] < each[deepest] / 2:
                 turned, each, found = [*turned, tie], tried, True
@@ -139,11 +138,11 @@ def compare(asked, name, direction, found, images, labels):
     our_error, where = furthest(list(gradients.values()), exact, names)
     their_error, _ = furthest(single, exact, names)
     loss_error, their_loss_error = abs(float(found["loss"][0]) - exact_loss) / exact_loss, abs(loss - exact_loss) / exact_loss
-    good = loss_error <= asked.loss_tolerance and our_error <= max(asked.tolerance, asked.factor * their_error)
+    good = loss_error <= LOSS_TOLERANCE and our_error <= max(TOLERANCE, FACTOR * their_error)
     verdict = "yes" if good else "NO"
-    if our_error > asked.tolerance and asked.ties:
+    if our_error > TOLERANCE:
         error, turned = with_ties_turned(asked, name, values, images, labels, list(gradients.values()))
-        good = good or (loss_error <= asked.loss_tolerance and error <= asked.tolerance)
+        good = good or (loss_error <= LOSS_TOLERANCE and error <= TOLERANCE)
         widest = f" (gaps up to {max(tie.gap for tie in turned):.1e})" if turned else ""
         verdict = f"{'yes' if good else 'NO'}; {error:.1e} with {len(turned)} near ties turned{widest}"
     row(name, direction, len(images), f"{loss_error:.1e}", f"{their_loss_error:.1e}", f"{our_error:.1e} ({where})", f"{their_error:.1e}", verdict)

@@ -2,7 +2,7 @@
 
 Each network is rebuilt in PyTorch from what `dtctl recipe models NAME --json` prints, and from nothing else (docs/guide/going-on-from-weights.md).
 Its weights, made here, go to `dtengine predict` as an archive of numpy.savez; what that writes is compared with what PyTorch computes in
-float64. A model is within the tolerance if no logit is further off than that share of the largest logit. Every model, if none is named, on
+float64. A model is within TOLERANCE if no logit is further off than that share of the largest one. Every model, if none is named, on
 small images where its layers allow it; about two minutes. Exit code 1 when a model is beyond the tolerance. Needs python3-torch and numpy.
 """
 import numpy
@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from measuring import columns, row, stop
 
 PROGRAMS = ["dtctl", "dtengine"]
+TOLERANCE = 1e-4  # as a share of the largest logit
 # Smaller than published where the full connections would be large.
 SMALL = {"alexnet": "3x99x99", "alexnet-2012": "3x99x99", "vgg11": "3x64x64", "vgg16": "3x64x64", "vgg19": "3x64x64",
          "resnet18": "3x96x96", "resnet34": "3x96x96", "resnet50": "3x96x96", "resnet101": "3x96x96"}
@@ -103,7 +104,6 @@ def weights_of(network):
 
 def options(parser):
     parser.add_argument("models", nargs="*", metavar="MODEL", help="which (all)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="as a share of the largest logit (1e-4)")
 
 
 def compare(asked, place, name):
@@ -120,7 +120,7 @@ def compare(asked, place, name):
         exact = network.double()(images.double()).numpy()
     largest = abs(exact).max()
     error, theirs = abs(logits - exact).max() / largest, abs(single - exact).max() / largest
-    good = error <= asked.tolerance and count == description["parameters"]
+    good = error <= TOLERANCE and count == description["parameters"]
     row(name, description["image"], count, f"{error:.1e}", f"{theirs:.1e}", "yes" if good else "NO")
     return good
 

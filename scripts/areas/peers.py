@@ -1,4 +1,4 @@
-"""The engine's training step beside PyTorch's, and beside itself in another precision and on more ranks.
+"""The engine's training step beside PyTorch's, and two ranks beside one.
 
 The two of a row run in turn, never at the same time, round after round; a figure is the median of the rounds, a ratio the median of the rounds'
 ratios, with its least and its most. Both have the same threads, one core each.
@@ -14,7 +14,6 @@ python3-torch libopenblas0-pthread
 import dataclasses
 import json
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
@@ -59,13 +58,12 @@ class Contestant:
     threads: int = 1
     ranks: int = 1
     precision: str = "fp32"
-    direct: bool = False  # ours without Winograd's algorithm
     timed: bool = False  # ours with the algorithms that are fastest by timing, as trainings have them; else those of the rules
     setting: Setting = Setting()  # PyTorch's
 
     def label(self):
         ranks = [f"{self.ranks} ranks"] * (self.ranks > 1)
-        return " ".join([self.program, *[self.precision] * (self.precision != "fp32"), *["direct"] * self.direct, *["timed"] * self.timed, *ranks])
+        return " ".join([self.program, *[self.precision] * (self.precision != "fp32"), *["timed"] * self.timed, *ranks])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,11 +90,8 @@ ROWS = [
     pair("lenet", LENET, 400, program="pytorch"),
     *(pair(model, ours, {**STEPS, "resnet50": 4, "vgg16": 3}[model], program="pytorch") for model, ours in OURS.items()),
     *(pair(f"{model}-autocast", ours, STEPS[model], program="pytorch", timed=False) for model, ours in BF16.items()),
-    *(pair(f"{model}-bf16", BF16[model], STEPS[model], precision="fp32") for model in ("alexnet", "vgg16", "resnet50")),
-    *(pair(f"{model}-winograd", OURS[model], STEPS[model], direct=True) for model in ("alexnet", "vgg16", "resnet18", "resnet50")),
     pair("lenet-2-ranks", dataclasses.replace(LENET, ranks=2), 400, program="pytorch"),
-    *(pair(name, dataclasses.replace(LENET, program=program, ranks=2), 400, ranks=1)
-      for name, program in (("lenet-scaling", "ours"), ("lenet-scaling-pytorch", "pytorch"))),
+    pair("lenet-scaling", dataclasses.replace(LENET, ranks=2), 400, ranks=1),
 ]
 
 
@@ -104,7 +99,6 @@ def options(parser):
     parser.add_argument("--rows", type=words_of, help="which, separated by commas: " + ", ".join(row.name for row in ROWS))
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="one round of few steps")
-    parser.add_argument("--json-file", type=pathlib.Path, help="writes every result there too, with the trials of the search")
     parser.add_argument("--python", default=PYTHON, help="the Python that has PyTorch (%(default)s)")
 
 
@@ -143,7 +137,7 @@ class Programs:
                  str(contestant.threads), "--steps", str(steps)]
         if contestant.program == "ours":
             words += ["--precision", contestant.precision] * (contestant.precision != "fp32")
-            words += ["--direct"] * contestant.direct + ["--algorithms", "timed"] * contestant.timed
+            words += ["--algorithms", "timed"] * contestant.timed
         else:
             words += ["--channels-last"] * contestant.setting.channels_last + ["--bf16"] * (contestant.precision == "bf16")
         return self.run(contestant, words)
@@ -182,10 +176,10 @@ class Programs:
         return self.rates[contestant.threads]
 
     def prepared(self, contestant, steps):
-        """PyTorch's contestant in its quickest setting, and all trials: each a change of the best so far, first all layouts and allocators, then
-        what matters less. Ours has no choice."""
+        """PyTorch's contestant in its quickest setting: trials each change the best so far, first all layouts and allocators, then what matters
+        less. Ours has no choice."""
         if contestant.program == "ours":
-            return contestant, []
+            return contestant
         kernels, tried = self.kernels(contestant), {}
         changes = [[{"channels_last": layout, "tuned_allocator": tuned} for layout in (False, True) for tuned in (False, True)]]
         changes += [[{"bound": False}], [{"blas_threads": 1}]] * (contestant.threads > 1)
@@ -200,37 +194,19 @@ class Programs:
             best = max(tried, key=tried.get)
         if tried[best] == 0:
             sys.exit(1)
-        return dataclasses.replace(contestant, setting=best), [{"setting": each.label(), "samples_per_s": rate} for each, rate in tried.items()]
+        return dataclasses.replace(contestant, setting=best)
 
 
 def run_row(one, rounds, steps, programs):
-    (first, some), (second, others) = (programs.prepared(each, max(2, steps // 4)) for each in (one.first, one.second))
-    products = next((["products", each, *programs.both_products(each)] for each in (first, second) if each.program == "pytorch"), None)
+    first, second = (programs.prepared(each, max(2, steps // 4)) for each in (one.first, one.second))
+    cells = ["", ""]
+    if second.program == "pytorch":
+        ours, theirs = programs.both_products(second)
+        cells = [second.setting.label(), f"{ours:.0f} / {theirs:.0f}"]
     found = in_turn(rounds, {each: lambda each=each: programs.step(each, steps) for each in (first, second)})
     speeds = [[result["samples_per_s"] for result in found[each]] for each in (first, second)]
-    cells = [products[1].setting.label(), f"{products[2]:.0f} / {products[3]:.0f}"] if products else ["", ""]
     row(one.name, first.label(), second.label(), *(f"{statistics.median(each):.1f}" for each in speeds), interval(ratios(*speeds)),
         *(f"{found[each][-1]['loss']:.4g}" for each in (first, second)), *cells)
-    return {"row": one.name, "first": first.label(), "second": second.label(), "model": one.first.model, "batch": one.first.batch,
-            "threads": one.first.threads, "steps": steps, "rounds": list(zip(found[first], found[second])), "trials": [*some, *others],
-            "products": products and {"setting": cells[0], "ours_gflops": products[2], "pytorch_gflops": products[3]}}
-
-
-def print_limits(results):
-    """What ours told of itself: how near it came to what the processor can do. A virtual machine whose cores the host moves apart computes more
-    slowly, so the latency of a cache line between cores stands beside it; there is none for one thread."""
-    print()
-    columns("row", "who", "share of the peak", "in compute primitives", "reorders a step", "peak memory", "built in", "a line between cores")
-    for result in results:
-        for place, who in enumerate((result["first"], result["second"])):
-            told = [each[place] for each in result["rounds"]]
-            if not who.startswith("ours") or "peak_share" not in told[0]:
-                continue
-            median = lambda field: statistics.median(each[field] for each in told)
-            latencies = [each.get("core_latency_ns", 0) for each in told]
-            row(result["row"], who, f"{median('peak_share'):.1%}", f"{median('primitive_share'):.1%}", f"{median('reorders_per_step'):.0f}",
-                f"{median('peak_memory_bytes') / 1e9:.2f} GB", f"{median('build_s'):.2f} s",
-                f"{min(latencies):.0f} to {max(latencies):.0f} ns" if max(latencies) > 0 else "")
 
 
 def need_pytorch(python):
@@ -249,8 +225,8 @@ def measure(asked, place):
         stop(f"There is no row `{unknown.pop()}`; there are: {', '.join(known)}.")
     if asked.rounds < 1:
         stop(f"--rounds is at least 1, not {asked.rounds}.")
-    rows, programs, results = [known[name] for name in asked.rows or known], Programs(asked, place), []
-    theirs = [each for one in rows for each in (one.first, one.second) if each.program == "pytorch"]
+    rows, programs = [known[name] for name in asked.rows or known], Programs(asked, place)
+    theirs = [one.second for one in rows if one.second.program == "pytorch"]
     if theirs:
         need_pytorch(asked.python)
     for threads in sorted({each.threads for each in theirs}):
@@ -260,7 +236,4 @@ def measure(asked, place):
             "PyTorch's setting", "sgemm, ours / PyTorch's, GFLOP/s")
     for one in rows:
         rounds, steps = (1, max(3, one.steps // 20)) if asked.quick else (asked.rounds, one.steps)
-        results.append(run_row(one, rounds, steps, programs))
-    print_limits(results)
-    if asked.json_file:
-        asked.json_file.write_text(json.dumps(results, indent=1) + "\n")
+        run_row(one, rounds, steps, programs)

@@ -2,11 +2,10 @@
 
 Strategies, allreduces, machines, weak and strong scaling are simulated at small sizes, larger sizes are predicted from these, and then simulated
 as well. Prints a line for each recipe and predicted size, and a summary: the share of simulated values inside the 80 % intervals, how far the
-others lie outside, and how wide the intervals are. About ten minutes on two cores; no root. With --home the simulations are kept there and not
-made again, so that two versions of dtctl (--dtctl) can be compared on the same runs.
+others lie outside, and how wide the intervals are. About ten minutes on two cores; no root. What an earlier call with the same --keep simulated
+is not simulated again.
 """
 import math
-import pathlib
 import statistics
 
 from measuring import columns, row
@@ -17,9 +16,7 @@ SERVED = ["easgd", "async-easgd", "async-sgd", "hogwild-sgd", "hogwild-easgd", "
 
 
 def options(parser):
-    parser.add_argument("--home", type=pathlib.Path, help="home for the simulated runs, which are kept (a temporary folder)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only recipes whose name contains this text")
-    parser.add_argument("--dtctl", type=pathlib.Path, help="the dtctl that predicts (that of the build, which also simulates)")
 
 
 def case(strategy, platform, mode="weak", rate=300, allreduce=""):
@@ -82,14 +79,10 @@ def print_summary(results, tests):
 
 
 def measure(asked, place):
-    if asked.home:
-        place.use_home(asked.home.resolve())
     chosen = [each for each in cases() if asked.only in each[0]]
     for name, recipe, nodes in chosen:
         place.sweep(recipe(name, nodes(MEASURED)))
         place.sweep(recipe(name + "-large", nodes(PREDICTED)))
-    if asked.dtctl:
-        place.build = asked.dtctl.resolve().parents[1]
     results, tests = [], []
     columns("recipe", "nodes", "simulated", "predicted", "80 % interval", "error", "")
     for name, recipe, nodes in chosen:

@@ -1,6 +1,6 @@
 """Public training programs, unchanged, under dtctl and beside it plain, with a stop-watch and a count of its own.
 
-  scripts/measure programs --clones DIR [--only mnist,vae] [--plain]
+  scripts/measure programs --clones DIR [--only mnist,vae]
   scripts/measure programs --clones DIR --strategies
 
 The folder DIR has a clone of each repository, named after it; --list prints which, and what is run. Only the program's folder at its commit is
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-from measuring import NAME, PYTHON, ROOT, columns, free_port, row, stop, words_of
+from measuring import PYTHON, ROOT, columns, free_port, row, run, stop, words_of
 from programs import table
 
 PROGRAMS = ["dtctl", "dtjob", "dtctl_sync"]
@@ -35,21 +35,7 @@ def options(parser):
     parser.add_argument("--clones", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--only", type=words_of, default=[each.name for each in table.PROGRAMS], metavar="NAMES")
     parser.add_argument("--list", action="version", version=clones(), help="prints the repositories and their commits")
-    parser.add_argument("--plain", action="store_true", help="only the plain runs")
     parser.add_argument("--strategies", action="store_true", help="the programs with the lines of dtctl_sync instead")
-
-
-def needs_programs(asked):
-    return not asked.plain
-
-
-def run(words, **more):
-    """Its output; an exception when it fails, so that the next program is tried."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, **more)
-    if done.returncode != 0:
-        said = "".join(stream.decode(errors="replace")[-3000:] for stream in (done.stdout, done.stderr))
-        raise RuntimeError(f"{' '.join(map(str, words))}\nexit code {done.returncode}\n{said}")
-    return done.stdout.decode(errors="replace")
 
 
 class Copy:
@@ -79,19 +65,18 @@ class Copy:
         out.with_suffix(".json").write_text(json.dumps({"out": str(out), "operations": operations, "marks": self.program.marks}))
         return dict(self.modules(home, HERE / "stopwatch"), VALIDATE_WATCH=str(out.with_suffix(".json")))
 
-    def plain(self):
-        copy = self.home / "plain"
+    def plain(self, words=(), is_watched=False):
+        """What the program prints without dtctl, in a copy of its tree; of several ranks the first one."""
+        copy, ranks = self.home / "plain", self.program.ranks
         shutil.copytree(self.tree, copy)
-        environment, port, ranks = self.watched(self.home / "plain-watch", True, copy), free_port(), []
-        for rank in range(self.program.ranks):
-            own = {} if self.program.ranks == 1 else dict(RANK=str(rank), WORLD_SIZE=str(self.program.ranks), MASTER_ADDR="localhost", MASTER_PORT=str(port))
-            with open(self.home / f"plain-{rank}.log", "w") as log:
-                ranks.append(subprocess.Popen([PYTHON, *self.program.words], cwd=copy / self.program.folder, env=environment | own, stdout=log,
-                                              stderr=subprocess.STDOUT))
-        codes = [rank.wait(LIMIT_S) for rank in ranks]
-        if any(codes):
-            raise RuntimeError(f"{self.program.name} fails without dtctl, too (exit codes {codes}):\n{(self.home / 'plain-0.log').read_text()[-2000:]}")
-        return Watched(self.home / "plain-watch")
+        environment = self.watched(self.home / "plain-watch", True, copy) if is_watched else self.modules(copy)
+        if ranks > 1:
+            environment.update(WORLD_SIZE=str(ranks), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
+        logs = [self.home / f"plain-{rank}.log" for rank in range(ranks)]
+        processes = [subprocess.Popen([PYTHON, *self.program.words, *words], cwd=copy / self.program.folder, stdout=log.open("w"), stderr=subprocess.STDOUT,
+                                      env=dict(environment, RANK=str(rank)) if ranks > 1 else environment) for rank, log in enumerate(logs)]
+        codes, said = [process.wait(LIMIT_S) for process in processes], logs[0].read_text()
+        return said if not any(codes) else stop(f"{self.program.name} fails without dtctl, too (exit codes {codes}):\n{said[-2000:]}", 1)
 
     def submit(self, place, folder, name, environment, words, prefix=(), resources=(), **more):
         """Runs the program in a copy of its tree under dtctl. What dtctl says, and the row of the newest run."""
@@ -139,15 +124,6 @@ class Strategy:
             return None
         return float(found[-1][0]) / float(found[-1][1]) if isinstance(found[-1], tuple) else float(found[-1])
 
-    def plain(self):
-        home = self.copy.home / "plain"
-        shutil.copytree(self.copy.tree, home)
-        done = subprocess.run([PYTHON, *self.program.words, *self.edited.words], cwd=home / self.program.folder, capture_output=True, text=True, timeout=LIMIT_S,
-                              env=self.copy.modules(home))
-        if done.returncode != 0:
-            raise RuntimeError(f"{self.program.name} fails without dtctl: {done.stderr[-2000:]}")
-        return self.figure(done.stdout + done.stderr)
-
     def under(self, name):
         """The state of the run, its figure, and what dtctl said of a failure."""
         home = self.copy.home / name
@@ -155,7 +131,7 @@ class Strategy:
         for file, before, after in self.edited.edits:
             file = home / "tree" / (self.program.path or self.program.folder) / file
             if before not in file.read_text():
-                raise RuntimeError(f"{self.program.name}: {file} has no {before!r}")
+                stop(f"{self.program.name}: {file} has no {before!r}", 1)
             file.write_text(file.read_text().replace(before, after))
         settings, words = table.SETTINGS[name], self.program.words + self.edited.halved + self.edited.words
         if name in table.SERVERS_UPDATE and self.edited.servers_rate:
@@ -176,7 +152,7 @@ class Watched:
     def __init__(self, folder):
         self.processes = [Course(json.loads(file.read_text())) for file in sorted(folder.glob("*.json"))]
         if not self.processes:
-            raise RuntimeError(f"the stop-watch in {folder} has noted nothing")
+            stop(f"the stop-watch in {folder} has noted nothing", 1)
 
     def require(self, program):
         """What the arguments and the data come to, so that the stop-watch itself is right."""
@@ -184,7 +160,7 @@ class Watched:
         found = (len(steps) // program.ranks, sum(step["samples"] for step in steps))
         for what, is_now, should_be in zip(("steps", "samples"), found, (program.steps, program.samples)):
             if should_be is not None and is_now != should_be:
-                raise RuntimeError(f"{program.name}: the stop-watch saw {is_now} {what}, but there are {should_be}")
+                stop(f"{program.name}: the stop-watch saw {is_now} {what}, but there are {should_be}", 1)
 
 
 class Course:
@@ -282,7 +258,7 @@ def with_strategies(asked, place):
     found = {}
     for edited in chosen:
         strategy = Strategy(edited, asked, place)
-        found["plain", edited.name] = f"{strategy.plain():.4g}"
+        found["plain", edited.name] = f"{strategy.figure(strategy.copy.plain(edited.words)):.4g}"
         for name in registered:
             done = strategy.under(name)
             is_good = done["state"] == "succeeded" and done["figure"] is not None
@@ -303,16 +279,15 @@ def measure(asked, place):
     for program in (each for each in table.PROGRAMS if each.name in asked.only):
         try:
             copy = Copy(program, asked, place, "programs")
-            plain = copy.plain()
+            copy.plain(is_watched=True)
+            plain = Watched(copy.home / "plain-watch")
             plain.require(program)
-            if asked.plain:
-                continue
             observed = Observed(copy, place)
             cells = cells_of(program, plain, observed)
             row(*(cells.get(column, "-") for column in COLUMNS))
             said += [f"- {program.name}: {words}" for words in (program.note, observed.words()) if words]
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
+        except (SystemExit, subprocess.TimeoutExpired) as error:  # the next program does not depend on this one
             has_failed = True
-            print(f"{NAME}: {error}", file=sys.stderr, flush=True)
+            print(f"{program.name}: {error}", file=sys.stderr, flush=True)
     print("", *said, sep="\n")
     return has_failed

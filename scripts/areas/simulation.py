@@ -3,16 +3,13 @@
 Two figures of the platform are fitted first, on two hosts only: the latency from a short sum, the bandwidth from a long one. Everything else is
 predicted by the simulation and measured, on one switch and then with a trunk between two supernodes. Prints one line a case and a summary. 25
 minutes for 100mbit,3ms and twice as long for 50mbit,5ms. The measured times are medians (of 64 MiB single sums); hosts share this machine's
-cores, so nothing else should run. With --measured the measured times are taken from what an earlier call printed, so that another simulator
-can be compared with the same measurements. Needs root (tests/cluster/testbed check).
+cores, so nothing else should run. Needs root (tests/cluster/testbed check).
 
 The links are real networks that are slower by a factor: 50mbit,5ms is 100 Gbit/s with 2.5 us, 2,000 times slower, and 100mbit,3ms is 10 Gbit/s
 with 30 us, 100 times slower. So the hosts' own times, which two cores for all hosts make longer than those of a cluster, matter as little as
 there. Links without a latency (100mbit) are the kernel's, through which short messages pass unshaped after a pause.
 """
-import contextlib
 import json
-import re
 import statistics
 
 from measuring import Testbed
@@ -33,19 +30,16 @@ def options(parser):
     parser.add_argument("--calls", type=int, default=1, help="sums in a row on one switch, whose mean counts")
     parser.add_argument("--strategies", nargs="*", default=STRATEGIES)
     parser.add_argument("--no-trunk", action="store_true", help="no sums between two supernodes")
-    parser.add_argument("--measured", metavar="FILE", help="output of an earlier call, whose measured times are used")
 
 
 class Machine:
-    """The testbed, and the platform that stands for it. `known` has the measured seconds of cases; then there is no testbed."""
+    """The testbed, and the platform that stands for it."""
 
-    def __init__(self, place, testbed, known, figures=(), calls=1):
-        self.place, self.testbed, self.known, self.figures, self.calls = place, testbed, known, figures, calls
+    def __init__(self, place, testbed, figures=(), calls=1):
+        self.place, self.testbed, self.figures, self.calls = place, testbed, figures, calls
 
     def compare(self, name, measure, simulate, errors):
-        if self.known and name not in self.known:
-            return
-        measured_s, simulated_s = self.known[name] if self.known else measure(), simulate()
+        measured_s, simulated_s = measure(), simulate()
         errors.append(simulated_s / measured_s - 1)
         print(f"{name:<46} {1e3 * measured_s:10.3f} {1e3 * simulated_s:10.3f} {100 * errors[-1]:+8.1f}%", flush=True)
 
@@ -69,22 +63,11 @@ class Machine:
 
     def fit(self, links):
         """Two hosts exchange halves twice: two latencies, and as many bytes as the vector has over each link."""
-        short, long = self.known.get("fit") or [self.measured_s(2, "halving-doubling", size) for size in (SIZES[0], SIZES[-1])]
+        short, long = (self.measured_s(2, "halving-doubling", size) for size in (SIZES[0], SIZES[-1]))
         bandwidth = (SIZES[-1] - SIZES[0]) / (long - short)
         latency = max(1e-6, (short - SIZES[0] / bandwidth) / 2)  # short messages may pass unshaped
         self.figures = ["--latency", f"{1e6 * latency:.2f}us", "--bandwidth", f"{1e-6 * bandwidth:.3f} MB/s"]
         print(f"== links of {links}: {1e3 * short:.4f} ms and {1e3 * long:.3f} ms, so {1e6 * latency:.1f} us and {1e-6 * bandwidth:.2f} MB/s", flush=True)
-
-
-def measured_before(path):
-    """The measured seconds of each network's cases, from the output of an earlier call."""
-    networks, cases = {}, {}
-    for line in open(path):
-        if fit := re.match(r"== links of (\S+): (\S+) ms and (\S+) ms", line):
-            cases = networks[fit[1]] = {"fit": (1e-3 * float(fit[2]), 1e-3 * float(fit[3]))}
-        elif case := re.match(r"(\S.*?) +([\d.]+) +[\d.]+ +[-+][\d.]+%$", line):
-            cases[case[1]] = 1e-3 * float(case[2])
-    return networks
 
 
 def on_one_switch(machine, asked, errors):
@@ -110,23 +93,21 @@ def behind_a_trunk(machine, errors):
 
 def measure(asked, place):
     place.environment["OMP_WAIT_POLICY"] = "passive"
-    all_known = measured_before(asked.measured) if asked.measured else {}
     errors = {name: [] for name in ("sums from 1 MiB", "sums up to 64 KiB", "sums over a trunk", "steps")}
-    for links in (links for links in asked.links if not asked.measured or links in all_known):
+    for links in asked.links:
         rate, *latency = links.split(",")
-        shaped, known = ["--latency", *latency] if latency else [], all_known.get(links, {})
-        hosts_with = lambda hosts, *more: contextlib.nullcontext() if known else Testbed(place, hosts, rate, *shaped, *more)
-        with hosts_with(max(asked.hosts)) as testbed:
-            machine = Machine(place, testbed, known)
+        shaped = ["--latency", *latency] if latency else []
+        with Testbed(place, max(asked.hosts), rate, *shaped) as testbed:
+            machine = Machine(place, testbed)
             machine.fit(links)
             machine.calls = asked.calls
             print(f"{'case':<46} {'measured ms':>10} {'simulated':>10} {'error':>9}")
             on_one_switch(machine, asked, errors)
         if not asked.no_trunk:
             mbit = {"mbit": 1, "gbit": 1000}[rate[-4:]] * int(rate[:-4])
-            with hosts_with(4, "--supernodes", 2, "--trunk", f"{mbit // 4}mbit") as testbed:
+            with Testbed(place, 4, rate, *shaped, "--supernodes", 2, "--trunk", f"{mbit // 4}mbit") as testbed:
                 figures = [*machine.figures, "--nodes-per-supernode", 2, "--trunk-share", 0.125]
-                behind_a_trunk(Machine(place, testbed, known, figures), errors)
+                behind_a_trunk(Machine(place, testbed, figures), errors)
     for name, found in [*errors.items(), ("all", sum(errors.values(), []))]:
         if found:
             sizes = [abs(error) for error in found]

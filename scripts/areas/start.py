@@ -32,23 +32,21 @@ def options(parser):
     parser.add_argument("cases", nargs="*", metavar="CASE", type=one_of(CASES), help=", ".join(CASES))
     parser.add_argument("--builds", type=words_of)
     parser.add_argument("--repeats", type=int, default=7, help="runs of each case and build (%(default)s)")
-    parser.add_argument("--cold", action="store_true", help="without timings that an earlier run has left in the home (algorithms, allreduce)")
-    parser.add_argument("--set", action="append", default=[], dest="keys", metavar="KEY=VALUE", help="a key of the recipe; may be repeated")
 
 
 class Starts:
     """First steps of one case by the programs of one build."""
 
-    def __init__(self, place, build, case, asked):
-        self.place, self.build, self.asked, self.seed = place, pathlib.Path(build).resolve(), asked, 0
-        self.keys = [*(f"{key}={value}" for key, value in CASES[case].items()), *asked.keys]
+    def __init__(self, place, build, case):
+        self.place, self.build, self.seed = place, pathlib.Path(build).resolve(), 0
+        self.keys = [f"{key}={value}" for key, value in CASES[case].items()]
         self.home = f"home-{case}-{str(self.build).replace('/', '-')}"
 
     def __call__(self):
         """Seconds from the launch to the end of the first step, and of each phase by name. The seed makes it a new run."""
         self.seed += 1
         self.place.build = self.build
-        self.place.use_home(f"{self.home}-{self.seed}" if self.asked.cold else self.home)
+        self.place.use_home(self.home)
         words = [word for key in [*self.keys, f"train.seed={self.seed}"] for word in ("--set", key)]
         self.place.dtctl("submit", self.place.write("start.yaml", RECIPE), "--wait", *words)
         output = max(self.place.home.glob("runs/*/attempts/1/stdout"), key=lambda file: file.stat().st_mtime_ns)
@@ -62,7 +60,7 @@ class Starts:
 def measure(asked, place):
     builds, results = asked.builds or [str(place.build)], {}
     for case in asked.cases or CASES:
-        results[case] = in_turn(asked.repeats, {build: Starts(place, build, case, asked) for build in builds}, warm_up=1)  # which fills the caches
+        results[case] = in_turn(asked.repeats, {build: Starts(place, build, case) for build in builds}, warm_up=1)  # which fills the caches
         print(f"{case}: {asked.repeats} runs a build", file=sys.stderr)
     print(f"Seconds from mpirun to the end of the first step, median (least to most) of {asked.repeats} runs in turn\n")
     columns("case", *builds)

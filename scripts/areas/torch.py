@@ -8,13 +8,15 @@ All run in the same processes, in turn, a round of at least a second and a perio
 least and the most. The peer is taken with its own gradients and with those in its buckets, and the better one counts. A few minutes. Needs
 python3-torch and libopenblas0-pthread (with the reference BLAS PyTorch is ten times as slow).
 """
-import json
 import os
 import statistics
 import subprocess
 import sys
 import time
 
+import torch
+
+import networks
 from measuring import ROOT, in_turn, interval, mpirun, ratios, words_of
 
 PROGRAMS = ["dtctl_sync"]
@@ -30,9 +32,9 @@ def options(parser):
     parser.add_argument("--testbed", action="store_true", help="the ranks run on the hosts of the testbed that stands")
 
 
-def plain(model, optimizer, loss_of):
+def plain(model, optimizer, loss_of, keeps_gradients=False):
     def step():
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=not keeps_gradients)
         loss_of(model).backward()
         optimizer.step()
 
@@ -40,19 +42,8 @@ def plain(model, optimizer, loss_of):
 
 
 def ddp(in_buckets):
-    def wrap(model, optimizer, loss_of):
-        from torch.nn.parallel import DistributedDataParallel
-
-        parallel = DistributedDataParallel(model, gradient_as_bucket_view=in_buckets)
-
-        def step():
-            optimizer.zero_grad(set_to_none=not in_buckets)
-            loss_of(parallel).backward()
-            optimizer.step()
-
-        return step
-
-    return wrap
+    return lambda model, optimizer, loss_of: plain(torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=in_buckets), optimizer, loss_of,
+                                                   in_buckets)
 
 
 def ours(words):
@@ -72,10 +63,6 @@ def ours(words):
 
 def step_of(name, batch, wrap):
     """A step over a batch that stays."""
-    import torch
-
-    import networks
-
     torch.manual_seed(1)
     model = networks.build(name)
     images, labels = torch.randn(batch, *networks.MODELS[name][1]), torch.randint(0, 10, (batch,))
@@ -84,8 +71,6 @@ def step_of(name, batch, wrap):
 
 
 def run_rank(asked):
-    import torch
-
     import dtctl_sync
 
     torch.set_num_threads(1)
@@ -128,8 +113,6 @@ def tell(name, asked, ranks, times):
     for kind in own:
         each = ratios(times[best], times[kind])
         print(f"{name}, {ranks} rank{'s' * (ranks > 1)} of {asked.batch}: {kind} is {interval(each, '.3f')} times as fast as {best}, {len(each)} rounds")
-        print(json.dumps({"model": name, "ranks": ranks, "batch": asked.batch, "own": kind, "peer": best, "ratio": round(statistics.median(each), 3),
-                          "least": round(min(each), 3), "most": round(max(each), 3)}))
     print("steps in ms: " + ", ".join(f"{kind} {1e3 * statistics.median(values):.2f}" for kind, values in times.items()), flush=True)
 
 

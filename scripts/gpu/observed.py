@@ -6,22 +6,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ROOT / "share/dtctl/report"
-FOLDER = pathlib.Path(tempfile.mkdtemp())
-os.environ.update(DTCTL_OBSERVE="1 1", DTCTL_REPORT=str(FOLDER / "resnet"))
-(FOLDER / "resnet").touch()
-sys.path += [str(MODULES), str(ROOT / "scripts")]
 
 import torch
 
-from common import DEVICE, IS_GPU, attempt, ratio_row, resnet50, row, synchronize
+from common import DEVICE, IS_GPU, MODULES, images_of, ratio_row, resnet50, row
 from measuring import PHASES, free_port, steps_of
+from peers import observed_loop
 
+FOLDER = pathlib.Path(tempfile.mkdtemp())
 BATCH, STEPS, ROUNDS = (128, 20, 8) if IS_GPU else (4, 4, 2)
-SIDE = 224 if IS_GPU else 32
 
 
 def flops_of(report):
@@ -47,8 +40,7 @@ class Batches(torch.utils.data.Dataset):
     """Ready batches in pinned memory, so that the loader costs little and the copy to the device is asynchronous."""
 
     def __init__(self):
-        make = lambda: torch.randn(BATCH, 3, SIDE, SIDE).to(memory_format=torch.channels_last)
-        self.batches = [(make(), torch.randint(0, 1000, (BATCH,))) for _ in range(4)]
+        self.batches = [(images_of(BATCH), torch.randint(0, 1000, (BATCH,))) for _ in range(4)]
         if IS_GPU:
             self.batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in self.batches]
 
@@ -59,107 +51,18 @@ class Batches(torch.utils.data.Dataset):
         return self.batches[index % 4]
 
 
-class Stopwatch:
-    """Marks between the phases, by events of the device or by the host's clock."""
-
-    def __init__(self):
-        self.marks = []
-
-    def __call__(self):
-        if IS_GPU:
-            event = torch.cuda.Event(enable_timing=True)
-            event.record()
-            self.marks.append(event)
-        else:
-            self.marks.append(time.perf_counter())
-
-    def steps(self):
-        """Of steps of six marks: begin, batch on the device, loss, backward's end, update's end, begin of the next."""
-        between = lambda a, b: a.elapsed_time(b) / 1000 if IS_GPU else b - a
-        for i in range(0, len(self.marks) - 5, 5):
-            a = self.marks[i : i + 6]
-            yield {"input": between(a[0], a[1]), "forward": between(a[1], a[2]), "backward": between(a[2], a[3]),
-                   "optimizer": between(a[3], a[4]), "step_s": between(a[4 - 5], a[4]) if i else None}
-
-
-def train(module, optimizer, loader, stop=lambda: None):
-    """One pass. The stop-watch's version differs from the script in its calls of stop() alone."""
-    stop()
-    for images, labels in loader:
-        images, labels = images.to(DEVICE, non_blocking=True), labels.to(DEVICE, non_blocking=True)
-        stop()
-        with torch.autocast(DEVICE.type, torch.bfloat16):
-            loss = torch.nn.functional.cross_entropy(module(images), labels)
-        stop()
-        loss.backward()
-        stop()
-        optimizer.step()
-        stop()
-        optimizer.zero_grad(set_to_none=True)
-        stop()
-
-
-def wrapped(optimizer):
-    """The functions that the observer replaces: (owner, name)."""
-    from torch.utils.data.dataloader import _BaseDataLoaderIter
-
-    return [(torch.nn.Module, "__call__"), (torch.autograd, "backward"), (torch.utils.data.DataLoader, "__iter__"),
-            (_BaseDataLoaderIter, "__next__"), (torch.optim.Optimizer, "zero_grad"), (torch.optim.Optimizer, "__init__"), (optimizer, "step")]
-
-
 def resnet():
-    """Rounds of the plain script, of the observed one and of the stop-watch's version in turn, in one process."""
-    places = wrapped(torch.optim.SGD)
+    """The plain loop, the observed one, and the observed one with events by hand, in turn."""
     torch.manual_seed(1)
-    module = resnet50().to(DEVICE).to(memory_format=torch.channels_last)
-    first = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)  # torch wraps the class's step in its own way
+    module, report = resnet50().to(DEVICE).to(memory_format=torch.channels_last), FOLDER / "resnet"
     loader = torch.utils.data.DataLoader(Batches(), batch_size=None)
-    train(module, first, loader)
-    plain = [getattr(owner, name) for owner, name in places]
-    import dtctl_observe
-
-    dtctl_observe.watch(torch)
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
-    observed = [getattr(owner, name) for owner, name in places]
-
-    def use(functions):
-        for (owner, name), function in zip(places, functions):
-            setattr(owner, name, function)
-
-    times, watched = {"plain": [], "observed": [], "stop-watch": []}, []
-    for functions in (observed, plain):
-        use(functions)
-        train(module, optimizer, loader)
-    for _ in range(ROUNDS):
-        for name in times:
-            use(observed if name == "observed" else plain)
-            stopwatch = Stopwatch() if name == "stop-watch" else (lambda: None)
-            synchronize()
-            begin = time.perf_counter()
-            train(module, optimizer, loader, stopwatch)
-            host_s = time.perf_counter() - begin
-            synchronize()
-            times[name].append(1e3 * (time.perf_counter() - begin) / STEPS)
-            if name == "stop-watch":
-                watched.extend(stopwatch.steps())
-    use(observed)
-    observer = dtctl_observe._observer
-    observer.finish()
-    if observer.trouble:
-        raise RuntimeError(observer.trouble)
-    use(plain)
+    times, phases = observed_loop.compare(module, loader, report, ROUNDS, precision=torch.bfloat16)
     ratio_row(f"ResNet-50 b{BATCH}, observed", times, "observed", "plain")
-    ratio_row(f"ResNet-50 b{BATCH}, with events by hand", times, "stop-watch", "plain")
-    row("host returns after, of the last round", round(1e3 * host_s / STEPS, 2), "ms")
-    # The first steps of a round have the time between rounds.
-    seen = [step for i, step in enumerate(steps_of(os.environ["DTCTL_REPORT"])) if i % STEPS > 1]
-    row("steps that the observer reported", len(steps_of(os.environ["DTCTL_REPORT"])), "", f"{(ROUNDS + 1) * STEPS} were made")
-    for phase in ("step_s", "input", "forward", "backward", "optimizer"):
-        own = statistics.median(s[phase] for s in seen)
-        by_hand = statistics.median(s[phase] for s in watched if s[phase] is not None)
+    ratio_row(f"ResNet-50 b{BATCH}, with events by hand as well", times, "watched", "plain")
+    row("steps that the observer reported: all", len(steps_of(report)))
+    for phase, (own, by_hand) in phases.items():
         row(f"{phase}, observed", round(1e3 * own, 3), "ms", f"by hand {1e3 * by_hand:.3f} ms, ratio {own / by_hand:.4f}" if by_hand > 0 else "")
-    row("communication of one rank", seen[-1]["communication"], "s")
-    (flops, precision, rate, device), words = flops_of(os.environ["DTCTL_REPORT"])
+    (flops, precision, rate, device), words = flops_of(report)
     row("FLOPs of a sample, observed", flops, "FLOP", f"by torch's counter {counted_by_torch(module):.0f}; {words}; {precision} on {device}, products reach {rate} FLOP/s")
 
 
@@ -200,40 +103,43 @@ model = nn.parallel.DistributedDataParallel(model)
 """ + LOOP
 
 
-def started(what, script, ranks=1, environment=None):
-    """A script of its own, observed from its start, and the same one plain: both must print the same loss."""
-    file = FOLDER / "script.py"
+def ends_of(script, ranks, reports=()):
+    """Exit code and both streams of each rank, observed if there are reports."""
+    file, plain = FOLDER / "script.py", {k: v for k, v in os.environ.items() if not k.startswith("DTCTL_")}
     file.write_text(PRELUDE + script)
-    losses = []
-    for is_observed in (True, False):
-        port, processes = free_port(), []
-        for rank in range(ranks):
-            report = FOLDER / f"{what.replace(' ', '-')}-{rank}"
-            report.touch()
-            plain = {k: v for k, v in os.environ.items() if not k.startswith("DTCTL_")}
-            own = dict(plain, RANK=str(rank), LOCAL_RANK="0", WORLD_SIZE=str(ranks), MASTER_ADDR="localhost", MASTER_PORT=str(port))
-            if is_observed:
-                own.update(DTCTL_OBSERVE=f"{ranks} 1", DTCTL_REPORT=str(report), PYTHONPATH=f"{MODULES / 'observe'}:{MODULES}")
-            processes.append(subprocess.Popen([sys.executable, str(file)], env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        ends = [process.communicate(timeout=80) for process in processes]
-        if any(process.returncode != 0 for process in processes):
-            row(what, "failed", "", (ends[0][1] + ends[-1][1])[-300:])
-            return
-        losses.append(ends[0][0].strip().splitlines()[-1])
-        if is_observed:
-            said = " ".join(line for line in ends[0][1].splitlines() if line.startswith("dtctl:"))
-    first = FOLDER / f"{what.replace(' ', '-')}-0"
-    steps = steps_of(first)
+    plain.update(LOCAL_RANK="0", WORLD_SIZE=str(ranks), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
+    more = [dict(DTCTL_OBSERVE=f"{ranks} 1", DTCTL_REPORT=str(report), PYTHONPATH=f"{MODULES / 'observe'}:{MODULES}") for report in reports]
+    processes = [subprocess.Popen([sys.executable, file], env=dict(plain, RANK=str(rank), **(more[rank] if more else {})), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) for rank in range(ranks)]
+    streams = [process.communicate(timeout=80) for process in processes]
+    return [(process.returncode, *both) for process, both in zip(processes, streams)]
+
+
+def started(what, script, ranks=1):
+    """A script of its own, observed from its start, and the same one plain: both must print the same loss."""
+    reports = [FOLDER / f"{what.replace(' ', '-')}-{rank}" for rank in range(ranks)]
+    for report in reports:
+        report.touch()
+    observed, plain = ends_of(script, ranks, reports), ends_of(script, ranks)
+    if any(code != 0 for code, _, _ in observed + plain):
+        row(what, "failed", "", " ".join(error[-150:] for _, _, error in observed + plain))
+        return
+    losses = [ends[0][1].strip().splitlines()[-1] for ends in (observed, plain)]
+    said = [line for line in observed[0][2].splitlines() if line.startswith("dtctl:")]
+    steps = steps_of(reports[0])
     usual = {name: statistics.median(values) for name in PHASES if (values := [s[name] for s in steps[3:] if s[name] is not None])}
     good = len(steps) == 20 and all(s["samples"] == 32 for s in steps) and losses[0] == losses[1]
-    row(what, "good" if good else "failed", "", f"{len(steps)} of 20 steps; observed and plain: {losses[0]}, {losses[1]}; medians in ms: "
-        + ", ".join(f"{name} {1e3 * s:.2f}" for name, s in usual.items()) + (f"; {said}" if said else "")
-        + f"; FLOPs of a sample: {flops_of(first)[1]}")
+    row(what, "good" if good else "failed", "", "; ".join([
+        f"{len(steps)} of 20 steps", f"observed and plain: {', '.join(losses)}", f"medians in ms: {', '.join(f'{name} {1e3 * s:.2f}' for name, s in usual.items())}",
+        *said, f"FLOPs of a sample: {flops_of(reports[0])[1]}"]))
 
 
-attempt("ResNet-50, observed", resnet)
-attempt("a plain loop", lambda: started("a plain loop", LOOP))
-attempt("a scaler", lambda: started("a scaler", SCALER))
+CHECKS = {"ResNet-50, observed": (resnet,), "a plain loop": (started, "a plain loop", LOOP), "a scaler": (started, "a scaler", SCALER),
+          "two ranks, DDP": (started, "two ranks, DDP", PARALLEL, 2)}
 if IS_GPU:  # a compiler for the host is not everywhere
-    attempt("a compiled module", lambda: started("a compiled module", COMPILED))
-attempt("two ranks, DDP", lambda: started("two ranks, DDP", PARALLEL, 2))
+    CHECKS["a compiled module"] = started, "a compiled module", COMPILED
+for name, (check, *words) in CHECKS.items():
+    try:
+        check(*words)
+    except Exception as error:  # whatever a library throws is the fact; the next check does not depend on this one
+        row(name, "failed", "", f"{type(error).__name__}: {error}"[:300])

@@ -1,7 +1,6 @@
 """Run by mpirun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
 allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; else equality with the whole batch, and the speed beside a
 plain loop."""
-import pathlib
 import sys
 
 import torch
@@ -9,7 +8,6 @@ from torch import nn
 
 from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, ratio_row, row
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share/dtctl/report"))
 import dtctl_sync as sync
 
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -131,10 +129,6 @@ class Trained(ResnetStep):
         super().__init__(batch)
         self.training = sync.Training(self.module, self.optimizer, **settings)
 
-    def loss(self):
-        with torch.autocast(DEVICE.type, torch.bfloat16):
-            return nn.functional.cross_entropy(self.module(self.images), self.labels)
-
     def __call__(self):
         return self.training.step(self.loss, samples=len(self.labels))
 
@@ -163,8 +157,8 @@ def speed(ordinary):
             pass  # not in this library
     if ranks > 1:
         steps["diloco 16, delay 8"] = Trained(batch, strategy="diloco", period=16, outer={"delay": 8, "fragments": 2})
-    rounds, count, warm = (6, 16, 4) if IS_GPU else (2, 1, 1)
-    times = in_turn_ms(steps, warm, rounds, count)
+    rounds, count = (6, 16) if IS_GPU else (2, 1)
+    times = in_turn_ms(steps, rounds, count)
     for step in steps.values():
         if isinstance(step, (Trained, Ordinary)):
             step.training.close()

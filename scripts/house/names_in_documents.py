@@ -15,6 +15,7 @@ A name with three capitals in a row, as in engine/comm/NAME.cpp, stands for any 
 PyTorch, are listed in scripts/house/foreign-names, one a line.
 """
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -38,45 +39,35 @@ def is_apart(file):  # this check and its test name false paths and symbols on p
     return file.startswith("scripts/house/") or file == "tests/house/check_names_test"
 
 
+def text_of(file):
+    """None of a link, and of what is no text."""
+    try:
+        return None if os.path.islink(file) else pathlib.Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
 class Tree:
     def __init__(self):
-        self.files = [f for f in subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True).stdout.split("\0")
-                      if f and os.path.exists(f)]
-        self.folders = set()
-        for file in self.files:
-            parts = file.split("/")[:-1]
-            self.folders.update("/".join(parts[:n + 1]) for n in range(len(parts)))
-        self.names = set(self.files) | self.folders
-        stems = {re.sub(r"\.[a-z]+$", "", f) for f in self.files if "/" in f}
-        self.stems = stems
-        self.endings = set()  # every file, with and without its ending, and every folder, from any of its folders on
-        for name in self.names | stems:
-            parts = name.split("/")
-            self.endings.update("/".join(parts[n:]) for n in range(len(parts)))
-        self.folder_names = {f.split("/")[-1] for f in self.folders}
-        self.texts, self.words = {}, {}
-        for file in self.files:
-            if os.path.islink(file):
-                continue
-            try:
-                with open(file, encoding="utf-8") as stream:
-                    self.texts[file] = stream.read()
-            except UnicodeDecodeError:
-                continue
+        listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True).stdout.split("\0")
+        files = [file for file in listed if file and os.path.exists(file)]
+        folders = {str(folder) for file in files for folder in pathlib.PurePath(file).parents} - {"."}
+        self.names = set(files) | folders
+        self.stems = {re.sub(r"\.[a-z]+$", "", f) for f in files if "/" in f}
+        # Every file, with and without its ending, and every folder, from any of its folders on.
+        self.endings = {"/".join(parts[n:]) for parts in (name.split("/") for name in self.names | self.stems) for n in range(len(parts))}
+        self.folder_names = {f.split("/")[-1] for f in folders}
+        self.texts = {file: text for file in files if (text := text_of(file)) is not None}
+        self.words, self.declared = {}, {}  # words of a file's code; a class, struct, enum or namespace: the files that declare or open it
         for file, text in self.texts.items():
-            if is_apart(file):
-                continue
-            code = file.endswith(CODE)
-            if code or (not file.endswith(".md") and re.match(r"(scripts|tests|recipes|share|cmake)/", file)):
+            if not is_apart(file) and (file.endswith(CODE) or (not file.endswith(".md") and re.match(r"(scripts|tests|recipes|share|cmake)/", file))):
                 # In C++ a name that only a comment has left is no name of the code. Elsewhere the whole text counts.
                 self.words[file] = set(WORD.findall(COMMENT.sub(" ", text) if file.endswith((".hpp", ".cpp", ".h")) else text))
-        self.declared = {}  # a class, struct, enum or namespace: the files that declare or open it
-        for file, text in self.texts.items():
             if file.endswith((".hpp", ".cpp")):
                 for names in re.findall(r"\b(?:class|struct|enum|namespace)\s+([\w:]+)", text):
                     for name in names.split("::"):
                         self.declared.setdefault(name, set()).add(file)
-        self.all_words = set().union(*self.words.values()) if self.words else set()
+        self.all_words = set().union(*self.words.values())
         self.code = "\n".join(t for f, t in self.texts.items() if f.endswith((".hpp", ".cpp")))
 
     def has_path(self, path, behind):
@@ -102,11 +93,8 @@ class Tree:
 
 
 def foreign_names():
-    path = "scripts/house/foreign-names"
-    if not os.path.exists(path):
-        return set()
-    with open(path, encoding="utf-8") as stream:
-        return {line.split("#")[0].strip() for line in stream} - {""}
+    path = pathlib.Path("scripts/house/foreign-names")
+    return {line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()} - {""} if path.exists() else set()
 
 
 def spans(text):
@@ -171,18 +159,14 @@ def main():
         os.chdir(sys.argv[1])
     tree, known, broken = Tree(), foreign_names(), []
     documents = [f for f in tree.texts if f.endswith(".md") and ("/" not in f or f.startswith("docs/"))]
-    sources = [f for f in tree.texts if f.endswith((".hpp", ".cpp", ".md", ".cmake", "CMakeLists.txt", ".yaml", ".py", ".sh")) or
-               f.startswith("scripts/")]
-    for file in sources:
-        if is_apart(file):
-            continue
+    sources = [f for f in tree.texts if f.startswith("scripts/") or f.endswith((".hpp", ".cpp", ".md", ".cmake", "CMakeLists.txt", ".yaml", ".py", ".sh"))]
+    for file in (f for f in sources if not is_apart(f)):
         for number, line in enumerate(tree.texts[file].split("\n"), 1):
             for match in PATH.finditer(line):
                 if not tree.has_path(match[0], line[match.end():match.end() + 1]):
                     broken.append(f"{file}:{number}: {match[0]} does not exist")
     for file in documents:
-        def say(number, what, file=file):
-            broken.append(f"{file}:{number}: {what}")
+        say = lambda number, what, file=file: broken.append(f"{file}:{number}: {what}")
         check_links(tree, file, say)
         check_names(tree, file, known, say)
     for line in dict.fromkeys(broken):

@@ -7,35 +7,13 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 
-def _numbers(shape):
-    product = 1
-    for each in shape:
-        product *= each
-    return product
-
-
-def _linear(args, kwargs, result):
-    given, weight = args[0], args[1]
-    return 2 * given.numel() * weight.shape[0], (given, weight)
-
-
-def _product(args, kwargs, result):
-    left, right = args[0], args[1]
-    return 2 * result.numel() * left.shape[-1], (left, right)
-
-
-def _convolution(args, kwargs, result):
-    given, weight = args[0], args[1]
-    return 2 * result.numel() * _numbers(weight.shape[1:]), (given, weight)
-
-
-def _transposed_convolution(args, kwargs, result):
-    given, weight = args[0], args[1]
-    return 2 * given.numel() * _numbers(weight.shape[1:]), (given, weight)
-
-
-_FORMULAS = {"linear": _linear, "matmul": _product, "mm": _product, "bmm": _product, "__matmul__": _product, "conv2d": _convolution,
-             "conv_transpose2d": _transposed_convolution}
+_product = lambda left, right, result: 2 * result.numel() * left.shape[-1]
+_FORMULAS = {  # of both operands and the result
+    "linear": lambda given, weight, result: 2 * given.numel() * weight.shape[0],
+    "matmul": _product, "mm": _product, "bmm": _product, "__matmul__": _product,
+    "conv2d": lambda given, weight, result: 2 * result.numel() * weight[0].numel(),
+    "conv_transpose2d": lambda given, weight, result: 2 * given.numel() * weight[0].numel(),
+}
 
 
 class Operations(TorchFunctionMode):
@@ -44,12 +22,11 @@ class Operations(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        formula = _FORMULAS.get(getattr(func, "__name__", ""))
-        if formula is None:
-            self.recurrent(func, args)
-            return result
-        forward, operands = formula(args, kwargs, result)
-        self.add(forward, operands)
+        name = getattr(func, "__name__", "")
+        if name in _FORMULAS:
+            self.add(_FORMULAS[name](*args[:2], result), args[:2])
+        else:
+            self.recurrent(name, args)
         return result
 
     def add(self, forward, operands):
@@ -58,9 +35,8 @@ class Operations(TorchFunctionMode):
         derived = sum(each.requires_grad for each in operands) if torch.is_grad_enabled() else 0
         self.total += forward * (1 + derived)
 
-    def recurrent(self, func, args):
+    def recurrent(self, name, args):
         """lstm(input, states, weights, …, batch_first) and lstm_cell(input, states, weights…): two products with matrices in each step."""
-        name = getattr(func, "__name__", "")
         if name == "lstm":
             given, (hidden, _), weights = args[0], args[1], [each for each in args[2] if each.dim() == 2]
             batch, steps = given.shape[:2] if args[8] else reversed(given.shape[:2])
