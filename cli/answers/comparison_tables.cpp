@@ -1,5 +1,7 @@
 #include "cli/answers/comparison_tables.hpp"
 
+#include "cli/answers/verdict/judged_text.hpp"
+#include "cli/answers/verdict/verdict_text.hpp"
 #include "cli/output/table_column.hpp"
 #include "core/text.hpp"
 
@@ -62,8 +64,7 @@ Cell sample_cell(const Sample& sample, Metric metric)
 Cell effect_cell(const store::Comparison& comparison, Metric metric)
 {
   auto cell = real_cell(comparison.effect);
-  const auto text = store::effect_text(comparison.effect, metric), interval = store::interval_text(comparison, metric);
-  if (!text.empty()) cell.text = text + (interval.empty() ? "" : " " + interval);
+  if (!effect_text(comparison.effect, metric).empty()) cell.text = effect_with_interval(comparison, metric);
   return cell;
 }
 
@@ -91,6 +92,11 @@ std::string name_of(store::Method method, store::Design design)
   if (method == store::Method::ranks) return "ranks";
   constexpr std::array prefixes{"", "paired-", "pooled-", "exact-"}; // in the order of Design
   return prefixes.at(static_cast<std::size_t>(design)) + std::string(method == store::Method::ratio ? "ratio" : "difference");
+}
+
+Cell limit_cell(const store::Limit& limit)
+{
+  return limit.is_set() ? text_cell(limit.is_apart() ? "apart" : "one-seed") : data_cell(nullptr);
 }
 
 using Columns = std::vector<TableColumn<Judged>>;
@@ -125,12 +131,11 @@ Columns data_columns()
       {{"more_runs_of_each", ""},
        [](const Judged& j) { return j.more.per_side > 0 ? count_of(j.more.per_side) : data_cell(nullptr); }},
       real("more_node_hours", [](const Judged& j) { return j.more.per_side > 0 ? j.more_node_hours : not_measured; }),
-      {{"limit", ""},
-       [](const Judged& j) { return j.limit.is_set() ? text_cell(std::string(name_of(j.limit.kind))) : data_cell(nullptr); }},
+      {{"limit", ""}, [](const Judged& j) { return limit_cell(j.limit); }},
       {{"between_studies", ""},
        [](const Judged& j) { return j.between.is_known() ? count_of(j.between.studies) : data_cell(nullptr); }},
       real("between_deviation", [](const Judged& j) { return j.between.is_known() ? j.between.deviation() : not_measured; }),
-      {{"sentence", ""}, [](const Judged& j) { return text_cell(store::sentence_of(j)); }},
+      {{"sentence", ""}, [](const Judged& j) { return text_cell(sentence_of(j)); }},
   };
 }
 
@@ -208,7 +213,8 @@ Table comparison_table(const std::vector<Judged>& comparisons)
          return Cell{nullptr, fmt::format("{}+{}", j.comparison.runs_a, j.comparison.runs_b)};
        }},
       {{"effect", "A against B [95 %]", Align::right}, [](const Judged& j) { return effect_cell(j.comparison, j.metric); }},
-      {{"verdict", "verdict"}, [](const Judged& j) { return text_cell(store::word_of(j), style_of(j.comparison.verdict)); }},
+      {{"verdict", "verdict"},
+       [](const Judged& j) { return text_cell(word_of(finding_of(j), j.metric), style_of(j.comparison.verdict)); }},
   };
   for (auto& column : data_columns()) columns.push_back(std::move(column));
   return table_of("comparisons", columns, comparisons, std::identity(), "nothing was compared");
@@ -219,8 +225,8 @@ Table standing_table(const store::Standing& standing)
   std::vector<Place> places;
   for (std::size_t i = 0; i < standing.ranked.size(); ++i) {
     const auto& ranked = standing.ranked[i];
-    places.push_back({&ranked, &standing.samples[i], standing.metric, store::shown_name(standing, i),
-                      ranked.excluder ? store::shown_name(standing, *ranked.excluder) : ""});
+    places.push_back({&ranked, &standing.samples[i], standing.metric, shown_name(standing, i),
+                      ranked.excluder ? shown_name(standing, *ranked.excluder) : ""});
   }
   return table_of("ranking", standing_columns(standing.metric), places, std::identity(), "nothing was ranked");
 }
@@ -228,28 +234,28 @@ Table standing_table(const store::Standing& standing)
 Json to_json(const store::Standing& standing)
 {
   Json best = Json::array();
-  for (const auto place : store::may_be_best(standing)) best.push_back(standing.ranked[place].name);
+  for (const auto place : may_be_best(standing)) best.push_back(standing.ranked[place].name);
+  const auto text = verdict_text(standing);
   return {{"metric", std::string(store::metric_row(standing.metric).name)},
           {"contest", standing.contest},
-          {"sentence", store::sentence_of(standing)},
-          {"sentences", store::sentences_of(store::verdict_text(standing))},
+          {"sentence", sentence_of(text)},
+          {"sentences", sentences_of(text)},
           {"may_be_best", std::move(best)},
-          {"limit", standing.limit.is_set() ? Json(std::string(name_of(standing.limit.kind))) : Json(nullptr)},
+          {"limit", limit_cell(standing.limit).value},
           {"ranking", to_json(standing_table(standing))}};
 }
 
 std::string verdict_counts(const std::vector<Judged>& comparisons)
 {
-  std::vector<std::pair<std::string, std::size_t>> counts; // of points by verdict, in the order of the sentence
-  for (const auto verdict : {Verdict::faster, Verdict::slower, Verdict::equivalent})
-    counts.emplace_back(store::word_of(verdict, comparisons.front().metric), 0);
-  for (const auto* word :
-       {"the same runs", "different in these runs", "alike in these runs", "for this one seed", "cannot tell", "no data"})
-    counts.emplace_back(word, 0);
+  using store::Finding;
   std::vector<std::string> parts;
-  for (auto& [word, count] : counts) {
-    for (const auto& judged : comparisons) count += store::word_of(judged) == word ? 1 : 0;
-    if (count > 0) parts.push_back(word == "no data" ? fmt::format("{} without data", count) : fmt::format("{} {}", count, word));
+  for (const auto finding :
+       {Finding::faster, Finding::slower, Finding::equivalent, Finding::same_runs, Finding::different_in_these_runs,
+        Finding::alike_in_these_runs, Finding::for_this_seed, Finding::cannot_tell, Finding::no_data}) {
+    const auto count = std::ranges::count(comparisons, finding, [](const auto& judged) { return finding_of(judged); });
+    if (count == 0) continue;
+    const auto word = word_of(finding, comparisons.front().metric);
+    parts.push_back(fmt::format("{} {}", count, finding == Finding::no_data ? "without data" : word));
   }
   return join(parts, ", ");
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "cli/output/cell.hpp"
-#include "store/analysis/verdict/verdict.hpp"
+#include "store/analysis/verdict/judged.hpp"
+#include "store/analysis/verdict/standing.hpp"
 
 #include <vector>
 

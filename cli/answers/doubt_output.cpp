@@ -1,8 +1,10 @@
 #include "cli/answers/doubt_output.hpp"
 
+#include "cli/output/number_text.hpp"
 #include "core/counted.hpp"
+#include "core/spec/run_key.hpp"
 #include "core/text.hpp"
-#include "store/analysis/verdict/number_text.hpp"
+#include "core/units.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +20,8 @@ namespace {
 std::string describe(const store::Drift& drift)
 {
   auto text = fmt::format("{} from the first to the last of {} controls ({} to {} samples/s, spread {:.1f} %)",
-                          store::percent_change(drift.change), drift.controls, real_cell(drift.first).text,
-                          real_cell(drift.last).text, drift.spread * 100);
+                          percent_change(drift.change), drift.controls, real_cell(drift.first).text, real_cell(drift.last).text,
+                          drift.spread * 100);
   if (!std::isfinite(drift.noise)) return text + "; without repeats, the noise is unknown";
   return text +
          fmt::format("; {} the noise of repeats, {:.1f} %", drift.beyond_noise ? "more than" : "within", drift.noise * 100);
@@ -46,6 +48,17 @@ Json json_of(const store::Outlier& outlier)
           {"ranks", outlier.ranks},
           {"slower_by", outlier.slower_by},
           {"is_on_one_machine", outlier.is_on_one_machine}};
+}
+
+// Returns "node2: matrix products 23 % slower than the others (2 ranks in 1 run)", and what is known of hosts on one machine.
+std::string describe(const store::Outlier& outlier)
+{
+  const auto slower = fmt::format("{} % slower than", std::lround(outlier.slower_by * 100));
+  const auto where = outlier.is_on_one_machine ? "; all hosts are on one machine, whose cores were busy or slower then" : "";
+  if (!is_host(outlier))
+    return fmt::format("run {}: allreduce {} in the others of its shape{}", short_key(outlier.runs.front()), slower, where);
+  return fmt::format("{}: matrix products {} the others ({} in {}){}", outlier.host, slower, counted(outlier.ranks, "rank"),
+                     counted(outlier.runs.size(), "run"), where);
 }
 
 // Hosts that are emulated on one machine share its cores, so none of them is a slow node.
@@ -114,6 +127,63 @@ Json json_of(const store::BusyRun& run)
           {"load", reason(run.load)},
           {"probe_slower_by", reason(run.probe_slower_by)},
           {"step_spread_ratio", reason(run.step_spread_ratio)}};
+}
+
+std::string one_decimal(double value) { return format_shortest(std::round(value * 10) / 10); }
+
+// A line for each reason to assume that machines were busy, with its worst run: "3 of 5 runs: other processes took up to 48 % of
+// the cores that the ranks needed".
+std::vector<std::string> busy_texts(const std::vector<store::BusyRun>& busy, std::size_t of_runs)
+{
+  using store::BusyRun;
+  struct Reason {
+    double BusyRun::*value; // 0: it does not apply
+    std::string (*text)(const BusyRun& worst);
+  };
+  constexpr Reason reasons[]{
+      {&BusyRun::others_share,
+       [](const BusyRun& run) {
+         return "other processes took up to " + format_percent(run.others_share) + " of the cores that the ranks needed";
+       }},
+      {&BusyRun::steal_share,
+       [](const BusyRun& run) {
+         return "the hypervisor took up to " + format_percent(run.steal_share) + " of the cores for other virtual machines";
+       }},
+      {&BusyRun::load,
+       [](const BusyRun& run) {
+         return fmt::format("the load average was up to {} on {} cores", one_decimal(run.load), run.cores);
+       }},
+      {&BusyRun::probe_slower_by,
+       [](const BusyRun& run) {
+         return "matrix products before the first step were up to " + format_percent(run.probe_slower_by) +
+                " slower than the median on the same node";
+       }},
+      {&BusyRun::step_spread_ratio,
+       [](const BusyRun& run) {
+         return "step times scattered up to " + one_decimal(run.step_spread_ratio) +
+                " times as much as the median of the repeats";
+       }},
+  };
+  std::vector<std::string> lines;
+  for (const auto& [value, text] : reasons) {
+    const auto count = std::ranges::count_if(busy, [&, value = value](const BusyRun& run) { return run.*value > 0; });
+    if (count > 0)
+      lines.push_back(fmt::format("{}: {}", share(static_cast<std::size_t>(count), of_runs),
+                                  text(*std::ranges::max_element(busy, {}, value))));
+  }
+  return lines;
+}
+
+// "2 of 2 runs: a CPU quota of 0.5 cores held the ranks back for up to 75 % of the time; …"
+std::string throttled_text(const std::vector<store::ThrottledRun>& throttled, std::size_t of_runs)
+{
+  const auto& worst = *std::ranges::max_element(throttled, {}, &store::ThrottledRun::share);
+  const auto quota = std::isnan(worst.quota_cores) ? std::string()
+                                                   : " of " + format_shortest(std::round(worst.quota_cores * 100) / 100) +
+                                                         (worst.quota_cores == 1 ? " core" : " cores");
+  return fmt::format("{}: a CPU quota{} held the ranks back for up to {} of the time; give the job more processor time, or run "
+                     "fewer ranks or threads",
+                     share(throttled.size(), of_runs), quota, format_percent(worst.share));
 }
 
 Json json_of(const store::MixedDependence& mixed) { return {{"name", mixed.name}, {"runs", mixed.runs}}; }
@@ -218,10 +288,9 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
   if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
   add_not_finite(lines, doubts);
-  for (const auto& outlier : doubts.outliers) lines.push_back({label_of(outlier), store::describe(outlier)});
-  for (const auto& reason : store::describe(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
-  if (const auto text = store::describe(doubts.throttled, doubts.measured_runs); !text.empty())
-    lines.push_back({"cpu quota", text});
+  for (const auto& outlier : doubts.outliers) lines.push_back({label_of(outlier), describe(outlier)});
+  for (const auto& reason : busy_texts(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
+  if (!doubts.throttled.empty()) lines.push_back({"cpu quota", throttled_text(doubts.throttled, doubts.measured_runs)});
   if (doubts.too_short.runs > 0)
     lines.push_back({"short", fmt::format("{} measured less than {} s (the shortest {}): pauses of the operating system are "
                                           "a large part of so short a time; train for more steps",
@@ -252,8 +321,8 @@ std::vector<std::string> deciding_facts(const store::Doubts& doubts)
   if (busy > 0 && least_part * busy >= doubts.measured_runs)
     facts.push_back(fmt::format("the machine was busy in {}, so repeat when it is idle", share(busy, doubts.measured_runs)));
   if (doubts.drift && doubts.drift->beyond_noise)
-    facts.push_back(fmt::format("the throughput of the control runs changed by {} during the study",
-                                store::percent_change(doubts.drift->change)));
+    facts.push_back(
+        fmt::format("the throughput of the control runs changed by {} during the study", percent_change(doubts.drift->change)));
   return facts;
 }
 

@@ -1,11 +1,11 @@
 #include "cli/answers/node_table.hpp"
 
+#include "cli/output/number_text.hpp"
 #include "cli/output/table_column.hpp"
 #include "core/counted.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
 #include "store/analysis/doubts/node_speeds.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ std::vector<store::NodeSpeed> speeds_of(const std::vector<store::RunRow>& runs)
 Cell deviation_cell(const store::NodeSpeed& node)
 {
   if (!std::isfinite(node.deviation)) return real_cell(node.deviation);
-  return {node.deviation, store::percent_change(node.deviation), node.is_slow ? Style::bad : Style::plain};
+  return {node.deviation, percent_change(node.deviation), node.is_slow ? Style::bad : Style::plain};
 }
 
 Table node_table(const std::vector<store::NodeSpeed>& speeds)

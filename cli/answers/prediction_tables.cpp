@@ -1,8 +1,8 @@
 #include "cli/answers/prediction_tables.hpp"
 
+#include "cli/output/number_text.hpp"
 #include "cli/output/table_column.hpp"
 #include "core/text.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ template<class Value, class NameOf> Json names_of(const std::vector<Value>& valu
 Cell error_cell(double error, bool is_inside)
 {
   if (!std::isfinite(error)) return {nullptr, "-", Style::dim};
-  return {error, store::percent_change(error), is_inside ? Style::plain : Style::warning};
+  return {error, percent_change(error), is_inside ? Style::plain : Style::warning};
 }
 
 std::string interval_title(const std::string& name) { return fmt::format("{} [{:.0f} %]", name, store::forecast_level * 100); }
@@ -169,7 +169,7 @@ Table what_if_table(const std::vector<OfSeries<store::Gain>>& gains)
       column<G>({"throughput", "samples/s", Align::right}, [](const G& g) { return real_cell(g.throughput); }),
       column<G>({"gain", "gain", Align::right},
                 [](const G& g) {
-                  return Cell{g.gain, store::percent_change(g.gain)};
+                  return Cell{g.gain, percent_change(g.gain)};
                 }),
   };
   return table_of("what_if", columns, gains, std::identity(),

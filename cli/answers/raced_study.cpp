@@ -2,7 +2,6 @@
 
 #include "core/natural_key.hpp"
 #include "core/record/run_state.hpp"
-#include "store/analysis/verdict/race_verdict.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +70,7 @@ void let_race_decide(StudyVerdict& verdict, const std::optional<StudyRecord>& st
   if (!study || study->race.metric.empty() || verdict.kind != VerdictKind::candidates) return;
   const auto points = race_points(rows, study->race, labels);
   const auto rule = rule_of(study->race);
-  auto text = store::race_verdict(points, store::race_of(points, rule), rule, "", facts);
+  auto text = race_verdict(points, store::race_of(points, rule), rule, "", facts);
   if (!text.headline.empty()) verdict = {.kind = VerdictKind::candidates, .text = std::move(text), .standings = {}};
 }
 

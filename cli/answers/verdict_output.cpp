@@ -2,7 +2,7 @@
 
 #include "cli/answers/comparison_tables.hpp"
 #include "core/text.hpp"
-#include "store/analysis/verdict/condition_facts.hpp"
+#include "store/analysis/verdict/judged.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +37,7 @@ StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<st
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
   StudyVerdict verdict{.kind = VerdictKind::candidates, .text = {}, .standings = {}};
   verdict.standings = store::standings_of({&contest, 1}, metrics, {.margin = store::usual_margin});
-  verdict.text = store::verdict_text(verdict.standings, facts);
+  verdict.text = verdict_text(verdict.standings, facts);
   return verdict;
 }
 
@@ -59,7 +59,7 @@ std::string_view name_of(VerdictKind kind)
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
                         const std::vector<store::ScalingRow>& points, std::vector<std::string> facts)
 {
-  for (auto& fact : store::condition_facts(compared)) facts.push_back(std::move(fact));
+  for (auto& fact : condition_texts(store::condition_facts(compared), compared)) facts.push_back(std::move(fact));
   const auto contests = store::contests_of(compared);
   if (const auto* contest = main_contest(contests)) {
     for (const auto& point : points)
@@ -69,12 +69,11 @@ StudyVerdict verdict_of(std::string_view kind, const std::vector<store::Compared
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });
   const bool is_scaling = store::sizes_of_kind(kind) != store::StudySizes::labels;
-  if (has_one_label && (points.size() > 1 || is_scaling))
-    return {VerdictKind::scaling, store::scaling_verdict(points, facts), {}};
+  if (has_one_label && (points.size() > 1 || is_scaling)) return {VerdictKind::scaling, scaling_verdict(points, facts), {}};
   return {};
 }
 
-void print_verdict_text(Context& context, const store::VerdictText& text)
+void print_verdict_text(Context& context, const VerdictText& text)
 {
   const auto sentences = sentences_of(text);
   for (std::size_t i = 0; i < sentences.size(); ++i)

@@ -1,9 +1,9 @@
 #include "cli/answers/why_tables.hpp"
 
 #include "cli/output/label_columns.hpp"
+#include "cli/output/number_text.hpp"
 #include "core/counted.hpp"
 #include "core/text.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -279,7 +279,7 @@ std::string lost_interval_text(const Attribution& point, std::size_t factor)
   auto [low, high] = point.lost_intervals[factor];
   if (std::isnan(low)) return "";
   if (point.lost[factor] < 0) low = -std::exchange(high, -low);
-  const auto points = [](double share) { return store::number_text("%.1f", share * 100); };
+  const auto points = [](double share) { return number_text("%.1f", share * 100); };
   return " [" + points(low) + ", " + points(high) + "]";
 }
 
@@ -477,7 +477,7 @@ std::string waterfall_of(const Attribution& point, const store::PointLabels& lab
   double level = 1;
   for (const auto factor : factors_above(point, visible)) {
     const double next = level - point.lost[factor];
-    text += line_of(point, cost_of(point, factor), store::number_text("%+.1f  ", -point.lost[factor] * 100),
+    text += line_of(point, cost_of(point, factor), number_text("%+.1f  ", -point.lost[factor] * 100),
                     bar(std::min(level, next), std::max(level, next)));
     level = next;
   }

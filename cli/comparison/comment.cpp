@@ -1,6 +1,7 @@
 #include "cli/comparison/comment.hpp"
 
 #include "cli/answers/comparison_tables.hpp"
+#include "cli/answers/verdict/judged_text.hpp"
 #include "cli/output/document.hpp"
 #include "core/counted.hpp"
 

@@ -1,7 +1,7 @@
 // A comparison as a comment for a merge request: Markdown as GitHub and GitLab show it.
 #pragma once
 
-#include "store/analysis/verdict/verdict.hpp"
+#include "store/analysis/verdict/judged.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 #include "cli/comparison/comparison.hpp"
 
 #include "cli/answers/comparison_tables.hpp"
+#include "cli/answers/verdict/judged_text.hpp"
+#include "cli/answers/verdict/limit_text.hpp"
 #include "cli/answers/verdict_output.hpp"
 #include "cli/command/context.hpp"
 #include "cli/comparison/against_now.hpp"
@@ -214,7 +216,7 @@ void print_separation(Context& context, const store::Separation& separation)
                                   {"apart_s", is_known ? Json(separation.apart_s) : Json(nullptr)},
                                   {"later", is_known ? Json(separation.a_is_later ? "a" : "b") : Json(nullptr)},
                                   {"facts", std::move(facts)}});
-  if (!separation.is_together) context.out.field("", "apart", text_cell(store::time_text(separation), Style::warning));
+  if (!separation.is_together) context.out.field("", "apart", text_cell(time_text(separation), Style::warning));
   auto title = separation.is_together ? "differ" : " ";
   for (const auto& [name, a, b] : separation.facts) {
     context.out.field("", title, text_cell(fmt::format("{}: A {}, B {}", name, printable(a), printable(b))));
@@ -402,7 +404,7 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
   if (options.reference.empty()) return ExitCode::ok;
   const auto code = print_regressions(context, comparisons, threshold_of(options));
   put_formats(printed, options,
-              {.titles = {a.title, b.title, separation.is_together ? "" : store::time_text(separation)},
+              {.titles = {a.title, b.title, separation.is_together ? "" : time_text(separation)},
                .comparisons = std::move(comparisons),
                .missing = names_of(matching.only_b),
                .file = a.recipe});
@@ -449,7 +451,7 @@ ExitCode rank(Context& context, const CompareOptions& options, const ComparedSid
     if (!context.json) {
       if (contests.size() > 1) context.out.heading(standing.title);
       context.out.table(standing_table(standing));
-      print_verdict_text(context, store::verdict_text(standing));
+      print_verdict_text(context, verdict_text(standing));
     }
     rankings.push_back(to_json(standing));
   }

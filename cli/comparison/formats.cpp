@@ -1,5 +1,6 @@
 #include "cli/comparison/formats.hpp"
 
+#include "cli/answers/verdict/judged_text.hpp"
 #include "cli/command/destination.hpp"
 #include "cli/comparison/junit.hpp"
 #include "cli/output/cell.hpp"
@@ -22,7 +23,7 @@ bool is_undecided(const store::Judged& judged)
   return !store::is_regression(judged) && judged.comparison.verdict == store::Verdict::cannot_tell;
 }
 
-std::string with_title(const store::Judged& judged) { return judged.title + ": " + store::sentence_of(judged); }
+std::string with_title(const store::Judged& judged) { return judged.title + ": " + sentence_of(judged); }
 
 std::string no_partner(const std::string& point) { return point + ": no point of A has this label and size"; }
 

@@ -1,5 +1,6 @@
 #include "cli/comparison/junit.hpp"
 
+#include "cli/answers/verdict/judged_text.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ std::string test_case(const std::string& name, store::Metric metric, const std::
 
 std::string outcome_of(const store::Judged& judged)
 {
-  const auto message = attribute(store::sentence_of(judged));
+  const auto message = attribute(sentence_of(judged));
   if (store::is_regression(judged)) return "<failure type=\"regression\" message=\"" + message + "\"/>";
   const bool is_open = judged.comparison.verdict == store::Verdict::cannot_tell;
   return is_open ? "<skipped message=\"" + message + "\"/>" : "";

@@ -1,7 +1,7 @@
 // Comparisons as JUnit XML, which CI systems read.
 #pragma once
 
-#include "store/analysis/verdict/verdict.hpp"
+#include "store/analysis/verdict/judged.hpp"
 
 #include <string>
 #include <vector>

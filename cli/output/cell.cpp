@@ -1,7 +1,7 @@
 #include "cli/output/cell.hpp"
 
+#include "cli/output/number_text.hpp"
 #include "core/units.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 
 #include <cmath>
 #include <utility>
@@ -36,7 +36,7 @@ Cell count_cell(std::int64_t count) { return {count, std::to_string(count), Styl
 
 Cell real_cell(double value, int significant_digits) { return measured(value, format_significant(value, significant_digits)); }
 
-Cell percent_cell(double fraction) { return measured(fraction, store::number_text("%.1f %%", fraction * 100)); }
+Cell percent_cell(double fraction) { return measured(fraction, number_text("%.1f %%", fraction * 100)); }
 
 Cell mfu_cell(double fraction)
 {

@@ -65,7 +65,7 @@ Cell cell_of(const store::Cell& cell)
     Cell operator()(double v) const
     {
       if (std::isnan(v)) return {nullptr, "-", Style::dim};
-      if (!std::isfinite(v)) return text_cell(std::string(word_of(v)));
+      if (!std::isfinite(v)) return text_cell(std::string(dt::word_of(v)));
       return {v, real_cell(v, 6).text, Style::plain};
     }
     Cell operator()(const std::string& v) const { return text_cell(v); }

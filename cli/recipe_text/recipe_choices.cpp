@@ -32,7 +32,7 @@ std::int64_t parse_size(const std::string& word)
   return size;
 }
 
-std::vector<std::string> words_of(std::string_view text)
+std::vector<std::string> words_between_commas(std::string_view text)
 {
   auto words = split(text, ',');
   for (auto& word : words) word = std::string(trim(word));
@@ -135,7 +135,7 @@ void check_division(const RecipeChoices& choices)
 std::vector<std::int64_t> parse_sizes(std::string_view text)
 {
   std::vector<std::int64_t> sizes;
-  for (const auto& word : words_of(text)) sizes.push_back(parse_size(word));
+  for (const auto& word : words_between_commas(text)) sizes.push_back(parse_size(word));
   if (const auto twice = repeated(sizes))
     refuse(fmt::format("{} is there twice; for several runs of a size give --repeats", *twice));
   std::sort(sizes.begin(), sizes.end());
@@ -144,7 +144,7 @@ std::vector<std::int64_t> parse_sizes(std::string_view text)
 
 std::vector<std::string> parse_strategies(std::string_view text)
 {
-  auto strategies = words_of(text);
+  auto strategies = words_between_commas(text);
   for (const auto& strategy : strategies)
     if (!contains(strategy_names(), strategy)) refuse(unknown_name("strategy", strategy, strings_of(strategy_names())));
   if (const auto twice = repeated(strategies)) refuse(*twice + " is there twice");

@@ -13,7 +13,6 @@
 #include "core/natural_key.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
-#include "store/analysis/verdict/race_verdict.hpp"
 #include "store/query/doubts.hpp"
 
 #include <algorithm>
@@ -198,7 +197,7 @@ class RaceLoop {
     auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(selection),
                               store::scaling_of_study(results_.database(), id_), facts);
     if (verdict.kind == VerdictKind::candidates)
-      verdict = {verdict.kind, store::race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};
+      verdict = {verdict.kind, race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};
     print_verdict(context_, verdict);
     print_outcome(context_, selection.runs);
     const auto code = exit_code_of(selection.runs);

@@ -120,11 +120,14 @@ struct ResultsOptions {
 void print_scale(Context& context, const std::vector<store::ScalingRow>& points)
 {
   const auto answer = store::scale_answer(points);
-  const auto style = answer.word == "yes" ? Style::good : answer.word == "no" ? Style::bad : Style::warning;
-  context.out.field("", "scales", text_cell(answer.text, style));
+  const auto text = scale_text(answer);
+  const auto style = answer.answer == store::Scales::yes  ? Style::good
+                     : answer.answer == store::Scales::no ? Style::bad
+                                                          : Style::warning;
+  context.out.field("", "scales", text_cell(text, style));
   const auto* best = answer.best;
-  context.out.data("scales", {{"answer", answer.word},
-                              {"text", answer.text},
+  context.out.data("scales", {{"answer", word_of(answer.answer)},
+                              {"text", text},
                               {"speedup", best != nullptr ? Json(best->speedup) : Json()},
                               {"nodes", best != nullptr ? Json(best->nodes) : Json()},
                               {"ranks", best != nullptr ? Json(best->ranks) : Json()}});

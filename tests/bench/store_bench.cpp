@@ -9,7 +9,7 @@
 #include "core/record/study_record.hpp"
 #include "core/statistics.hpp"
 #include "store/analysis/statistics/scaling.hpp"
-#include "store/analysis/verdict/verdict.hpp"
+#include "store/analysis/verdict/standing.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/ingest.hpp"
 #include "store/ingest/rows.hpp"

@@ -1,9 +1,9 @@
 // Measured throughput, the band predicted for larger sizes, and what was predicted earlier.
+#include "cli/output/number_text.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "store/analysis/prediction/forecast.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 #include "store/query/prediction_query.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ Series earlier_series(const ChartSource& source, const store::SeriesMeasurements
     const auto& prediction = scored.prediction;
     if (prediction.series != measured.series) continue;
     const auto size = measured.traits.by_nodes ? prediction.nodes : prediction.ranks;
-    auto note = scored.runs == 0 ? std::string("not measured yet") : "error " + store::percent_change(scored.error);
+    auto note = scored.runs == 0 ? std::string("not measured yet") : "error " + percent_change(scored.error);
     if (prediction.unidentified) note = scored.runs == 0 ? "not identifiable" : scored.is_inside() ? "inside" : "outside";
     series.points.push_back(
         {static_cast<double>(size), prediction.throughput, prediction.throughput_low, prediction.throughput_high, note});

@@ -1,14 +1,9 @@
 #include "store/analysis/doubts/busy_machine.hpp"
 
-#include "core/counted.hpp"
-#include "core/text.hpp"
-#include "core/units.hpp"
 #include "store/analysis/doubts/contamination.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 
 namespace dt::store {
 namespace {
@@ -80,42 +75,6 @@ bool has_reason(const BusyRun& run)
   return run.others_share > 0 || run.steal_share > 0 || run.load > 0 || run.probe_slower_by > 0 || run.step_spread_ratio > 0;
 }
 
-std::string ratio_text(double ratio) { return format_shortest(std::round(ratio * 10) / 10); }
-
-// One reason, its value in BusyRun and its text: "other processes took up to 48 % …".
-struct Reason {
-  double BusyRun::*value;
-  std::function<std::string(const BusyRun& worst)> words;
-};
-
-const std::vector<Reason>& reasons()
-{
-  static const std::vector<Reason> all{
-      {&BusyRun::others_share,
-       [](const BusyRun& r) {
-         return "other processes took up to " + format_percent(r.others_share) + " of the cores that the ranks needed";
-       }},
-      {&BusyRun::steal_share,
-       [](const BusyRun& r) {
-         return "the hypervisor took up to " + format_percent(r.steal_share) + " of the cores for other virtual machines";
-       }},
-      {&BusyRun::load,
-       [](const BusyRun& r) {
-         return "the load average was up to " + ratio_text(r.load) + " on " + std::to_string(r.cores) + " cores";
-       }},
-      {&BusyRun::probe_slower_by,
-       [](const BusyRun& r) {
-         return "matrix products before the first step were up to " + format_percent(r.probe_slower_by) +
-                " slower than the median on the same node";
-       }},
-      {&BusyRun::step_spread_ratio,
-       [](const BusyRun& r) {
-         return "step times scattered up to " + ratio_text(r.step_spread_ratio) + " times as much as the median of the repeats";
-       }},
-  };
-  return all;
-}
-
 } // namespace
 
 std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
@@ -135,40 +94,12 @@ std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs)
   return busy;
 }
 
-std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs)
-{
-  const auto all = counted(of_runs, "run");
-  std::vector<std::string> lines;
-  for (const auto& reason : reasons()) {
-    const auto of = [&](const BusyRun& run) { return run.*reason.value; };
-    const auto count = std::count_if(busy.begin(), busy.end(), [&](const BusyRun& run) { return of(run) > 0; });
-    if (count == 0) continue;
-    const auto worst =
-        std::max_element(busy.begin(), busy.end(), [&](const BusyRun& a, const BusyRun& b) { return of(a) < of(b); });
-    lines.push_back(std::to_string(count) + " of " + all + ": " + reason.words(*worst));
-  }
-  return lines;
-}
-
 std::vector<ThrottledRun> throttled_runs(std::span<const RunConditions> runs)
 {
   std::vector<ThrottledRun> throttled;
   for (const auto& run : runs)
     if (run.asked && is_throttled(run)) throttled.push_back(throttling_of(run));
   return throttled;
-}
-
-std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_runs)
-{
-  if (throttled.empty()) return {};
-  const auto worst = std::max_element(throttled.begin(), throttled.end(),
-                                      [](const ThrottledRun& a, const ThrottledRun& b) { return a.share < b.share; });
-  const auto quota = std::isnan(worst->quota_cores) ? std::string()
-                                                    : " of " + format_shortest(std::round(worst->quota_cores * 100) / 100) +
-                                                          (worst->quota_cores == 1 ? " core" : " cores");
-  return std::to_string(throttled.size()) + " of " + counted(of_runs, "run") + ": a CPU quota" + quota +
-         " held the ranks back for up to " + format_percent(worst->share) +
-         " of the time; give the job more processor time, or run fewer ranks or threads";
 }
 
 } // namespace dt::store

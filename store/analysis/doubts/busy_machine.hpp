@@ -38,9 +38,6 @@ struct BusyRun {
 // alike, and not of runs that a CPU quota held back: then the quota is the reason.
 std::vector<BusyRun> busy_runs(std::span<const RunConditions> runs);
 
-// Returns a line per reason: "3 of 5 runs: other processes took up to 48 % of the cores that the ranks needed".
-std::vector<std::string> describe(std::span<const BusyRun> busy, std::size_t of_runs);
-
 // A run that the CPU quota of a control group held back.
 struct ThrottledRun {
   std::string run;
@@ -53,8 +50,5 @@ inline constexpr double least_throttled_share = 0.05;
 
 // Returns the asked runs that a quota held back for at least that share, in their order.
 std::vector<ThrottledRun> throttled_runs(std::span<const RunConditions> runs);
-
-// "2 of 2 runs: a CPU quota of 0.5 cores held the ranks back for up to 75 % of the time; …"; empty without such runs.
-std::string describe(std::span<const ThrottledRun> throttled, std::size_t of_runs);
 
 } // namespace dt::store

@@ -1,5 +1,4 @@
 #include "store/analysis/doubts/contamination.hpp"
-#include "core/counted.hpp"
 #include "core/statistics.hpp"
 
 #include "store/analysis/statistics/scaling.hpp"
@@ -124,17 +123,6 @@ std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times)
   }
   std::sort(outliers.begin(), outliers.end(), [](const Outlier& a, const Outlier& b) { return a.runs < b.runs; });
   return outliers;
-}
-
-std::string describe(const Outlier& outlier)
-{
-  const auto percent = std::to_string(std::lround(outlier.slower_by * 100)) + " % slower than ";
-  const std::string where =
-      outlier.is_on_one_machine ? "; all hosts are on one machine, whose cores were busy or slower then" : "";
-  if (outlier.kind == Outlier::Kind::allreduce)
-    return "run " + outlier.runs.front().substr(0, 10) + ": allreduce " + percent + "in the others of its shape" + where;
-  return outlier.host + ": matrix products " + percent + "the others (" + counted(outlier.ranks, "rank") + " in " +
-         counted(outlier.runs.size(), "run") + ")" + where;
 }
 
 } // namespace dt::store

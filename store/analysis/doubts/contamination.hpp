@@ -73,7 +73,4 @@ std::vector<Outlier> slow_hosts(std::span<const RankSpeed> ranks);
 // outlier per run, sorted by key. Runs on one node use no network and are ignored.
 std::vector<Outlier> slow_allreduces(std::span<const AllreduceTime> times);
 
-// Returns "node2: matrix products 23 % slower than the others (2 ranks in 1 run)", and what is known of hosts on one machine.
-std::string describe(const Outlier& outlier);
-
 } // namespace dt::store

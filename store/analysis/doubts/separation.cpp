@@ -131,25 +131,4 @@ Separation separation_of(std::span<const Measured> a, std::span<const Measured> 
   return result;
 }
 
-std::string describe(const Separation& separation)
-{
-  const bool is_by_nodes = separation.by == Confounded::by_nodes && separation.apart_s < 1;
-  if (is_by_nodes) return separation.other_processors ? "on other processors" : "on other hosts";
-  const auto time = std::isnan(separation.apart_s) ? std::string("apart by an unknown time")
-                    : separation.apart_s < 1       ? std::string("not interleaved")
-                                                   : format_seconds(std::round(separation.apart_s)) + " apart";
-  return time + (separation.other_processors ? " on other processors" : separation.other_hosts ? " on other hosts" : "");
-}
-
-std::string time_text(const Separation& separation)
-{
-  if (std::isnan(separation.apart_s)) return "it is not known when both were measured";
-  const std::string later = separation.a_is_later ? "A" : "B", earlier = separation.a_is_later ? "B" : "A";
-  if (separation.apart_s < 1)
-    return separation.by == Confounded::by_nodes ? "the runs of A and B were measured on different nodes"
-                                                 : "the runs of A and B were not interleaved";
-  return "the runs of " + later + " began " + format_seconds(std::round(separation.apart_s)) + " after those of " + earlier +
-         " had ended";
-}
-
 } // namespace dt::store

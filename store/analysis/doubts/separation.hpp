@@ -48,11 +48,4 @@ struct Separation {
 // `a` and `b`: the succeeded runs of two points.
 Separation separation_of(std::span<const Measured> a, std::span<const Measured> b);
 
-// Returns "3d2h apart on other hosts"; "apart by an unknown time" if it is not known.
-std::string describe(const Separation& separation);
-
-// Returns "the runs of A began 3d2h after those of B had ended", or less if less is known; of sides that other nodes alone
-// divide, that.
-std::string time_text(const Separation& separation);
-
 } // namespace dt::store

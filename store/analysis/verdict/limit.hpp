@@ -5,10 +5,8 @@
 #include "store/analysis/statistics/between_studies.hpp"
 #include "store/analysis/verdict/metric.hpp"
 
+#include <cstddef>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace dt::store {
 
@@ -16,26 +14,25 @@ struct Limit {
   enum class Kind {
     none,
     one_seed, // all repeats trained with one seed: the scatter of the training is not in them
-    apart     // the sides were measured apart: what changes from study to study is not in them
+    // The sides were measured apart, and what changes from study to study is not in them. Studies of the same work would tell how
+    // far such studies differ by chance, but
+    one_study,   // the sides are of one study, which can be measured again in rounds
+    unlike,      // the kinds of machine differ or are not known, or the times are not known
+    few_studies, // there are only so many `studies`
+    near,        // those `studies` lie within `longest_s`, nearer than the sides
+    same_hosts,  // those `studies` ran on the same hosts, and the sides did not
+    by_ranks     // the comparison is a test by ranks: a rank has no interval that could be widened
   };
   Kind kind = Kind::none;
-  std::string why{};    // "all repeats trained with one seed, so …"
-  std::string remedy{}; // "give study.vary_seed: true"
+  Separation separation{}; // of the sides that were measured apart
+  std::size_t studies = 0;
+  double longest_s = 0;
   bool is_set() const { return kind != Kind::none; }
+  bool is_apart() const { return kind > Kind::one_seed; }
 };
-
-// The name for programs: "one-seed", "apart"; empty for none.
-std::string_view name_of(Limit::Kind kind);
 
 // Of accuracies and times to target: set if one of the samples has several runs, all with one seed.
 Limit limit_of_seeds(Metric metric, std::span<const Sample* const> samples);
-
-// Why a difference of two sides may be none of theirs, as the end of a sentence about them ("were measured on different nodes, so
-// that …"), and what to do. Empty for Confounded::no.
-struct Confounding {
-  std::string why, remedy;
-};
-Confounding words_about(Confounded by);
 
 // Two studies that were measured apart, and what studies of the same works tell about the scatter between such studies.
 struct Apart {
@@ -48,8 +45,5 @@ struct Apart {
 // again in rounds.
 // is_gate: B is the reference by which A is judged.
 Apart apart_of(const Separation& separation, const Repetitions& repetitions, bool is_gate = false);
-
-// Of times to target that are compared by ranks and were measured apart: a rank has no interval that could be widened.
-Limit limit_of_ranks();
 
 } // namespace dt::store

@@ -1,6 +1,5 @@
 #include "store/analysis/verdict/metric.hpp"
 
-#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/lookup.hpp"
 #include "core/text.hpp"
@@ -176,12 +175,6 @@ Sample sample_of(std::string name, std::span<const Run> runs, Metric metric)
   auto& blocks = sample.candidate.blocks;
   if (std::all_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.empty(); })) blocks.clear();
   return sample;
-}
-
-std::string reached_text(const Sample& sample)
-{
-  return std::to_string(sample.reached) + " of " + counted(sample.with_target, "run") + " reached the target" +
-         (sample.diverged > 0 ? " and " + std::to_string(sample.diverged) + " diverged" : "");
 }
 
 } // namespace dt::store

@@ -57,7 +57,4 @@ struct Sample {
 // are no part of a sample.
 Sample sample_of(std::string name, std::span<const Run> runs, Metric metric);
 
-// Returns "0 of 3 runs reached the target", "1 of 1 run reached the target and 2 diverged".
-std::string reached_text(const Sample& sample);
-
 } // namespace dt::store

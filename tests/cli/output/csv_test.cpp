@@ -1,5 +1,5 @@
+#include "cli/output/number_text.hpp"
 #include "cli/output/store_tables.hpp"
-#include "store/analysis/verdict/number_text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -35,8 +35,8 @@ TEST_CASE("JSON has null where nothing was measured")
   CHECK(percent_cell(std::numeric_limits<double>::quiet_NaN()).value.is_null());
   CHECK(percent_cell(0.915).text == "91.5 %");
   CHECK(percent_cell(-0.0001).text == "0.0 %");
-  CHECK(store::percent_change(-0.0001) == "+0.0 %");
-  CHECK(store::percent_change(-0.012) == "-1.2 %");
+  CHECK(percent_change(-0.0001) == "+0.0 %");
+  CHECK(percent_change(-0.012) == "-1.2 %");
 }
 
 TEST_CASE("columns of numbers stand to the right")

@@ -55,7 +55,9 @@ std::string words_of(const std::vector<Run>& runs)
       for (const double begin : candidate.begins_unix_s) text += std::to_string(begin) + " ";
       text += candidate.is_exact ? "exact\n" : "\n";
     }
-    text += reached_text(sample_of("", runs, metric.metric)) + "\n";
+    const auto sample = sample_of("", runs, metric.metric);
+    for (const auto count : {sample.reached, sample.with_target, sample.diverged}) text += std::to_string(count) + " ";
+    text += "\n";
   }
   for (const auto& run : runs) {
     text += run.key + run.series + run.value + run.model + run.data_id + run.engine_build + run.platform + run.copies;

@@ -51,7 +51,7 @@ TEST_CASE("a rank whose matrix products are a quarter slower than the others is 
   REQUIRE(slow.size() == 1);
   CHECK(slow[0].host == "node2");
   CHECK(slow[0].slower_by == Approx(0.23));
-  CHECK(describe(slow[0]) == "node2: matrix products 23 % slower than the others (1 rank in 1 run)");
+  CHECK(slow[0].ranks == 1);
 }
 
 TEST_CASE("what lies within ten percent or within three robust deviations is no outlier")
@@ -134,14 +134,17 @@ TEST_CASE("the flagged ranks of a host are told together, over all runs")
   const auto slow = slow_hosts(ranks);
   REQUIRE(slow.size() == 1);
   CHECK(slow[0].runs == std::vector<std::string>{"a", "b"});
-  CHECK(describe(slow[0]) == "bad: matrix products 25 % slower than the others (3 ranks in 2 runs)");
+  CHECK(slow[0].ranks == 3);
+  CHECK(slow[0].slower_by == Approx(0.25));
 }
 
 TEST_CASE("a run whose allreduce is slower than in others of its shape is flagged, faster ones are not")
 {
   const auto slow = slow_allreduces(allreduces({1, 1.01, 1.31, 0.5, 1}));
   REQUIRE(slow.size() == 1);
-  CHECK(describe(slow[0]) == "run run2: allreduce 31 % slower than in the others of its shape");
+  CHECK(slow[0].kind == Outlier::Kind::allreduce);
+  CHECK(slow[0].runs == std::vector<std::string>{"run2"});
+  CHECK(slow[0].slower_by == Approx(0.31));
   auto other_shape = allreduces({1, 1, 1, 9});
   other_shape[3].ranks = 64;
   CHECK(slow_allreduces(other_shape).empty());

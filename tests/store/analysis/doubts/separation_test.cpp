@@ -54,8 +54,6 @@ TEST_CASE("runs that alternate on other nodes are apart")
   CHECK_FALSE(separation.is_together);
   CHECK(separation.by == Confounded::by_nodes);
   CHECK(separation.other_hosts);
-  CHECK(describe(separation) == "on other hosts");
-  CHECK(time_text(separation) == "the runs of A and B were measured on different nodes");
 }
 
 TEST_CASE("what differs between two sides is told, and what one side does not know is not")
@@ -71,11 +69,8 @@ TEST_CASE("what differs between two sides is told, and what one side does not kn
   CHECK(separation.other_hosts);
   CHECK(separation.other_processors);
   CHECK_FALSE(separation.is_same_kind);
-  CHECK(describe(separation) == "1d9h apart on other processors");
-  CHECK(time_text(separation) == "the runs of B began 1d9h after those of A had ended");
-  auto close = separation;
-  close.apart_s = 2.3;
-  CHECK(describe(close).starts_with("2 s apart"));
+  CHECK(separation.apart_s == Approx(33 * 3600).epsilon(0.02));
+  CHECK_FALSE(separation.a_is_later);
 }
 
 TEST_CASE("a machine that others used during one side is told")
@@ -98,7 +93,6 @@ TEST_CASE("sides without a time are apart by an unknown time, and hosts stand fo
   const auto separation = separation_of(a, b);
   CHECK_FALSE(separation.is_together);
   CHECK(std::isnan(separation.apart_s));
-  CHECK(describe(separation) == "apart by an unknown time");
   CHECK(separation.is_same_kind);
   for (auto& run : b) run.hosts = {"n2"};
   CHECK_FALSE(separation_of(a, b).is_same_kind);
