@@ -115,7 +115,7 @@ SlurmJob job_for(const Batch& batch, std::span<const JobRequest> requests, const
   job.signal = SIGUSR1;
   // Limit the warning to half of the time limit: a warning as long as the whole job would stop it at once.
   job.signal_ahead_s = std::min(resources.signal_ahead_s, limit_s / 2);
-  if (resources.gpus_per_node > 0) job.gpus_per_node = fmt::format("gres:gpu:{}", resources.gpus_per_node);
+  job.gpus_per_node = resources.gpus_per_node;
   apply_scheduler_args(resources.scheduler_args, job);
   put_places(job, resources);
   job.dependency = both_dependencies(job.user_dependency, job.dependency);

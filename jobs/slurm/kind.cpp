@@ -1,6 +1,7 @@
 #include "jobs/slurm/kind.hpp"
 
 #include "core/error.hpp"
+#include "core/number.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -8,6 +9,7 @@
 #include "jobs/scheduler/batch_step.hpp"
 #include "jobs/slurm/access/failure_text.hpp"
 #include "jobs/slurm/access/load.hpp"
+#include "jobs/slurm/access/output.hpp"
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 #include "jobs/slurm/scheduler_args.hpp"
@@ -70,49 +72,46 @@ std::vector<std::string> SlurmStep::hosts() const
   return split(trim(answer.out), '\n');
 }
 
+// The job as Slurm has it now, and how the look at it went.
+struct JobNow {
+  std::map<std::string, std::string> fields; // of `scontrol show job`; empty: Slurm does not tell
+  CommandResult answer;
+};
+
+JobNow look_at_job(const std::string& id)
+{
+  constexpr double patience_s = 30;
+  JobNow job;
+  job.answer = run_command({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "--oneliner", id}, patience_s);
+  for (const auto& line : split(job.answer.out, '\n')) // a site may print others
+    if (line.starts_with("JobId=")) job.fields = read_record(line);
+  return job;
+}
+
 // With a grace time, Slurm gives the job the time of its preemption before it signals the steps.
 std::optional<double> SlurmStep::preempted_unix_s(const Say& say) const
 {
-  constexpr double patience_s = 30;
-  constexpr std::string_view name = " PreemptTime=";
-  const auto answer =
-      run_command({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "--oneliner", facts().job_id}, patience_s);
-  if (!answer.ok()) {
-    say("Slurm does not say whether this job is being preempted: " + std::string(trim(answer.err)));
-    return std::nullopt;
-  }
-  const auto at = answer.out.find(name);
-  const double since = at == std::string::npos ? 0 : std::atof(answer.out.c_str() + at + name.size()); // 0: "None"
-  if (since > 0) return since;
-  if (answer.out.find(" JobState=PREEMPTED ") != std::string::npos) return now_unix_s();
+  auto job = look_at_job(facts().job_id);
+  if (job.fields.empty()) say("Slurm does not say whether this job is being preempted: " + words_of(job.answer));
+  if (const auto since = leading_number<std::int64_t>(job.fields["PreemptTime"]); since && *since > 0)
+    return static_cast<double>(*since);
+  if (job.fields["JobState"] == "PREEMPTED") return now_unix_s();
   return std::nullopt;
-}
-
-// The word behind the mark, whatever a site prints around it.
-std::string marked_word(std::string_view text, std::string_view mark)
-{
-  const auto at = text.find(mark);
-  if (at == text.npos) return {};
-  const auto word = text.substr(at + mark.size());
-  return std::string(word.substr(0, word.find_first_of(" \n")));
 }
 
 std::optional<std::int64_t> SlurmStep::time_limit_s() const
 {
-  constexpr std::string_view mark = "dtctl-limit=";
-  const auto answer = run_command({"squeue", "--noheader", "--jobs=" + facts().job_id, fmt::format("--format={}%l", mark)}, 30);
-  return parse_duration_s(marked_word(answer.out, mark)); // "UNLIMITED" and no answer are none
+  return parse_duration_s(look_at_job(facts().job_id).fields["TimeLimit"]); // "UNLIMITED" and no answer are none
 }
 
 // A job that was ended by scancel must not come back; ahead of a time limit or within the grace of a preemption it still runs.
 RequeueAnswer SlurmStep::ask_for_requeue() const
 {
   constexpr double patience_s = 30;
-  constexpr std::string_view mark = "dtctl-state=";
   const auto id = facts().job_id;
-  const auto look = run_command({"squeue", "--noheader", "--jobs=" + id, fmt::format("--format={}%T", mark)}, patience_s);
-  const auto state = marked_word(look.out, mark);
-  if (state.empty()) return {is_gone(failure_of("squeue", look).code()), words_of(look)};
+  auto job = look_at_job(id);
+  const auto state = job.fields["JobState"];
+  if (state.empty()) return {is_gone(failure_of("scontrol", job.answer).code()), words_of(job.answer)};
   if (state != "RUNNING" && state != "PREEMPTED") return {true, "the job is " + state};
   const auto answer = run_command({"scontrol", "requeue", id}, patience_s);
   if (answer.ok()) return {true, std::string(accepted_answer)};

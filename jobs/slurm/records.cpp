@@ -19,10 +19,7 @@ std::string place_of(const BatchToken& token)
   return token.kind == BatchKind::array ? format_token(token) : static_cast<char>(token.kind) + token.batch;
 }
 
-bool lives(const SlurmRecord& record)
-{
-  return record.base_state <= static_cast<std::uint32_t>(BaseState::suspended) || record.flags.completing;
-}
+bool lives(const SlurmRecord& record) { return record.phase <= JobPhase::held; }
 
 bool outranks(const SlurmRecord& a, const SlurmRecord& b)
 {

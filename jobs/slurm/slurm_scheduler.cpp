@@ -195,8 +195,8 @@ class Poll {
   void judge_struck_out(std::size_t i, std::int64_t submitted_unix_s)
   {
     constexpr double clocks_apart_s = 5;
-    if (!min_job_age_s_) min_job_age_s_ = ask(api_, pause_, [&] { return api_.site().min_job_age_s; });
-    if (now_unix_s() - static_cast<double>(submitted_unix_s) + clocks_apart_s < static_cast<double>(*min_job_age_s_))
+    const auto min_job_age_s = ask(api_, pause_, [&] { return api_.site().min_job_age_s; });
+    if (now_unix_s() - static_cast<double>(submitted_unix_s) + clocks_apart_s < static_cast<double>(min_job_age_s))
       return put_removed(statuses_[i], std::string(removed_early));
     say({i}, JobStatus::State::not_found,
         "it is no longer in Slurm's queue and left no log: it was removed before it started, or its node could not start it; the "
@@ -209,34 +209,36 @@ class Poll {
     const auto [entry, is_new] = words_.try_emplace(record);
     if (!is_new) return entry->second;
     auto known = *record;
-    if (known.node_names.size() > 1 && known.failed_node.empty()) known.failed_node = failed_nodes(known, nodes());
+    if (known.phase == JobPhase::node_fail && known.failed_node.empty()) known.failed_node = failed_nodes(nodes(known.nodes));
     entry->second = status_of(known, batch_folder(home_, batch).string());
     if (entry->second.state == JobStatus::State::queued)
       entry->second.reason += words_of_reservation(known, reservations(known), now_unix_s());
     return entry->second;
   }
 
-  // Asks only when the answer is needed, and once.
-  const std::vector<SlurmNode>& nodes()
+  // Those that the site has now.
+  std::vector<SlurmNode> nodes(const std::string& list) const
   {
-    if (!nodes_) nodes_ = ask(api_, pause_, [&] { return api_.nodes(); });
-    return *nodes_;
+    try {
+      return list.empty() ? std::vector<SlurmNode>() : api_.nodes(list);
+    } catch (const SlurmFailure&) { // one of them is gone
+      return {};
+    }
   }
 
-  // The reservations with nodes of the job's partitions.
+  // The reservations with nodes of the job's partitions. Asks only when the answer is needed, and once.
   std::vector<SlurmReservation> reservations(const SlurmRecord& record)
   {
     if (record.reason != "ReqNodeNotAvail") return {};
     if (!reservations_) reservations_ = ask(api_, pause_, [&] { return api_.reservations(); });
     auto found = *reservations_;
-    if (found.empty()) return found;
     const auto wanted = split(record.partition, ',');
-    std::set<std::string> names;
-    for (const auto& node : nodes())
-      for (const auto& partition : split(node.partitions, ','))
-        if (std::find(wanted.begin(), wanted.end(), partition) != wanted.end()) names.insert(node.name);
     std::erase_if(found, [&](const SlurmReservation& one) {
-      return std::none_of(one.nodes.begin(), one.nodes.end(), [&](const auto& name) { return names.contains(name); });
+      const auto reserved = nodes(one.nodes);
+      return std::none_of(reserved.begin(), reserved.end(), [&](const SlurmNode& node) {
+        const auto names = split(node.partitions, ',');
+        return std::find_first_of(names.begin(), names.end(), wanted.begin(), wanted.end()) != names.end();
+      });
     });
     return found;
   }
@@ -335,9 +337,7 @@ class Poll {
   std::span<const JobHandle> jobs_;
   std::vector<JobStatus> statuses_;
   std::optional<std::string> cluster_; // that is asked
-  std::optional<std::int64_t> min_job_age_s_;
-  std::vector<std::size_t> nameless_; // cancelled, and Slurm's queue does not say by whom
-  std::optional<std::vector<SlurmNode>> nodes_;
+  std::vector<std::size_t> nameless_;  // cancelled, and Slurm's queue does not say by whom
   std::optional<std::vector<SlurmReservation>> reservations_;
   std::map<const SlurmRecord*, JobStatus> words_;
 };

@@ -66,9 +66,9 @@ std::string words_for(const SlurmPartition& p)
 
 } // namespace
 
-std::vector<SiteFinding> judge_site(const SlurmSite& site, const std::string& accounting_trouble)
+std::vector<SiteFinding> judge_site(const SlurmSite& site, const std::string& controller, const std::string& accounting_trouble)
 {
-  return {{"slurm", true, fmt::format("{}, cluster {}, controller {} answers", site.version, site.cluster, site.controller), ""},
+  return {{"slurm", true, fmt::format("{}, cluster {}, controller {} answers", site.version, site.cluster, controller), ""},
           judge_limits(site),
           judge_accounting(site, accounting_trouble),
           judge_mpi(site)};
@@ -171,8 +171,9 @@ template<typename Ask> auto or_refusal(Ask question)
 // A job on hold, which is looked at and ended.
 std::vector<SiteFinding> try_a_job(SlurmApi& api)
 {
-  SlurmJob job = slurm_job({.folder = "/dev", .work_dir = "/", .script = "#!/bin/sh\n", .command = "true"});
-  job.hold = true;
+  TrialJob trial{.folder = "/dev", .work_dir = "/", .script = "#!/bin/sh\n", .command = "true"};
+  trial.resources.scheduler_args = {"--hold"};
+  const auto job = slurm_job(trial);
   try {
     const double submitted_unix_s = now_unix_s();
     const auto id = api.submit(job);
@@ -199,11 +200,8 @@ SiteReport examine_site()
   try {
     auto opened = open_slurm_way();
     const std::shared_ptr<SlurmApi> api = std::move(opened.api);
-    if (!api->ping())
-      return only("no controller answers at " + api->controller(),
-                  "until it does, submissions fail with exit code 3, and states come from the runs' files");
     const auto site = api->site();
-    report.findings = judge_site(site, site.has_accounting ? trouble_of_accounting(*api) : "");
+    report.findings = judge_site(site, api->controller(), site.has_accounting ? trouble_of_accounting(*api) : "");
     report.findings.push_back({"slurm access", true, "through " + opened.way, ""});
     report.findings.push_back(judge_partitions(api->partitions()));
     report.findings.push_back(judge_nodes(api->nodes()));
@@ -213,6 +211,9 @@ SiteReport examine_site()
   } catch (const Error& error) {
     return only(error.what(), "runs with resources.scheduler: slurm cannot be submitted from here");
   } catch (const SlurmFailure& failure) {
+    if (is_ambiguous(failure.code()))
+      return only(fmt::format("no controller answers: {}", failure.what()),
+                  "until it does, submissions fail with exit code 3, and states come from the runs' files");
     return only(fmt::format("the controller answers with an error: {} ({})", failure.what(), failure.code()), "");
   }
 }

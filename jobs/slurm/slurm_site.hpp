@@ -11,9 +11,10 @@
 
 namespace dt::jobs::slurm {
 
-// Checks version, limits, accounting and MPI plugins. `accounting_trouble`: why slurmdbd does not answer; empty: it does, or the
-// site has none.
-std::vector<SiteFinding> judge_site(const SlurmSite& site, const std::string& accounting_trouble = {});
+// Checks version, limits, accounting and MPI plugins. `controller`: its machines. `accounting_trouble`: why slurmdbd does not
+// answer; empty: it does, or the site has none.
+std::vector<SiteFinding> judge_site(const SlurmSite& site, const std::string& controller,
+                                    const std::string& accounting_trouble = {});
 SiteFinding judge_partitions(const std::vector<SlurmPartition>& partitions);
 SiteFinding judge_nodes(const std::vector<SlurmNode>& nodes);
 

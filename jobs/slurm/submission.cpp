@@ -307,13 +307,13 @@ std::uint32_t Submission::without_copies(const Batch& batch, std::uint32_t id) c
     const KnownJobs queue(api_.load_jobs());
     const auto jobs = queue.living(token);
     const auto is_first = [](const SlurmRecord* a, const SlurmRecord* b) {
-      const bool a_waits = a->base_state == 0, b_waits = b->base_state == 0;
+      const bool a_waits = a->phase == JobPhase::pending, b_waits = b->phase == JobPhase::pending;
       return a_waits != b_waits ? b_waits : job_of(*a) < job_of(*b);
     };
     if (jobs.size() < 2) return id;
     const auto* kept = *std::min_element(jobs.begin(), jobs.end(), is_first);
     for (const auto* job : jobs)
-      if (job != kept && job->base_state == 0) api_.kill(std::to_string(job_of(*job)));
+      if (job != kept && job->phase == JobPhase::pending) api_.kill(std::to_string(job_of(*job)));
     return job_of(*kept);
   } catch (const SlurmFailure&) {
     return id;

@@ -15,82 +15,89 @@
 namespace dt::jobs::slurm {
 namespace {
 
-using Row = std::pair<std::string_view, std::string_view>;
-
-// Reasons of Slurm 22.05, except those of limits, which limit_words builds. reason_words adds Slurm's own word in parentheses.
-constexpr std::array reasons{
-    Row{"None", "waits for the scheduler to consider it"},
-    Row{"Priority", "waits for jobs of higher priority"},
-    Row{"Dependency", "waits for another job"},
-    Row{"Resources", "waits for free nodes"},
-    Row{"PartitionNodeLimit", "asks for more nodes than its partition allows per job, or for nodes that are down"},
-    Row{"PartitionTimeLimit", "asks for more time than its partition allows"},
-    Row{"PartitionDown", "waits for its partition, which is down"},
-    Row{"PartitionInactive", "waits for its partition, which is inactive"},
-    Row{"JobHeldAdmin", "held by an administrator"},
-    Row{"BeginTime", "waits for its earliest start"},
-    Row{"Licenses", "waits for licenses"},
-    Row{"AssociationJobLimit", "waits: the account has reached its limit of jobs"},
-    Row{"AssociationResourceLimit", "waits: the account has reached its limit of resources"},
-    Row{"AssociationTimeLimit", "waits: the account has used up its time"},
-    Row{"Reservation", "waits for its reservation"},
-    Row{"ReqNodeNotAvail", "waits for nodes that are down, drained or reserved"},
-    Row{"JobHeldUser", "held by its user (release it with scontrol release)"},
-    Row{"FrontEndDown", "waits for a front-end node"},
-    Row{"SchedDefer", "waits for the scheduler: the site defers scheduling at submission"},
-    Row{"NodeDown", "waits for a node that is down"},
-    Row{"BadConstraints", "asks for properties that no node has"},
-    Row{"SystemFailure", "stopped by a failure of Slurm, the file system or the network"},
-    Row{"JobLaunchFailure", "could not be launched"},
-    Row{"NonZeroExitCode", "its script failed"},
-    Row{"TimeLimit", "reached its time limit"},
-    Row{"InactiveLimit", "reached Slurm's limit for inactive jobs"},
-    Row{"InvalidAccount", "names an account that is not valid"},
-    Row{"InvalidQOS", "names a QOS that is not valid"},
-    Row{"QOSUsageThreshold", "waits: the QOS's usage threshold is reached"},
-    Row{"QOSJobLimit", "waits: the QOS has reached its limit of jobs"},
-    Row{"QOSResourceLimit", "waits: the QOS has reached its limit of resources"},
-    Row{"QOSTimeLimit", "waits: the QOS has used up its time"},
-    Row{"BlockMaxError", "waits for a block of nodes with too many errors"},
-    Row{"BlockFreeAction", "waits for a block of nodes to be freed"},
-    Row{"Cleaning", "waits for its last start to be cleaned up"},
-    Row{"Prolog", "waits for the site's prolog"},
-    Row{"QOSNotAllowed", "may not use this QOS"},
-    Row{"AccountNotAllowed", "may not use this account"},
-    Row{"DependencyNeverSatisfied", "waits for a job that can never succeed"},
-    Row{"JobHoldMaxRequeue", "held: it was started again too often"},
-    Row{"JobArrayTaskLimit", "waits: its array has reached its limit of running tasks"},
-    Row{"BurstBufferResources", "waits for room in the burst buffer"},
-    Row{"BurstBufferStageIn", "waits for its files in the burst buffer"},
-    Row{"BurstBufferOperation", "stopped by a failure of the burst buffer"},
-    Row{"PowerNotAvail", "waits for power"},
-    Row{"PowerReserved", "waits for power that is reserved"},
-    Row{"DeadLine", "cannot meet its deadline"},
-    Row{"PartitionConfig", "asks for more nodes, time or memory than its partition allows"},
-    Row{"AccountingPolicy", "waits: an accounting limit is reached"},
-    Row{"FedJobLock", "waits for its federation"},
-    Row{"OutOfMemory", "ran out of memory"},
-    Row{"MaxMemPerLimit", "asks for more memory than one job may have"},
-    Row{"ReservationDeleted", "held: its reservation was deleted"},
+// What Slurm's word for a reason means. The remedy is what the user changes where the job can never start as it is.
+struct Reason {
+  std::string_view native, words, remedy{};
 };
 
+// Those that dtctl can say more of than Slurm's word does, except those of limits, which limit_words builds.
+constexpr Reason reasons[]{
+    {"None", "waits for the scheduler to consider it"},
+    {"Priority", "waits for jobs of higher priority"},
+    {"Dependency", "waits for another job"},
+    {"Resources", "waits for free nodes"},
+    {"PartitionNodeLimit", "asks for more nodes than its partition allows per job, or for nodes that are down",
+     "ask for fewer nodes or another resources.partition (dtctl doctor lists them), or wait until nodes are back"},
+    {"PartitionTimeLimit", "asks for more time than its partition allows",
+     "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)"},
+    {"PartitionDown", "waits for its partition, which is down"},
+    {"PartitionInactive", "waits for its partition, which is inactive"},
+    {"PartitionConfig", "asks for more nodes, time or memory than its partition allows",
+     "ask for no more nodes, time and memory than resources.partition has (dtctl doctor lists the partitions)"},
+    {"JobHeldAdmin", "held by an administrator"},
+    {"JobHeldUser", "held by its user (release it with scontrol release)"},
+    {"JobHoldMaxRequeue", "held: it was started again too often"},
+    {"BeginTime", "waits for its earliest start"},
+    {"Licenses", "waits for licenses"},
+    {"AssociationJobLimit", "waits: the account has reached its limit of jobs"},
+    {"AssociationResourceLimit", "waits: the account has reached its limit of resources"},
+    {"AssociationTimeLimit", "waits: the account has used up its time"},
+    {"AccountingPolicy", "waits: an accounting limit is reached"},
+    {"QOSUsageThreshold", "waits: the QOS's usage threshold is reached"},
+    {"QOSJobLimit", "waits: the QOS has reached its limit of jobs"},
+    {"QOSResourceLimit", "waits: the QOS has reached its limit of resources"},
+    {"QOSTimeLimit", "waits: the QOS has used up its time"},
+    {"Reservation", "waits for its reservation"},
+    {"ReservationDeleted", "held: its reservation was deleted", "choose another --reservation"},
+    {"ReqNodeNotAvail", "waits for nodes that are down, drained or reserved"},
+    {"NodeDown", "waits for a node that is down"},
+    {"SchedDefer", "waits for the scheduler: the site defers scheduling at submission"},
+    {"BadConstraints", "asks for properties that no node has",
+     "change resources.constraint, nodes, cores or memory to what a node has"},
+    {"SystemFailure", "stopped by a failure of Slurm, the file system or the network"},
+    {"JobLaunchFailure", "could not be launched"},
+    {"NonZeroExitCode", "its script failed"},
+    {"TimeLimit", "reached its time limit"},
+    {"InvalidAccount", "names an account that is not valid", "choose another resources.account"},
+    {"AccountNotAllowed", "may not use this account", "choose another resources.account, or another resources.partition"},
+    {"InvalidQOS", "names a QOS that is not valid", "choose another resources.qos"},
+    {"QOSNotAllowed", "may not use this QOS", "choose another resources.qos, or another resources.partition"},
+    {"Cleaning", "waits for its last start to be cleaned up"},
+    {"Prolog", "waits for the site's prolog"},
+    {"DependencyNeverSatisfied", "waits for a job that can never succeed",
+     "remove the dependency, or run the job that it waits for again"},
+    {"JobArrayTaskLimit", "waits: its array has reached its limit of running tasks"},
+    {"DeadLine", "cannot meet its deadline", "choose a later --deadline or a lower resources.time_limit"},
+    {"OutOfMemory", "ran out of memory"},
+    {"MaxMemPerLimit", "asks for more memory than one job may have", "lower --mem or --mem-per-cpu"},
+};
+
+const Reason* find_reason(std::string_view native)
+{
+  const auto* row = std::find_if(std::begin(reasons), std::end(reasons), [&](const Reason& one) { return one.native == native; });
+  return row == std::end(reasons) ? nullptr : row;
+}
+
 // A limit's name contains a word for the resource that it limits. Each row: that word, and the resource as messages print it.
-constexpr std::array limited{
-    Row{"Cpu", "cores"},
-    Row{"CPU", "cores"},
-    Row{"Memory", "memory"},
-    Row{"Mem", "memory"},
-    Row{"Node", "nodes"},
-    Row{"GRES", "GPUs or other generic resources"},
-    Row{"License", "licenses"},
-    Row{"Energy", "energy"},
-    Row{"BB", "burst buffer"},
-    Row{"Billing", "billing units"},
-    Row{"SubmitJob", "submitted jobs"},
-    Row{"Job", "jobs"},
-    Row{"WallDuration", "run time"},
-    Row{"Wall", "run time"},
-    Row{"Unknown", "a resource"},
+struct Limited {
+  std::string_view word, thing;
+};
+constexpr Limited limited[]{
+    {"Cpu", "cores"},
+    {"CPU", "cores"},
+    {"Memory", "memory"},
+    {"Mem", "memory"},
+    {"Node", "nodes"},
+    {"GRES", "GPUs or other generic resources"},
+    {"License", "licenses"},
+    {"Energy", "energy"},
+    {"BB", "burst buffer"},
+    {"Billing", "billing units"},
+    {"SubmitJob", "submitted jobs"},
+    {"Job", "jobs"},
+    {"WallDuration", "run time"},
+    {"Wall", "run time"},
+    {"Unknown", "a resource"},
 };
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -100,8 +107,8 @@ std::string_view thing_limited(std::string_view native)
 {
   std::string name(native);
   if (const auto place = name.find("PerJob"); place != std::string::npos) name.erase(place, 6);
-  const auto thing = std::find_if(limited.begin(), limited.end(), [&](const Row& row) { return has(name, row.first); });
-  return thing == limited.end() ? std::string_view() : thing->second;
+  const auto* row = std::find_if(std::begin(limited), std::end(limited), [&](const Limited& one) { return has(name, one.word); });
+  return row == std::end(limited) ? std::string_view() : row->thing;
 }
 
 // Explains limits of associations (accounts) and QOS, whose names are built by one scheme: "AssocGrpCPUMinutesLimit".
@@ -119,25 +126,6 @@ std::string limit_words(std::string_view native)
   if (has(rest, "PerNode")) return fmt::format("asks for more {} a node than {} allows", what, owner);
   return fmt::format("waits: {}'s limit of {}{} is reached", owner, what, has(rest, "PerUser") ? " a user" : "");
 }
-
-// Remedies for the reasons that keep a job from starting by itself, except those of limits.
-constexpr std::array remedies{
-    Row{"PartitionNodeLimit",
-        "ask for fewer nodes or another resources.partition (dtctl doctor lists them), or wait until nodes are back"},
-    Row{"PartitionTimeLimit",
-        "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)"},
-    Row{"PartitionConfig",
-        "ask for no more nodes, time and memory than resources.partition has (dtctl doctor lists the partitions)"},
-    Row{"BadConstraints", "change resources.constraint, nodes, cores or memory to what a node has"},
-    Row{"DependencyNeverSatisfied", "remove the dependency, or run the job that it waits for again"},
-    Row{"DeadLine", "choose a later --deadline or a lower resources.time_limit"},
-    Row{"InvalidAccount", "choose another resources.account"},
-    Row{"AccountNotAllowed", "choose another resources.account, or another resources.partition"},
-    Row{"InvalidQOS", "choose another resources.qos"},
-    Row{"QOSNotAllowed", "choose another resources.qos, or another resources.partition"},
-    Row{"MaxMemPerLimit", "lower --mem or --mem-per-cpu"},
-    Row{"ReservationDeleted", "choose another --reservation"},
-};
 
 // Whether the job itself exceeds the limit, independent of other jobs.
 bool is_own_limit(std::string_view native)
@@ -160,10 +148,14 @@ std::string limit_remedy(std::string_view native)
                      what, owner);
 }
 
-std::string plain_words(std::string_view native)
+// What prevents a job with this reason from ever starting as it is: a limit that the job itself exceeds, a constraint that no
+// node meets, a hold. `job` is what scontrol takes: "12", "12_3", "12_[0-2]".
+Hindrance hindrance_of(std::string_view reason, const std::string& job)
 {
-  const auto row = std::find_if(reasons.begin(), reasons.end(), [&](const Row& reason) { return reason.first == native; });
-  return row != reasons.end() ? std::string(row->second) : limit_words(native);
+  if (reason == "JobHeldAdmin") return {"ask an administrator to release it", false};
+  if (has(reason, "Held") || has(reason, "Hold")) return {"release it: scontrol release " + job, false};
+  if (const auto* row = find_reason(reason)) return {std::string(row->remedy), true};
+  return is_own_limit(reason) ? Hindrance{limit_remedy(reason), true} : Hindrance{};
 }
 
 // "14:20", with the date if it is more than 18 hours away.
@@ -226,25 +218,25 @@ std::string launch_failure(const SlurmRecord& record, const std::string& folder)
 
 JobStatus status_of_ended(const SlurmRecord& record, const std::string& folder)
 {
-  switch (static_cast<BaseState>(record.base_state)) {
-  case BaseState::complete:
+  switch (record.phase) {
+  case JobPhase::complete:
     return ended(record, std::nullopt, {});
-  case BaseState::cancelled:
+  case JobPhase::cancelled:
     return ended(record, RunState::cancelled,
                  record.cancelled_by.empty() ? "cancelled in Slurm" : "cancelled by " + record.cancelled_by);
-  case BaseState::timeout:
+  case JobPhase::timeout:
     return ended(record, RunState::timed_out, "reached Slurm's time limit (TIMEOUT)");
-  case BaseState::preempted:
+  case JobPhase::preempted:
     return ended(record, RunState::preempted, "made way for another job (PREEMPTED)");
-  case BaseState::node_fail:
+  case JobPhase::node_fail:
     return ended(record, RunState::failed, failed_node(record) + " failed (NODE_FAIL)");
-  case BaseState::boot_fail:
+  case JobPhase::boot_fail:
     return ended(record, RunState::failed, on_nodes(record) + " did not boot (BOOT_FAIL)");
-  case BaseState::deadline:
+  case JobPhase::deadline:
     return ended(record, RunState::failed, "its deadline passed (DEADLINE)");
-  case BaseState::out_of_memory:
+  case JobPhase::out_of_memory:
     return ended(record, RunState::failed, "used more memory than it was given (OUT_OF_MEMORY)");
-  case BaseState::failed:
+  case JobPhase::failed:
     if (auto failure = launch_failure(record, folder); !failure.empty())
       return ended(record, RunState::failed, std::move(failure));
     return ended(record, std::nullopt,
@@ -268,16 +260,10 @@ JobStatus living(const SlurmRecord& record, JobStatus::State state, std::string 
 
 JobStatus running(const SlurmRecord& record)
 {
-  auto status = living(record, JobStatus::State::running, "on " + on_nodes(record));
+  const bool is_suspended = record.phase == JobPhase::suspended;
+  auto status = living(record, JobStatus::State::running, (is_suspended ? "suspended on " : "on ") + on_nodes(record));
   status.suspended_s = static_cast<double>(record.suspended_s);
-  return status;
-}
-
-JobStatus suspended(const SlurmRecord& record)
-{
-  auto status = running(record);
-  status.is_suspended = true;
-  status.reason = "suspended on " + on_nodes(record);
+  status.is_suspended = is_suspended;
   return status;
 }
 
@@ -288,45 +274,31 @@ std::string job_for_scontrol(const SlurmRecord& record)
   return fmt::format("{}_[{}]", record.array_id, format_array_tasks(record.tasks));
 }
 
+bool is_put_back(const SlurmRecord& record) { return record.phase == JobPhase::held; }
+
 JobStatus pending(const SlurmRecord& record)
 {
   auto status = living(record, JobStatus::State::queued, waiting_words(record));
-  const std::string_view reason = record.flags.held ? "JobHoldMaxRequeue" : std::string_view(record.reason);
+  const std::string_view reason = is_put_back(record) ? "JobHoldMaxRequeue" : std::string_view(record.reason);
   status.hindrance = hindrance_of(reason, job_for_scontrol(record));
   return status;
 }
 
-std::string gpus_asked(const SlurmJob& job)
-{
-  std::vector<std::string> asked;
-  for (const auto* text : {&job.gres, &job.gpus, &job.gpus_per_node, &job.gpus_per_socket, &job.gpus_per_task})
-    if (!text->empty()) asked.push_back(*text);
-  return join(asked, ", ");
-}
-
-// The setting that causes an error: Slurm's error code, the recipe key or option, its value.
+// The key of the recipe that causes an error of Slurm, by the error's code.
 struct Setting {
   int code;
   std::string_view key;
-  std::string (*value)(const SlurmJob& job);
+  std::string SlurmJob::*value;
 };
-
-const Setting settings[]{
-    {2000, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
-    {2101, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
-    {2070, "resources.partition", [](const SlurmJob& job) { return job.partition; }},
-    {2045, "resources.account", [](const SlurmJob& job) { return job.account; }},
-    {2066, "resources.qos", [](const SlurmJob& job) { return job.qos; }},
-    {2029, "resources.constraint", [](const SlurmJob& job) { return job.constraint; }},
-    {2133, "--prefer", [](const SlurmJob& job) { return job.prefer; }},
-    {2053, "--reservation", [](const SlurmJob& job) { return job.reservation; }},
-    {2052, "--reservation", [](const SlurmJob& job) { return job.reservation; }},
-    {2048, "--licenses", [](const SlurmJob& job) { return job.licenses; }},
-    {2038, "dependencies", [](const SlurmJob& job) { return job.dependency; }},
-    {2072, "--gres and --gpus", gpus_asked},
-    {2124, "--time-min", [](const SlurmJob& job) { return std::to_string(job.time_min_min) + " min"; }},
-    {2018, "resources.nodelist or resources.exclude",
-     [](const SlurmJob& job) { return job.require_nodes + (job.exclude_nodes.empty() ? "" : " without " + job.exclude_nodes); }},
+constexpr Setting settings[]{
+    {2000, "resources.partition", &SlurmJob::partition},
+    {2101, "resources.partition", &SlurmJob::partition},
+    {2070, "resources.partition", &SlurmJob::partition},
+    {2045, "resources.account", &SlurmJob::account},
+    {2066, "resources.qos", &SlurmJob::qos},
+    {2029, "resources.constraint", &SlurmJob::constraint},
+    {2018, "resources.nodelist", &SlurmJob::require_nodes},
+    {2038, "dependencies", &SlurmJob::dependency},
 };
 
 std::string at_fault(int code, const SlurmJob& job)
@@ -334,7 +306,7 @@ std::string at_fault(int code, const SlurmJob& job)
   const auto* setting =
       std::find_if(std::begin(settings), std::end(settings), [&](const Setting& row) { return row.code == code; });
   if (setting != std::end(settings)) {
-    const auto value = setting->value(job);
+    const auto& value = job.*setting->value;
     return fmt::format(" ({}: {})", setting->key, value.empty() ? "none given" : value);
   }
   return fmt::format(" (asked for: {} nodes, {} tasks of {} cores, {} min{})", job.nodes, job.tasks, job.cpus_per_task,
@@ -347,18 +319,10 @@ bool is_one_of(int code, std::initializer_list<int> codes) { return std::find(co
 
 std::string reason_words(std::string_view native)
 {
-  const auto words = plain_words(native);
+  const auto* row = find_reason(native);
+  const auto words = row != nullptr ? std::string(row->words) : limit_words(native);
   if (words.empty()) return fmt::format("waits ({})", native.empty() ? "no reason given" : printable(native));
   return fmt::format("{} ({})", words, native);
-}
-
-Hindrance hindrance_of(std::string_view reason, std::string_view job)
-{
-  if (reason == "JobHeldAdmin") return {"ask an administrator to release it", false};
-  if (has(reason, "Held") || has(reason, "Hold")) return {fmt::format("release it: scontrol release {}", job), false};
-  const auto row = std::find_if(remedies.begin(), remedies.end(), [&](const Row& remedy) { return remedy.first == reason; });
-  if (row != remedies.end()) return {std::string(row->second), true};
-  return is_own_limit(reason) ? Hindrance{limit_remedy(reason), true} : Hindrance{};
 }
 
 std::string words_of_reservation(const SlurmRecord& record, std::span<const SlurmReservation> reservations, double now_unix_s)
@@ -380,26 +344,24 @@ std::string words_of_reservation(const SlurmRecord& record, std::span<const Slur
                      format_duration(static_cast<double>(minutes * 60)), job_for_scontrol(record), minutes);
 }
 
-std::string failed_nodes(const SlurmRecord& record, std::span<const SlurmNode> nodes)
+std::string failed_nodes(std::span<const SlurmNode> nodes)
 {
   std::vector<std::string> failed;
   for (const auto& node : nodes)
-    if (std::find(record.node_names.begin(), record.node_names.end(), node.name) != record.node_names.end() &&
-        node.state.starts_with("DOWN"))
-      failed.push_back(node.name);
-  return failed.size() == record.node_names.size() ? "" : join(failed, ", ");
+    if (node.state.starts_with("DOWN")) failed.push_back(node.name);
+  return failed.size() == nodes.size() ? "" : join(failed, ", ");
 }
 
 std::string waiting_words(const SlurmRecord& record)
 {
-  auto words = record.flags.held
+  auto words = is_put_back(record)
                    ? "put back on hold after its last start, by Slurm itself or with scontrol requeuehold (" + record.state + ")"
                    : reason_words(record.reason);
   if (record.reason == "Dependency" && !awaited_jobs(record.dependency).empty())
     words = "waits for job " + awaited_jobs(record.dependency) + " (Dependency)";
   if (!record.reason_details.empty() && record.reason_details != record.reason) words += ": " + printable(record.reason_details);
   // The estimated start of a held job means nothing.
-  const bool is_held = record.flags.held || has(record.reason, "Held") || has(record.reason, "Hold");
+  const bool is_held = is_put_back(record) || has(record.reason, "Held") || has(record.reason, "Hold");
   if (!is_held && static_cast<double>(record.start_unix_s) > now_unix_s())
     words += "; starts about " + clock_time(static_cast<double>(record.start_unix_s));
   return words;
@@ -407,14 +369,22 @@ std::string waiting_words(const SlurmRecord& record)
 
 JobStatus status_of(const SlurmRecord& record, const std::string& folder)
 {
-  const auto base = static_cast<BaseState>(record.base_state);
-  if (base == BaseState::pending) return pending(record);
-  if (record.flags.completing) return living(record, JobStatus::State::running, "is being ended on " + on_nodes(record));
-  if (record.flags.requeued || record.flags.held) return living(record, JobStatus::State::queued, "goes back into the queue");
-  if (record.flags.configuring) return living(record, JobStatus::State::queued, on_nodes(record) + " is made ready for it");
-  if (base == BaseState::running) return running(record);
-  if (base == BaseState::suspended) return suspended(record);
-  return status_of_ended(record, folder);
+  switch (record.phase) {
+  case JobPhase::pending:
+  case JobPhase::held:
+    return pending(record);
+  case JobPhase::completing:
+    return living(record, JobStatus::State::running, "is being ended on " + on_nodes(record));
+  case JobPhase::requeued:
+    return living(record, JobStatus::State::queued, "goes back into the queue");
+  case JobPhase::configuring:
+    return living(record, JobStatus::State::queued, on_nodes(record) + " is made ready for it");
+  case JobPhase::running:
+  case JobPhase::suspended:
+    return running(record);
+  default:
+    return status_of_ended(record, folder);
+  }
 }
 
 int exit_code_of(std::uint32_t wait_status)

@@ -17,18 +17,13 @@ std::string reason_words(std::string_view native);
 // Like reason_words, and adds the estimated start ("starts about 14:20"), the jobs it depends on, and Slurm's details.
 std::string waiting_words(const SlurmRecord& record);
 
-// What prevents a job with this reason from ever starting as it is: a limit that the job itself exceeds, a constraint that no
-// node meets, a hold. `job` is what scontrol takes: "12", "12_3", "12_[0-2]". Empty if the job only waits for other jobs or for
-// time.
-Hindrance hindrance_of(std::string_view reason, std::string_view job);
-
 // If a lower time limit would let the job end before a reservation that keeps it from its nodes: "; the reservation maint begins
 // at 14:20: …". Else empty.
 std::string words_of_reservation(const SlurmRecord& record, std::span<const SlurmReservation> reservations, double now_unix_s);
 
-// The nodes that have failed: those that are down now, of a job that ended because a node failed. Empty: nobody can tell any
-// more.
-std::string failed_nodes(const SlurmRecord& record, std::span<const SlurmNode> nodes);
+// The nodes that have failed, those that are down now, of the nodes of a job that ended because a node failed. Empty: nobody can
+// tell any more.
+std::string failed_nodes(std::span<const SlurmNode> nodes);
 
 // Translates a record of the queue or the accounting. Leaves job_id empty. `folder` is the folder of the job's output, which the
 // node may be unable to open; empty: the cause does not name it.

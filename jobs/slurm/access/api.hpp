@@ -1,15 +1,15 @@
-// SlurmApi: the calls to Slurm that dtctl needs, in plain structs. There are two implementations: the module libdtctl_slurm
-// (module.cpp) over libslurm, and SlurmCommands (slurm_commands.hpp) over the site's commands; load.hpp chooses. This
-// header does not include Slurm's headers.
+// SlurmApi: the calls to Slurm that dtctl needs, in plain structs. SlurmCommands (slurm_commands.hpp) implements it over the
+// site's commands. What users wait for, submissions and the state of jobs, it gets many times quicker from a SlurmLibrary, where
+// there is one: the module libdtctl_slurm (module.cpp) over libslurm. This header does not include Slurm's headers.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt::jobs::slurm {
@@ -29,19 +29,15 @@ inline constexpr int unreadable_answer = 1000;
 
 // Configuration of the site.
 struct SlurmSite {
-  std::string version;              // of the controller
-  std::string cluster;              // name
-  std::string controller;           // host:port
-  std::int64_t max_array_size = 0;  // array indices are below this number
-  std::int64_t max_array_tasks = 0; // limit on the tasks of one array (SchedulerParameters); 0: only max_array_size limits
-  std::int64_t max_jobs = 0;        // limit on the jobs of all users; every array task counts
-  std::int64_t min_job_age_s = 0;   // how long ended jobs stay in the queue
-  std::int64_t message_timeout_s = 0;
-  std::int64_t kill_wait_s = 0;         // time from SIGTERM to SIGKILL at the time limit
+  std::string version;                  // of the controller
+  std::string cluster;                  // name
+  std::int64_t max_array_size = 0;      // array indices are below this number
+  std::int64_t max_array_tasks = 0;     // limit on the tasks of one array (SchedulerParameters); 0: only max_array_size limits
+  std::int64_t max_jobs = 0;            // limit on the jobs of all users; every array task counts
+  std::int64_t min_job_age_s = 0;       // how long ended jobs stay in the queue
   bool has_accounting = false;          // slurmdbd is in use
   std::string mpi_default;              // value of srun's --mpi if none is given: "none", "pmix"
   std::vector<std::string> mpi_plugins; // plugins of Slurm on this machine
-  std::string preempt_type;             // "preempt/none", "preempt/qos", …
   bool demands_account = false;         // refuses jobs whose user may not charge their account (AccountingStorageEnforce)
 };
 
@@ -52,7 +48,6 @@ struct SlurmPartition {
   std::int64_t max_nodes_per_job = 0; // 0: no limit
   bool is_default = false;
   bool is_up = false;
-  std::string node_list;
 };
 
 struct SlurmNode {
@@ -60,7 +55,6 @@ struct SlurmNode {
   std::string state;  // Slurm's words: "IDLE", "DOWN", "DRAINED", …
   std::string reason; // why the node is down or drained
   std::int64_t cpus = 0, memory_mib = 0;
-  std::string features;
   std::string partitions; // their names, with commas between
   bool is_usable = false; // idle, allocated or mixed, and not draining, failing, silent or in maintenance
 };
@@ -68,7 +62,7 @@ struct SlurmNode {
 // Nodes that are set aside for a time: maintenance, a course.
 struct SlurmReservation {
   std::string name;
-  std::vector<std::string> nodes;
+  std::string nodes; // "node[1-2]"
   std::int64_t start_unix_s = 0, end_unix_s = 0;
 };
 
@@ -87,35 +81,26 @@ struct SlurmJob {
   bool requeue = false;
   int signal = 0;                  // signal sent to the batch script only
   std::int64_t signal_ahead_s = 0; // how long before the time limit the signal is sent
-  // scheduler_args as sbatch takes them, by name: "mem": "--mem=4G". Those that dtctl may change itself are not among them.
+  std::int64_t gpus_per_node = 0;
+  std::string require_nodes, exclude_nodes; // "node[1-2],node7"
+  // The other scheduler_args, by name, with their values: "mem": "4G", "hold": "". Only sbatch reads them, so a job that has any
+  // is submitted by it.
   std::map<std::string, std::string> passed_options;
-  // From scheduler_args, for libslurm:
-  std::string reservation, exclude_nodes, require_nodes, gres, licenses, mail_user, wckey, prefer, container;
-  std::string gpus, gpus_per_node, gpus_per_socket, gpus_per_task; // "gres:gpu:2", the format of Slurm's tres_per_… fields
-  std::string user_dependency;                                     // job_for combines it with dtctl's own dependency
-  std::uint16_t mail_type = 0;                                     // Slurm's MAIL_JOB_ bits
-  std::optional<std::int64_t> memory_mib;                          // per node; 0: all memory of the node
-  std::optional<std::int64_t> memory_per_cpu_mib, memory_per_gpu_mib;
-  std::int64_t temporary_disk_mib = 0; // per node
-  std::optional<std::int64_t> nice;
-  std::int64_t begin_unix_s = 0, deadline_unix_s = 0;
+  // What dtctl has to know of them:
+  std::string user_dependency;                                // job_for combines it with dtctl's own dependency
+  std::optional<std::int64_t> memory_mib, memory_per_cpu_mib; // memory_mib: per node; 0: all of it
   std::int64_t time_min_min = 0; // minutes; Slurm may reduce the time limit to this value to start the job earlier
-  std::int64_t switches = 0, switches_wait_s = 0;
-  std::uint16_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0, ntasks_per_core = 0;
-  std::uint16_t least_cpus_per_node = 0, cpus_per_gpu = 0;
-  std::uint32_t distribution = 0; // Slurm's SLURM_DIST_ bits
-  std::uint16_t plane_size = 0;   // of --distribution=plane=SIZE
-  // Whose jobs may run on the nodes of this job at the same time.
-  enum class Sharing { as_configured, nobody, same_user, same_mcs, anybody } sharing = Sharing::as_configured;
-  bool contiguous = false;
-  bool hold = false;
 };
 
-// Slurm's base states, with Slurm's numbers.
-enum class BaseState : std::uint32_t {
+// What Slurm's word for a job's state means to dtctl. The states up to `held` are those of a job that lives.
+enum class JobPhase {
   pending,
   running,
   suspended,
+  configuring, // its nodes are booting
+  completing,  // its processes are being ended, or its epilog runs
+  requeued,    // it returns to the queue after its end
+  held,        // it returned to the queue on hold (requeue_hold, special_exit)
   complete,
   cancelled,
   failed,
@@ -124,16 +109,11 @@ enum class BaseState : std::uint32_t {
   preempted,
   boot_fail,
   deadline,
-  out_of_memory
+  out_of_memory,
+  unknown // a word that dtctl does not know
 };
-
-// Flags next to the base state that change its meaning for dtctl.
-struct StateFlags {
-  bool completing = false;  // its processes are being ended, or its epilog runs
-  bool configuring = false; // its nodes are booting
-  bool requeued = false;    // it returns to the queue after completion
-  bool held = false;        // it returned to the queue on hold (requeue_hold, special_exit)
-};
+// The meaning of "RUNNING", "COMPLETING", …, as squeue prints them.
+JobPhase phase_of(std::string_view state);
 
 // A job in the queue or in the accounting. All waiting tasks of an array share one record.
 struct SlurmRecord {
@@ -141,19 +121,17 @@ struct SlurmRecord {
   std::uint32_t array_id = 0;       // 0: not part of an array
   std::vector<std::uint32_t> tasks; // array indices of this record; a single one if the task has started
   std::string name, comment;
-  std::string state;            // Slurm's words with flags: "RUNNING COMPLETING"
-  std::uint32_t base_state = 0; // a BaseState, or a number that dtctl does not know
-  StateFlags flags;
+  std::string state; // Slurm's word
+  JobPhase phase = JobPhase::pending;
   std::string reason;         // Slurm's word: "Resources", "JobHeldAdmin"
   std::string reason_details; // further text from Slurm, if any
   std::string dependency;
-  std::uint32_t exit_status = 0, derived_exit_status = 0;           // wait statuses; the derived one is that of the worst step
-  std::int64_t submit_unix_s = 0, start_unix_s = 0, end_unix_s = 0; // start of a waiting job: estimated; 0: unknown
+  std::uint32_t exit_status = 0, derived_exit_status = 0; // wait statuses; the derived one is that of the worst step
+  std::int64_t submit_unix_s = 0, start_unix_s = 0;       // start of a waiting job: estimated; 0: unknown
   std::int64_t suspended_s = 0; // total length of its earlier suspensions; of a suspended job it may be unknown: 0
   int restarts = 0;
   std::string nodes;
-  std::string failed_node;             // the node whose failure ended the job, where this version of Slurm says so
-  std::vector<std::string> node_names; // of `nodes`; only of a job that ended because a node failed
+  std::string failed_node; // the node whose failure ended the job, where this version of Slurm says so
   std::string partition;
   std::int64_t time_limit_s = 0; // 0: none, or unknown
   std::string cancelled_by;      // user name; only from the accounting
@@ -170,15 +148,17 @@ struct PastQuery {
 class SlurmApi {
  public:
   virtual ~SlurmApi() = default;
-  // "host:port" of the controller(s), from the configuration. Sends no request.
+  // The machines of the controller, for people. Throws nothing.
   virtual std::string controller() const = 0;
-  // Name of the cluster (ClusterName), in lower case. Sends a request only if no configuration can be read here.
+  // Name of the cluster (ClusterName), in lower case.
   virtual std::string cluster() = 0;
-  // Whether the site has job accounting (slurmdbd), from the configuration. Sends no request.
-  virtual bool has_accounting() const = 0;
-  virtual SlurmSite site() = 0;
+  // Whether the site has job accounting (slurmdbd).
+  virtual bool has_accounting() = 0;
+  // Sends one request in the life of the object.
+  virtual const SlurmSite& site() = 0;
   virtual std::vector<SlurmPartition> partitions() = 0;
-  virtual std::vector<SlurmNode> nodes() = 0;
+  // All nodes, or those of a list such as "node[1-2]".
+  virtual std::vector<SlurmNode> nodes(const std::string& list = {}) = 0;
   virtual std::vector<SlurmReservation> reservations() = 0;
   // Returns the accounts that this user may charge, by the accounting; the user's default account is the first.
   virtual std::vector<std::string> accounts() = 0;
@@ -190,14 +170,25 @@ class SlurmApi {
   virtual std::vector<SlurmRecord> load_past(const PastQuery& query) = 0;
   // Ends the waiting or running job "12", task "12_3" or tasks "12_[1-5,9]".
   virtual void kill(const std::string& id) = 0;
-  // Whether a controller answers. Returns false at once if none listens.
-  virtual bool ping() = 0;
 };
 
-// The module exports this function as `dtctl_slurm_open`: it calls slurm_init and returns the API. slurm_init ends the process on
-// a bad configuration, so call it only after a check (load.cpp).
-using OpenSlurmApi = SlurmApi* (*)();
-inline constexpr const char* open_slurm_api_symbol = "dtctl_slurm_open";
+// The calls that libslurm does for SlurmCommands; they mean the same as there. The first two send no request.
+class SlurmLibrary {
+ public:
+  virtual ~SlurmLibrary() = default;
+  virtual std::string cluster() const = 0;
+  virtual bool has_accounting() const = 0;
+  // Of a job without passed_options.
+  virtual std::uint32_t submit(const SlurmJob& job) = 0;
+  // Fails at once if no controller listens; the library would try for nine seconds.
+  virtual std::vector<SlurmRecord> load_jobs() = 0;
+  virtual void kill(const std::string& id) = 0;
+};
+
+// The module exports this function as `dtctl_slurm_open`: it calls slurm_init and returns the library. slurm_init ends the
+// process on a bad configuration, so call it only after a check (load.cpp).
+using OpenSlurmLibrary = SlurmLibrary* (*)();
+inline constexpr const char* open_slurm_symbol = "dtctl_slurm_open";
 // Returns the release of Slurm whose headers the module was built with: "22.05".
 using SlurmText = const char* (*)();
 inline constexpr const char* slurm_release_symbol = "dtctl_slurm_release";

@@ -29,36 +29,17 @@ void add_range(std::string_view text, std::vector<std::uint32_t>& tasks)
   for (auto task = *first; task <= *last; task += *step) tasks.push_back(task);
 }
 
-int hex_digit(char c)
-{
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 0;
-}
-
-void add_bits(std::string_view digits, std::vector<std::uint32_t>& tasks)
-{
-  for (std::size_t place = 0; place < digits.size(); ++place)
-    for (std::uint32_t bit = 0; bit < 4; ++bit)
-      if ((hex_digit(digits[digits.size() - 1 - place]) >> bit & 1) != 0)
-        tasks.push_back(static_cast<std::uint32_t>(place) * 4 + bit);
-}
-
 } // namespace
 
 std::vector<std::uint32_t> expand_array_tasks(std::string_view text)
 {
   std::vector<std::uint32_t> tasks;
   text = text.substr(0, text.find('%'));
-  if (text.starts_with("0x"))
-    add_bits(text.substr(2), tasks);
-  else
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const auto comma = std::min(text.find(',', begin), text.size());
-      add_range(text.substr(begin, comma - begin), tasks);
-      begin = comma + 1;
-    }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto comma = std::min(text.find(',', begin), text.size());
+    add_range(text.substr(begin, comma - begin), tasks);
+    begin = comma + 1;
+  }
   std::sort(tasks.begin(), tasks.end());
   tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
   return tasks;

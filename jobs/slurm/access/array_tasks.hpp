@@ -9,8 +9,8 @@
 
 namespace dt::jobs::slurm {
 
-// Returns the ascending indices of "3", "0-9", "0-20:5", "1,4-6" or "0x1f" (a bit mask; the lowest bit of the last digit is index
-// 0). A suffix such as "%8" is ignored, as are parts that cannot be read and the "..." of a shortened list.
+// Returns the ascending indices of "3", "0-9", "0-20:5" or "1,4-6". A suffix such as "%8" is ignored, as are parts that cannot be
+// read and the "..." of a shortened list.
 std::vector<std::uint32_t> expand_array_tasks(std::string_view text);
 
 // Writes the shortest list of indices and ranges: "0-9,12". The indices may be in any order and may repeat.

@@ -1,5 +1,5 @@
-// Opens Slurm on first use: by libslurm through the module where both fit the site, by the site's commands otherwise. dtctl must
-// also run where Slurm is not installed.
+// Opens Slurm on first use: the site's commands, and libslurm through the module where both fit the site. dtctl must also run
+// where Slurm is not installed.
 #pragma once
 
 #include "jobs/slurm/access/api.hpp"
@@ -21,9 +21,9 @@ struct OpenedSlurm {
   std::string way; // "libslurm.so.38 (22.05)", or "the commands of 23.11, because …"
 };
 
-// Opens Slurm. Sends nothing to the controller. The order is: the library, if it is there and its release is that of the commands
-// in PATH; the commands. $DTCTL_SLURM ("library" or "commands") allows only one of the two. Throws a scheduler error if neither
-// can be used, or if slurm.conf cannot.
+// Opens Slurm. Sends nothing to the controller. The library is used if it is there and its release is that of the commands in
+// PATH. $DTCTL_SLURM: "library" demands it, "commands" does without. Throws a scheduler error if the commands or slurm.conf
+// cannot be used.
 OpenedSlurm open_slurm_way();
 inline std::unique_ptr<SlurmApi> open_slurm() { return open_slurm_way().api; }
 

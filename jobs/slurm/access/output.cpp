@@ -18,7 +18,7 @@ bool is_key_word(std::string_view text)
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-bool is_unset(std::string_view text) { return text == "(null)" || text == "N/A"; }
+bool is_unset(std::string_view text) { return text == "(null)" || text == "N/A" || text == "None assigned"; }
 
 // The place of the word before the "=" at `equals`, or npos if no word of a key stands there.
 std::size_t begin_of_key(std::string_view line, std::size_t equals)
@@ -26,49 +26,6 @@ std::size_t begin_of_key(std::string_view line, std::size_t equals)
   const auto blank = equals == 0 ? std::string_view::npos : line.find_last_of(" ", equals - 1);
   const auto begin = blank == std::string_view::npos ? 0 : blank + 1;
   return is_key_word(line.substr(begin, equals - begin)) ? begin : std::string_view::npos;
-}
-
-// The names of prefix + each number of "1-3,07" + each of the rest.
-void add_numbers(const std::string& prefix, std::string_view ranges, const std::vector<std::string>& rests,
-                 std::vector<std::string>& names)
-{
-  constexpr std::uint64_t most = 100'000;
-  for (const auto& range : split(ranges, ',')) {
-    const auto dash = range.find('-');
-    const auto first_text = range.substr(0, dash);
-    const auto first = number_of<std::uint64_t>(first_text);
-    const auto last = dash == std::string::npos ? first : number_of<std::uint64_t>(range.substr(dash + 1));
-    if (!first || !last || *last < *first || *last - *first > most) continue;
-    for (auto number = *first; number <= *last; ++number)
-      for (const auto& rest : rests) names.push_back(fmt::format("{}{:0{}}{}", prefix, number, first_text.size(), rest));
-  }
-}
-
-// All names of one pattern such as "rack[1-2]node[01-16]".
-std::vector<std::string> names_of_pattern(std::string_view pattern)
-{
-  const auto open = pattern.find('['), close = pattern.find(']');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {std::string(pattern)};
-  std::vector<std::string> names;
-  add_numbers(std::string(pattern.substr(0, open)), pattern.substr(open + 1, close - open - 1),
-              names_of_pattern(pattern.substr(close + 1)), names);
-  return names;
-}
-
-// The parts between commas that are in no brackets.
-std::vector<std::string_view> patterns_of(std::string_view text)
-{
-  std::vector<std::string_view> patterns;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '[') ++depth;
-    if (i < text.size() && text[i] == ']') --depth;
-    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (i > begin) patterns.push_back(text.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  return patterns;
 }
 
 // Position of the line of headings in a command's output; 0 if there is no such line. A site may print a banner before it.
@@ -97,30 +54,40 @@ SlurmFailure unreadable(std::string_view command, std::string_view why, std::str
                                          printable(std::string(trim(text.substr(0, most_shown)))), end)};
 }
 
-std::vector<std::vector<std::string>> read_table(std::string_view command, std::string_view text, std::size_t columns,
-                                                 std::string_view first_heading)
+const std::string& Row::operator[](std::string_view fact) const
+{
+  static const std::string none;
+  for (std::size_t i = 0; i < fields_.size(); ++i)
+    if (columns_[i].fact == fact) return fields_[i];
+  return none;
+}
+
+std::vector<Row> read_table(std::string_view command, std::string_view text, std::span<const Column> columns)
 {
   std::vector<std::vector<std::string>> records;
-  for (std::size_t begin = begin_of_table(text, first_heading); begin < text.size();) {
+  for (std::size_t begin = begin_of_table(text, columns.front().name); begin < text.size();) {
     if (!records.empty() && is_banner(text.substr(begin))) break;
     std::vector<std::string> record;
-    for (auto end = text.find(field_end, begin); record.size() < columns && end != text.npos; end = text.find(field_end, begin)) {
-      record.emplace_back(text.substr(begin, end - begin));
+    for (auto end = text.find(field_end, begin); record.size() < columns.size() && end != text.npos;
+         end = text.find(field_end, begin)) {
+      const auto field = text.substr(begin, end - begin);
+      record.emplace_back(is_unset(field) ? std::string_view() : field);
       begin = end + 1;
     }
-    const bool is_whole = record.size() == columns && begin < text.size() && text[begin] == '\n';
+    const bool is_whole = record.size() == columns.size() && begin < text.size() && text[begin] == '\n';
     if (!is_whole && records.empty()) throw unreadable(command, "not a table", text);
     if (!is_whole) throw unreadable(command, "cut off", text.substr(text.size() - std::min<std::size_t>(text.size(), 100)));
     ++begin;
     records.push_back(std::move(record));
   }
   if (records.empty()) throw unreadable(command, "nothing", text);
-  auto& header = records.front();
-  const bool is_known = lower_case(header.front()) == lower_case(first_heading) &&
+  const auto& header = records.front();
+  const bool is_known = lower_case(header.front()) == lower_case(columns.front().name) &&
                         std::none_of(header.begin(), header.end(), [](const std::string& name) { return name.empty(); });
   if (!is_known) throw unreadable(command, "another table", text);
-  records.erase(records.begin());
-  return records;
+  std::vector<Row> rows;
+  for (auto record = records.begin() + 1; record != records.end(); ++record) rows.emplace_back(columns, std::move(*record));
+  return rows;
 }
 
 std::map<std::string, std::string> read_record(std::string_view line)
@@ -170,14 +137,6 @@ std::int64_t read_moment(std::string_view command, std::string_view text)
   if (std::find(never.begin(), never.end(), text) != never.end()) return 0;
   if (const auto moment = number_of<std::int64_t>(text)) return *moment;
   throw unreadable(command, "a time is not in seconds", text);
-}
-
-std::vector<std::string> expand_nodes(std::string_view text)
-{
-  std::vector<std::string> names;
-  for (const auto pattern : patterns_of(text))
-    for (auto& name : names_of_pattern(pattern)) names.push_back(std::move(name));
-  return names;
 }
 
 } // namespace dt::jobs::slurm

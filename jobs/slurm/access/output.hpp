@@ -5,8 +5,10 @@
 #include "jobs/slurm/access/api.hpp"
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dt::jobs::slurm {
@@ -18,10 +20,27 @@ inline constexpr char field_end = '\x1f';
 // unknown what Slurm did.
 SlurmFailure unreadable(std::string_view command, std::string_view why, std::string_view text);
 
-// The records of a table. Each record, the first of which is a header, is `columns` fields, each followed by field_end, and a
-// line feed behind the last one; fields may contain line feeds. Checks that the header is there and begins with `first_heading`.
-std::vector<std::vector<std::string>> read_table(std::string_view command, std::string_view text, std::size_t columns,
-                                                 std::string_view first_heading);
+// A column of a table: what dtctl reads there, and the name by which the command is asked for it.
+struct Column {
+  std::string_view fact, name;
+};
+
+// A record of a table. What the command prints for no value is an empty text.
+class Row {
+ public:
+  // `columns` must outlive the row.
+  Row(std::span<const Column> columns, std::vector<std::string> fields) : columns_(columns), fields_(std::move(fields)) {}
+  // Empty also if the table has no such column.
+  const std::string& operator[](std::string_view fact) const;
+
+ private:
+  std::span<const Column> columns_;
+  std::vector<std::string> fields_;
+};
+
+// The records of a table. Each record, the first of which is a header, is a field for each column, followed by field_end, and a
+// line feed behind the last one; fields may contain line feeds. Checks that the header is there and begins with the first name.
+std::vector<Row> read_table(std::string_view command, std::string_view text, std::span<const Column> columns);
 
 // The fields of one line of `scontrol --oneliner`. A value ends before the next " Word=", so it may contain blanks. "(null)" and
 // "N/A" become empty.
@@ -36,8 +55,5 @@ std::int64_t read_number(std::string_view command, std::string_view what, std::s
 
 // A moment in seconds since 1970, as SLURM_TIME_FORMAT=%s makes Slurm write it; 0 for N/A, NONE, Unknown, None.
 std::int64_t read_moment(std::string_view command, std::string_view text);
-
-// "node[1-2,05],gpu3" -> node1, node2, node05, gpu3.
-std::vector<std::string> expand_nodes(std::string_view text);
 
 } // namespace dt::jobs::slurm

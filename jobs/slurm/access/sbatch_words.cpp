@@ -1,95 +1,60 @@
 #include "jobs/slurm/access/sbatch_words.hpp"
 
-#include "core/text.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
 namespace dt::jobs::slurm {
 namespace {
 
-// Collects options; those without a value are left to the site.
-class OptionWords {
- public:
-  void flag(const char* name) { words_.push_back(std::string("--") + name); }
-  void text(const char* name, const std::string& value)
-  {
-    if (!value.empty()) words_.push_back(fmt::format("--{}={}", name, value));
-  }
-  void number(const char* name, std::int64_t value) { words_.push_back(fmt::format("--{}={}", name, value)); }
-  void positive(const char* name, std::int64_t value)
-  {
-    if (value > 0) number(name, value);
-  }
-  void add(const std::string& word) { words_.push_back(word); }
-  std::vector<std::string> take() { return std::move(words_); }
+// An option and its value. A value that is empty, or 0 of a limit, is left to the site.
+using OptionValue = std::pair<const char*, std::string>;
 
- private:
-  std::vector<std::string> words_{"sbatch", "--parsable"};
-};
+std::string count(std::int64_t value) { return value > 0 ? std::to_string(value) : std::string(); }
 
-// "gres:gpu:a100:1,gres:gpu:v100:1", Slurm's internal form, without `prefix` at each part.
-std::string without_prefix(const std::string& list, std::string_view prefix)
+// Sent to the script only.
+std::string warning_of(const SlurmJob& job)
 {
-  std::vector<std::string> parts;
-  if (list.empty()) return {};
-  for (const auto& part : split(list, ',')) parts.push_back(part.starts_with(prefix) ? part.substr(prefix.size()) : part);
-  return join(parts, ",");
-}
-
-void put_text_options(OptionWords& words, const SlurmJob& job)
-{
-  words.text("comment", job.comment); // first, so that the submit line, which the accounting keeps, begins with it
-  words.text("job-name", job.name);
-  words.text("chdir", job.work_dir);
-  words.text("output", job.out_path);
-  words.text("input", "/dev/null");
-  words.text("open-mode", "append");
-  words.text("propagate", "NONE"); // the node's own limits, as for a job that is submitted through libslurm
-}
-
-void put_size_options(OptionWords& words, const SlurmJob& job)
-{
-  words.number("nodes", job.nodes);
-  words.number("ntasks", job.tasks);
-  words.number("ntasks-per-node", job.tasks_per_node);
-  words.number("cpus-per-task", job.cpus_per_task);
-  words.positive("time", job.time_limit_min);
-}
-
-void put_place_options(OptionWords& words, const SlurmJob& job)
-{
-  words.text("partition", job.partition);
-  words.text("account", job.account);
-  words.text("qos", job.qos);
-  words.text("constraint", job.constraint);
-  words.text("exclude", job.exclude_nodes);
-  words.text("nodelist", job.require_nodes);
-  words.text("gpus-per-node", without_prefix(job.gpus_per_node, "gres:gpu:"));
-}
-
-void put_life_options(OptionWords& words, const SlurmJob& job)
-{
-  words.text("array", job.array);
-  words.text("dependency", job.dependency);
-  words.flag(job.requeue ? "requeue" : "no-requeue");
-  if (job.signal > 0 && job.signal_ahead_s > 0)
-    words.text("signal", fmt::format("B:{}@{}", job.signal, std::min<std::int64_t>(job.signal_ahead_s, 0xfffe)));
+  if (job.signal <= 0 || job.signal_ahead_s <= 0) return {};
+  return fmt::format("B:{}@{}", job.signal, std::min(job.signal_ahead_s, longest_warning_s));
 }
 
 } // namespace
 
 std::vector<std::string> sbatch_words(const SlurmJob& job)
 {
-  OptionWords words;
-  put_text_options(words, job);
-  put_size_options(words, job);
-  put_place_options(words, job);
-  put_life_options(words, job);
-  for (const auto& [name, word] : job.passed_options) words.add(word);
-  return words.take();
+  const std::vector<OptionValue> settings{
+      {"comment", job.comment}, // first, so that the submit line, which the accounting keeps, begins with it
+      {"job-name", job.name},
+      {"chdir", job.work_dir},
+      {"output", job.out_path},
+      {"input", "/dev/null"},
+      {"open-mode", "append"},
+      {"propagate", "NONE"}, // the node's own limits, as for a job that is submitted through libslurm
+      {"nodes", count(job.nodes)},
+      {"ntasks", count(job.tasks)},
+      {"ntasks-per-node", count(job.tasks_per_node)},
+      {"cpus-per-task", count(job.cpus_per_task)},
+      {"time", count(job.time_limit_min)},
+      {"partition", job.partition},
+      {"account", job.account},
+      {"qos", job.qos},
+      {"constraint", job.constraint},
+      {"exclude", job.exclude_nodes},
+      {"nodelist", job.require_nodes},
+      {"gpus-per-node", job.passed_options.contains("gpus-per-node") ? "" : count(job.gpus_per_node)},
+      {"array", job.array},
+      {"dependency", job.dependency},
+      {"signal", warning_of(job)},
+  };
+  std::vector<std::string> words{"sbatch", "--parsable", job.requeue ? "--requeue" : "--no-requeue"};
+  for (const auto& [name, value] : settings)
+    if (!value.empty()) words.push_back(fmt::format("--{}={}", name, value));
+  for (const auto& [name, value] : job.passed_options)
+    words.push_back(value.empty() ? "--" + name : fmt::format("--{}={}", name, value));
+  return words;
 }
 
 } // namespace dt::jobs::slurm

@@ -49,6 +49,15 @@ std::int64_t number_in(std::string_view command, const Fields& fields, const std
 // 0 for UNLIMITED.
 std::int64_t count_limit(const std::string& text) { return number_of<std::int64_t>(text).value_or(0); }
 
+// The number after "name=" in a list such as SchedulerParameters; 0 if it is missing.
+std::int64_t parameter(const std::string& list, const std::string& name)
+{
+  const auto text = "," + list, key = "," + name + "=";
+  const auto place = text.find(key);
+  return place == std::string::npos ? 0
+                                    : leading_number<std::int64_t>(std::string_view(text).substr(place + key.size())).value_or(0);
+}
+
 SlurmPartition read_partition(const Fields& fields, std::string_view text)
 {
   constexpr std::string_view command = "scontrol show partition";
@@ -60,7 +69,6 @@ SlurmPartition read_partition(const Fields& fields, std::string_view text)
   partition.max_nodes_per_job = count_limit(needed_field(command, fields, "MaxNodes", text));
   partition.is_default = field_of(fields, "Default") == "YES";
   partition.is_up = needed_field(command, fields, "State", text) == "UP";
-  partition.node_list = field_of(fields, "Nodes");
   return partition;
 }
 
@@ -86,7 +94,6 @@ SlurmNode read_node(const Fields& fields, std::string_view text)
   node.state = needed_field(command, fields, "State", text);
   node.cpus = number_in(command, fields, "CPUTot", text);
   node.memory_mib = number_in(command, fields, "RealMemory", text);
-  node.features = field_of(fields, "AvailableFeatures");
   node.partitions = field_of(fields, "Partitions");
   node.reason = field_of(fields, "Reason");
   if (const auto who = node.reason.rfind(" ["); who != std::string::npos) node.reason.erase(who); // " [root@1795822608]"
@@ -96,29 +103,6 @@ SlurmNode read_node(const Fields& fields, std::string_view text)
 
 } // namespace
 
-std::vector<Controller> controllers_of(const std::map<std::string, std::string>& settings)
-{
-  std::string lines;
-  for (const auto& [key, value] : settings)
-    if (key == "slurmctldhost" || key.starts_with("slurmctldhost[")) lines += value + "\n";
-  if (lines.empty()) lines = field_of(settings, "controlmachine");
-  std::vector<Controller> controllers;
-  for (const auto& line : split(lines, '\n')) {
-    const auto host = std::string(trim(line));
-    const auto open = host.find('('), close = host.find(')');
-    if (host.empty()) continue;
-    const auto name = host.substr(0, open);
-    controllers.push_back({name, open == std::string::npos ? name : host.substr(open + 1, close - open - 1)});
-  }
-  return controllers;
-}
-
-std::string controller_port(const std::map<std::string, std::string>& settings)
-{
-  const auto port = field_of(settings, "slurmctldport");
-  return port.empty() ? "6817" : port;
-}
-
 SlurmSite read_site(std::string_view text)
 {
   constexpr std::string_view command = "scontrol show config";
@@ -127,17 +111,13 @@ SlurmSite read_site(std::string_view text)
   SlurmSite site;
   site.version = needed_field(command, settings, "slurm_version", text);
   site.cluster = needed_field(command, settings, "clustername", text);
-  for (const auto& one : controllers_of(settings))
-    site.controller += fmt::format("{}{}:{}", site.controller.empty() ? "" : ", ", one.name, controller_port(settings));
   site.max_array_size = number("maxarraysize");
   site.max_array_tasks = parameter(field_of(settings, "schedulerparameters"), "max_array_tasks");
   site.max_jobs = number("maxjobcount");
   site.min_job_age_s = number("minjobage");
-  site.message_timeout_s = number("messagetimeout");
-  site.kill_wait_s = number("killwait");
-  site.has_accounting = needed_field(command, settings, "accountingstoragetype", text) == "accounting_storage/slurmdbd";
+  site.has_accounting = needed_field(command, settings, "accountingstoragetype", text) == accounting_by_slurmdbd;
   site.mpi_default = field_of(settings, "mpidefault");
-  site.preempt_type = field_of(settings, "preempttype");
+  site.mpi_plugins = mpi_plugins(field_of(settings, "plugindir"));
   site.demands_account = field_of(settings, "accountingstorageenforce").find("associations") != std::string::npos;
   return site;
 }
@@ -163,7 +143,7 @@ std::vector<SlurmReservation> read_reservations(std::string_view text)
   constexpr std::string_view command = "scontrol show reservation";
   std::vector<SlurmReservation> reservations;
   for (const auto& fields : records_with(command, text, "ReservationName", "No reservations"))
-    reservations.push_back({field_of(fields, "ReservationName"), expand_nodes(field_of(fields, "Nodes")),
+    reservations.push_back({field_of(fields, "ReservationName"), field_of(fields, "Nodes"),
                             read_moment(command, needed_field(command, fields, "StartTime", text)),
                             read_moment(command, needed_field(command, fields, "EndTime", text))});
   return reservations;
@@ -183,7 +163,16 @@ std::vector<std::string> read_accounts(std::string_view text, const std::string&
   return accounts;
 }
 
-bool read_ping(std::string_view text) { return text.find(" is UP") != text.npos; }
+std::vector<std::string> read_controllers(std::string_view text)
+{
+  std::vector<std::string> names;
+  for (const auto& line : split(text, '\n'))
+    if (const auto at = line.rfind(" at "), is = line.rfind(" is "); at != line.npos && is != line.npos && at < is)
+      names.push_back(line.substr(at + 4, is - at - 4));
+  return names;
+}
+
+bool is_any_up(std::string_view text) { return text.find(" is UP") != text.npos; }
 
 std::string read_release(std::string_view text)
 {

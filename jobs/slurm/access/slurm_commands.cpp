@@ -1,6 +1,6 @@
 #include "jobs/slurm/access/slurm_commands.hpp"
 
-#include "core/file.hpp"
+#include "core/error.hpp"
 #include "core/number.hpp"
 #include "core/paths.hpp"
 #include "core/process.hpp"
@@ -11,11 +11,12 @@
 #include "jobs/slurm/access/queue_output.hpp"
 #include "jobs/slurm/access/sbatch_words.hpp"
 #include "jobs/slurm/access/site_facts.hpp"
-#include "jobs/slurm/access/watch.hpp"
+#include "jobs/slurm/access/site_output.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -28,8 +29,8 @@ namespace fs = std::filesystem;
 // Slurm's commands give up by themselves after a few times MessageTimeout (10 s); these limits end what hangs otherwise.
 constexpr double command_limit_s = 60, submission_limit_s = 120, accounting_limit_s = 300;
 
-// Of a command that asks nobody; without a slurm.conf it asks the DNS for a server.
-constexpr double patience_s = 10;
+// How long a command may take before it is looked whether a controller listens at all, and how long that look may take.
+constexpr double patience_s = 0.4, ping_limit_s = 3;
 
 // Variables by which users change what the commands choose and print; SLURM_CLUSTERS sends them to another cluster.
 bool changes_commands(std::string_view name)
@@ -79,31 +80,15 @@ CommandResult call_command(const std::vector<std::string>& words, const CommandS
 }
 
 // The standard output of a command that succeeds.
-std::string output_of(const std::vector<std::string>& words, double time_s)
+std::string output_of(const std::vector<std::string>& words, double time_s,
+                      const std::function<bool(std::string_view)>& is_enough = {})
 {
   const auto environment = own_environment();
-  const auto result = call_command(words, {.timeout_s = time_s, .environment = &environment});
+  const auto result = call_command(words, {.timeout_s = time_s, .environment = &environment, .is_enough = is_enough});
   if (!result.ok()) throw failure_of(words.front(), result);
   if (result.err.find("Invalid") != std::string::npos && result.err.find("format") != std::string::npos)
     throw unreadable(words.front(), "because it does not know a field", result.err);
   return result.out;
-}
-
-// The settings of slurm.conf with what it includes. What cannot be read is left out: only the commands need all of it.
-std::string text_with_includes(const fs::path& file, int depth)
-{
-  constexpr int most_depth = 4;
-  std::string text;
-  std::error_code error;
-  if (depth > most_depth || !fs::is_regular_file(file, error)) return text;
-  for (const auto& line : split(text_if_readable(file), '\n')) {
-    const auto words = trim(line);
-    if (lower_case(words.substr(0, 8)) == "include ")
-      text += text_with_includes(file.parent_path() / fs::path(std::string(trim(words.substr(8)))), depth + 1);
-    else
-      text += line + "\n";
-  }
-  return text;
 }
 
 std::string job_list(std::span<const std::uint32_t> ids)
@@ -121,79 +106,80 @@ bool is_plain(const std::string& name)
   });
 }
 
-std::vector<std::string> scontrol_show(const char* what) { return {"scontrol", "--all", "--local", "--oneliner", "show", what}; }
+std::vector<std::string> scontrol_show(const char* what, const std::string& list = {})
+{
+  std::vector<std::string> words{"scontrol", "--all", "--local", "--oneliner", "show", what};
+  if (!list.empty()) words.push_back(list);
+  return words;
+}
 
 } // namespace
 
-SlurmCommands::SlurmCommands(const fs::path& configuration, std::string release)
-    : settings_(configuration.empty() ? std::map<std::string, std::string>()
-                                      : read_settings(text_with_includes(configuration, 0))),
-      release_(std::move(release))
+SlurmCommands::SlurmCommands(std::string release, std::unique_ptr<SlurmLibrary> library)
+    : release_(std::move(release)), library_(std::move(library))
 {
 }
 
 std::string SlurmCommands::controller() const
 {
-  std::vector<std::string> names;
-  for (const auto& one : controllers_of(settings_)) names.push_back(one.name + ":" + controller_port(settings_));
-  return names.empty() ? "the address of its configuration" : join(names, ", ");
+  if (controller_.empty()) controller_ = join(read_controllers(ping()), ", ");
+  if (controller_.empty()) controller_ = "the address of its configuration";
+  return controller_;
 }
 
-std::string SlurmCommands::cluster()
-{
-  if (cluster_.empty())
-    if (const auto name = settings_.find("clustername"); name != settings_.end()) cluster_ = lower_case(name->second);
-  if (cluster_.empty()) cluster_ = site().cluster;
-  return cluster_;
-}
+std::string SlurmCommands::cluster() { return library_ ? library_->cluster() : site().cluster; }
 
-// Without a slurm.conf: yes, and sacct says what is wrong.
-bool SlurmCommands::has_accounting() const
-{
-  const auto type = settings_.find("accountingstoragetype");
-  return settings_.empty() || (type != settings_.end() && type->second == "accounting_storage/slurmdbd");
-}
+bool SlurmCommands::has_accounting() { return library_ ? library_->has_accounting() : site().has_accounting; }
 
-void SlurmCommands::look_for_controller() const
+// A controller that is held still does not even answer this.
+std::string SlurmCommands::ping() const
 {
-  const auto controllers = controllers_of(settings_);
-  const auto port = number_of<std::uint16_t>(controller_port(settings_)); // nothing for a range of ports
-  const auto refuses = [&](const Controller& one) { return refuses_connections(one.address, *port); };
-  if (!controllers.empty() && port && std::all_of(controllers.begin(), controllers.end(), refuses))
-    throw SlurmFailure(1800, "Unable to contact slurm controller (connect failure)");
+  const auto environment = own_environment();
+  return call_command({"scontrol", "ping"}, {.timeout_s = ping_limit_s, .environment = &environment}).out;
 }
 
 std::string SlurmCommands::read(const std::vector<std::string>& words) const
 {
-  return watched([words] { return output_of(words, command_limit_s); }, [this] { look_for_controller(); });
+  const double begun_unix_s = now_unix_s();
+  bool has_looked = false, is_down = false;
+  const auto look = [&](std::string_view) {
+    if (has_looked || now_unix_s() - begun_unix_s < patience_s) return false;
+    has_looked = true;
+    const auto answer = ping();
+    return is_down = !answer.empty() && !is_any_up(answer);
+  };
+  try {
+    return output_of(words, command_limit_s, look);
+  } catch (const SlurmFailure&) {
+    if (is_down) throw SlurmFailure(1800, "Unable to contact slurm controller (connect failure)");
+    throw;
+  }
 }
 
-SlurmSite SlurmCommands::site()
+const SlurmSite& SlurmCommands::site()
 {
-  const auto text = read({"scontrol", "show", "config"});
-  auto site = read_site(text);
-  site.mpi_plugins = mpi_plugins(read_settings(text)["plugindir"]);
-  return site;
+  if (!site_) site_ = read_site(read({"scontrol", "show", "config"}));
+  return *site_;
 }
 
 std::vector<SlurmPartition> SlurmCommands::partitions() { return read_partitions(read(scontrol_show("partition"))); }
 
-std::vector<SlurmNode> SlurmCommands::nodes() { return read_nodes(read(scontrol_show("node"))); }
+std::vector<SlurmNode> SlurmCommands::nodes(const std::string& list) { return read_nodes(read(scontrol_show("node", list))); }
 
 std::vector<SlurmReservation> SlurmCommands::reservations() { return read_reservations(read(scontrol_show("reservation"))); }
 
 std::vector<std::string> SlurmCommands::accounts()
 {
-  const auto cluster = settings_.find("clustername");
   return read_accounts(output_of({"sacctmgr", "--parsable2", "--noheader", "show", "user", user_name(getuid()), "withassoc",
                                   "format=DefaultAccount,Account,Cluster"},
                                  command_limit_s),
-                       cluster == settings_.end() ? std::string() : cluster->second);
+                       cluster());
 }
 
 // sbatch would wait minutes for room in a full queue; it is ended while it sleeps before its first new try.
 std::uint32_t SlurmCommands::submit(const SlurmJob& job)
 {
+  if (library_ && job.passed_options.empty()) return library_->submit(job);
   auto words = sbatch_words(job);
   std::error_code error;
   const bool has_file = fs::path(job.script_path).is_absolute() && fs::is_regular_file(job.script_path, error);
@@ -214,6 +200,7 @@ std::uint32_t SlurmCommands::submit(const SlurmJob& job)
 // it.
 std::vector<SlurmRecord> SlurmCommands::load_jobs()
 {
+  if (library_) return library_->load_jobs();
   const auto now_unix_s = static_cast<std::int64_t>(dt::now_unix_s());
   return read_queue(read({"squeue", "--all", "--local", "--array", "--states=all", fmt::format("--user={}", getuid()),
                           "--Format=" + squeue_format()}),
@@ -240,15 +227,10 @@ std::vector<SlurmRecord> SlurmCommands::load_past(const PastQuery& query)
 
 void SlurmCommands::kill(const std::string& id)
 {
+  if (library_) return library_->kill(id);
   const auto environment = own_environment();
   const auto result = call_command({"scancel", "--quiet", id}, {.timeout_s = command_limit_s, .environment = &environment});
   if (!result.ok()) throw failure_of("scancel", result);
-}
-
-bool SlurmCommands::ping()
-{
-  const auto environment = own_environment();
-  return read_ping(call_command({"scontrol", "ping"}, {.timeout_s = command_limit_s, .environment = &environment}).out);
 }
 
 std::vector<std::string> missing_commands()
@@ -257,20 +239,6 @@ std::vector<std::string> missing_commands()
   for (const auto* name : {"sbatch", "squeue", "scancel", "scontrol"})
     if (find_installed(name).empty()) missing.emplace_back(name);
   return missing;
-}
-
-// Asked once for each PATH, because a verb may open Slurm for each of a thousand runs.
-std::string release_of_commands()
-{
-  static std::map<std::string, std::string> releases;
-  const auto path = variable_or_nothing("PATH");
-  if (const auto known = releases.find(path); known != releases.end()) return known->second;
-  std::string release;
-  if (!find_installed("scontrol").empty()) {
-    const auto answer = run_command({"scontrol", "--version"}, patience_s);
-    if (answer.ok()) release = read_release(answer.out);
-  }
-  return releases[path] = release;
 }
 
 } // namespace dt::jobs::slurm

@@ -1,49 +1,37 @@
 #include "jobs/slurm/access/watch.hpp"
 
-#include <cerrno>
-#include <memory>
+#include <algorithm>
+#include <array>
 
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace dt::jobs::slurm {
-namespace {
 
-// Whether the connection that was started on this socket is refused. Waits at most one second.
-bool was_refused(int socket)
+CapturedWords::CapturedWords()
+    : file_(memfd_create("libslurm", MFD_CLOEXEC)), before_(file_ < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3))
 {
-  pollfd waiting{socket, POLLOUT, 0};
-  if (poll(&waiting, 1, 1000) <= 0) return false;
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == ECONNREFUSED;
+  if (before_ >= 0) dup2(file_, STDERR_FILENO);
 }
 
-bool refuses(const addrinfo& address)
+CapturedWords::~CapturedWords()
 {
-  const int socket = ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
-  if (socket < 0) return false;
-  const bool done = connect(socket, address.ai_addr, address.ai_addrlen) == 0;
-  const bool refused = !done && (errno == ECONNREFUSED || (errno == EINPROGRESS && was_refused(socket)));
-  close(socket);
-  return refused;
+  if (before_ >= 0) dup2(before_, STDERR_FILENO);
+  if (before_ >= 0) close(before_);
+  if (file_ >= 0) close(file_);
 }
 
-} // namespace
-
-bool refuses_connections(const std::string& host, std::uint16_t port)
+std::string CapturedWords::last() const
 {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  for (const auto* address = found; address != nullptr; address = address->ai_next)
-    if (!refuses(*address)) return false;
-  return true;
+  std::array<char, 1024> buffer{};
+  const auto size = file_ < 0 ? 0 : lseek(file_, 0, SEEK_END);
+  const auto count = size <= 0 ? 0 : pread(file_, buffer.data(), buffer.size(), std::max<off_t>(size - 1024, 0));
+  std::string text(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  while (text.ends_with('\n')) text.pop_back();
+  text.erase(0, text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+  const auto mark = text.find("error: ");
+  return mark == std::string::npos ? text : text.substr(mark + 7);
 }
 
 } // namespace dt::jobs::slurm

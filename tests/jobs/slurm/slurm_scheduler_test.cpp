@@ -44,18 +44,17 @@ class ScriptedSlurm final : public SlurmApi {
   int hidden_loads = 0;            // answers of an empty queue, first
   std::optional<std::size_t> room; // most jobs in the queue, array tasks counted, by a limit of the QOS
   std::uint32_t next_id = 100;
-  std::int64_t max_array_size = 1001;
+  SlurmSite known_site = [] {
+    SlurmSite made;
+    made.max_array_size = 1001;
+    made.min_job_age_s = 300;
+    return made;
+  }();
 
   std::string controller() const override { return "head:6817"; }
   std::string cluster() override { return cluster_name; }
-  bool has_accounting() const override { return keeps_accounts; }
-  SlurmSite site() override
-  {
-    SlurmSite made;
-    made.max_array_size = max_array_size;
-    made.min_job_age_s = 300;
-    return made;
-  }
+  bool has_accounting() override { return keeps_accounts; }
+  const SlurmSite& site() override { return known_site; }
   std::vector<SlurmPartition> partitions() override
   {
     SlurmPartition main;
@@ -65,7 +64,12 @@ class ScriptedSlurm final : public SlurmApi {
     main.is_default = true;
     return {main};
   }
-  std::vector<SlurmNode> nodes() override { return known_nodes; }
+  std::vector<SlurmNode> nodes(const std::string& list) override
+  {
+    auto found = known_nodes;
+    std::erase_if(found, [&](const SlurmNode& node) { return !list.empty() && node.name != list; });
+    return found;
+  }
   std::vector<SlurmReservation> reservations() override { return known_reservations; }
   std::vector<std::string> accounts() override { return {}; }
   std::uint32_t submit(const SlurmJob& job) override
@@ -105,7 +109,6 @@ class ScriptedSlurm final : public SlurmApi {
     return past;
   }
   void kill(const std::string& id) override { killed.push_back(id); }
-  bool ping() override { return true; }
 
  private:
   std::size_t jobs_in_queue() const
@@ -393,7 +396,7 @@ TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothi
   CHECK(stage.poll(all[1], "99_1").state == JobStatus::State::not_found);
   // All of it, as `scancel --user` does: the array is still known, with no tasks.
   stage.slurm->queue[0].tasks.clear();
-  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  stage.slurm->queue[0].phase = JobPhase::cancelled;
   CHECK(stage.poll(all[2], "100_2").outcome == RunState::cancelled);
   // Its script has left a log: it has started, whatever became of it.
   const auto token = *parse_token(all[2].token);
@@ -417,7 +420,7 @@ TEST_CASE("of a task that is no longer listed the accounting is asked first, and
                           "not start it; the site has no accounting that could tell");
   stage.slurm->keeps_accounts = true;
   failed.tasks = {1};
-  failed.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  failed.phase = JobPhase::failed;
   failed.state = "FAILED";
   failed.exit_status = 53;
   failed.nodes = "node1";
@@ -479,7 +482,7 @@ TEST_CASE("who cancelled a job is asked of the accounting, twice at most, and a 
   auto all = stage.requests(1);
   stage.submit(all);
   auto& job = stage.slurm->queue[0];
-  job.base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  job.phase = JobPhase::cancelled;
   job.state = "CANCELLED";
   CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
   CHECK(stage.slurm->queries.size() == 2);
@@ -550,10 +553,10 @@ TEST_CASE("of two jobs for one run the one that lives counts, then the newer one
   auto second = stage.slurm->queue[0];
   second.id = 200;
   second.submit_unix_s += 5;
-  second.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  second.phase = JobPhase::failed;
   stage.slurm->queue.push_back(second);
   CHECK(stage.poll(all[0], "200").job_id == "100");
-  stage.slurm->queue[0].base_state = second.base_state;
+  stage.slurm->queue[0].phase = second.phase;
   CHECK(stage.poll(all[0], "100").job_id == "200");
 }
 
@@ -564,7 +567,7 @@ TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in
   auto all = stage.requests(3);
   stage.submit(all);
   stage.slurm->past = stage.slurm->queue;
-  stage.slurm->past[0].base_state = static_cast<std::uint32_t>(BaseState::timeout);
+  stage.slurm->past[0].phase = JobPhase::timeout;
   stage.slurm->queue.clear();
   std::vector<JobHandle> handles;
   for (const auto& request : all) handles.push_back(Stage::handle(request, "100_0"));
@@ -641,7 +644,7 @@ TEST_CASE("a job that only the accounting still calls running is not running")
   auto all = stage.requests(1);
   stage.submit(all);
   stage.slurm->past.swap(stage.slurm->queue);
-  stage.slurm->past[0].base_state = static_cast<std::uint32_t>(BaseState::running);
+  stage.slurm->past[0].phase = JobPhase::running;
   stage.slurm->past[0].state = "RUNNING";
   const auto status = stage.poll(all[0], "100");
   CHECK(status.state == JobStatus::State::not_found);
@@ -667,7 +670,7 @@ TEST_CASE("a job that Slurm cancelled on its node before it began may have faile
   auto all = stage.requests(1);
   stage.submit(all);
   auto& record = stage.slurm->queue.at(0);
-  record.base_state = static_cast<std::uint32_t>(BaseState::cancelled);
+  record.phase = JobPhase::cancelled;
   CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm"); // while it waited
   record.nodes = "node7";
   CHECK(stage.poll(all[0], "100")
@@ -685,7 +688,7 @@ TEST_CASE("a node that could not open the output is told with the folder of the 
   auto all = stage.requests(1);
   stage.submit(all);
   auto& record = stage.slurm->queue.at(0);
-  record.base_state = static_cast<std::uint32_t>(BaseState::failed);
+  record.phase = JobPhase::failed;
   record.reason = "JobLaunchFailure";
   record.exit_status = 53;
   const auto status = stage.poll(all[0], "100");
@@ -700,7 +703,7 @@ TEST_CASE("tasks are ended by one list, jobs of their own by id, and what is ove
   all.push_back(stage.request("alone", 2));
   all.push_back(stage.request("over", 3));
   const auto outcomes = stage.submit(all);
-  stage.slurm->queue[2].base_state = static_cast<std::uint32_t>(BaseState::complete);
+  stage.slurm->queue[2].phase = JobPhase::complete;
   std::vector<JobHandle> handles;
   for (const std::size_t i : {0u, 1u, 2u, 5u, 6u, 7u}) handles.push_back(Stage::handle(all[i], outcomes[i].job_id));
   stage.scheduler.cancel(handles);
@@ -735,14 +738,14 @@ TEST_CASE("a run of a ladder waits for its turn while the ladder's job runs")
   auto all = stage.requests(3);
   for (auto& request : all) request.ladder = "L";
   stage.submit(all);
-  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::running);
+  stage.slurm->queue[0].phase = JobPhase::running;
   write_file_atomic(all[0].attempt.owner(), "{}");
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::running);
   CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 1 run is before it");
   CHECK(stage.poll(all[2], "100").reason == "waits for its turn in the ladder; 2 runs are before it");
   write_file_atomic(all[0].attempt.end(), "exit 0 1\n");
   CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 0 runs are before it");
-  stage.slurm->queue[0].base_state = static_cast<std::uint32_t>(BaseState::timeout);
+  stage.slurm->queue[0].phase = JobPhase::timeout;
   const auto missed = stage.poll(all[1], "100");
   CHECK(missed.outcome == RunState::timed_out);
   CHECK(missed.cause == "before its turn, its ladder's job reached Slurm's time limit (TIMEOUT)");
@@ -800,8 +803,8 @@ TEST_CASE("a waiting job is told of a reservation on nodes of its partition, and
   node.partitions = "main";
   stage.slurm->known_nodes = {node};
   const auto start = static_cast<std::int64_t>(now_unix_s()) + 3600;
-  stage.slurm->known_reservations = {{"maint", {"n9"}, start, start + 60}};
+  stage.slurm->known_reservations = {{"maint", "n9", start, start + 60}};
   CHECK(stage.poll(all[0], "100").reason.find("maint") == std::string::npos);
-  stage.slurm->known_reservations[0].nodes = {"n0"};
+  stage.slurm->known_reservations[0].nodes = "n0";
   CHECK(stage.poll(all[0], "100").reason.find("the reservation maint begins") != std::string::npos);
 }

@@ -14,7 +14,6 @@ SlurmSite good_site()
   SlurmSite site;
   site.version = "slurm 22.05.8";
   site.cluster = "box";
-  site.controller = "head:6817";
   site.max_array_size = 1001;
   site.max_jobs = 10'000;
   site.min_job_age_s = 300;
@@ -34,9 +33,9 @@ SiteFinding named(const std::vector<SiteFinding>& findings, const std::string& c
 
 TEST_CASE("a good site has its limits and accounting told without a warning")
 {
-  const auto findings = judge_site(good_site());
+  const auto findings = judge_site(good_site(), "head");
   for (const auto& finding : findings) CHECK(finding.is_good);
-  CHECK(named(findings, "slurm").found == "slurm 22.05.8, cluster box, controller head:6817 answers");
+  CHECK(named(findings, "slurm").found == "slurm 22.05.8, cluster box, controller head answers");
   CHECK(named(findings, "slurm limits").found == "arrays of up to 1001 tasks (MaxArraySize), 10000 jobs of all users with each "
                                                  "task counted (MaxJobCount), ended jobs kept 5m "
                                                  "(MinJobAge)");
@@ -46,22 +45,22 @@ TEST_CASE("an array's tasks are counted as Slurm does: from 0 to below MaxArrayS
 {
   auto site = good_site();
   site.max_array_tasks = 50;
-  CHECK(named(judge_site(site), "slurm limits").found.starts_with("arrays of up to 50 tasks (max_array_tasks), "));
+  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 50 tasks (max_array_tasks), "));
   site.max_array_tasks = 0;
   site.max_array_size = 2; // indices 0 and 1
-  CHECK(named(judge_site(site), "slurm limits").found.starts_with("arrays of up to 2 tasks (MaxArraySize), "));
-  CHECK(named(judge_site(site), "slurm limits").is_good);
+  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 2 tasks (MaxArraySize), "));
+  CHECK(named(judge_site(site, "head"), "slurm limits").is_good);
   site.max_array_size = 1;
-  CHECK_FALSE(named(judge_site(site), "slurm limits").is_good);
+  CHECK_FALSE(named(judge_site(site, "head"), "slurm limits").is_good);
 }
 
 TEST_CASE("a site without accounting that forgets soon is warned of, with what it means")
 {
   auto site = good_site();
   site.has_accounting = false;
-  CHECK(named(judge_site(site), "slurm accounting").is_good);
+  CHECK(named(judge_site(site, "head"), "slurm accounting").is_good);
   site.min_job_age_s = 30;
-  const auto finding = named(judge_site(site), "slurm accounting");
+  const auto finding = named(judge_site(site, "head"), "slurm accounting");
   CHECK_FALSE(finding.is_good);
   CHECK(finding.found == "none: Slurm forgets an ended job after 30s; dtctl then uses the runs' files");
 }
