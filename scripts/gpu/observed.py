@@ -1,4 +1,4 @@
-"""The observer of PyTorch programs (share/dtctl/report/dtctl_observe.py) on this device: its phases of ResNet-50 beside events that the
+"""The observer of PyTorch programs (share/dtctl/program/dtctl_observe.py) on this device: its phases of ResNet-50 beside events that the
 script records by hand, what it costs, and whether scripts that start with it are seen: a plain loop, a scaler, torch.compile, DDP."""
 import os
 import pathlib
@@ -9,7 +9,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ROOT / "share/dtctl/report"
+MODULES = ROOT / "share/dtctl/program"
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 os.environ.update(DTCTL_OBSERVE="1 1", DTCTL_REPORT=str(FOLDER / "resnet"))
 (FOLDER / "resnet").touch()

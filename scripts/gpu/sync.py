@@ -9,7 +9,7 @@ from torch import nn
 
 from common import DEVICE, IS_GPU, ResnetStep, in_turn_ms, ratio_row, row
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share/dtctl/report"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share/dtctl/program"))
 import dtctl_sync as sync
 
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

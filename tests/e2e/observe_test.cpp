@@ -1,4 +1,4 @@
-// PyTorch scripts that nobody changed, observed from outside (share/dtctl/report/dtctl_observe.py): ordinary loops, from a recipe
+// PyTorch scripts that nobody changed, observed from outside (share/dtctl/program/dtctl_observe.py): ordinary loops, from a recipe
 // that only names the command to the record. What is asserted are counts, never times.
 #include "core/file.hpp"
 #include "core/process.hpp"

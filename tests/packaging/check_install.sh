@@ -28,9 +28,9 @@ else
   prefix=$work/moved/usr
 fi
 
-modules=$prefix/share/dtctl/report
+modules=$prefix/share/dtctl/program
 for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/dtctl/recipe.schema.json share/man/man1/dtctl.1 \
-            share/man/man1/dtjob.1 share/man/man1/dtengine.1 share/dtctl/report/dtctl_sync.h share/doc/dtctl-doc/docs/guide/README.md \
+            share/man/man1/dtjob.1 share/man/man1/dtengine.1 share/dtctl/program/dtctl_sync.h share/doc/dtctl-doc/docs/guide/README.md \
             lib/python3/dist-packages/dtctl_report.py share/doc/dtctl/copyright \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"

@@ -1,4 +1,4 @@
-// The samples of a batch (share/dtctl/report/dtctl_samples.py): the number, or unknown; never another number.
+// The samples of a batch (share/dtctl/program/dtctl_samples.py): the number, or unknown; never another number.
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "tests/e2e/python.hpp"
@@ -26,7 +26,7 @@ def check(claim, found, expected):
         print(f"{claim}: {found}, expected {expected}")
 r, n = torch.randn, None
 )";
-  const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/report";
+  const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/program";
   const auto result =
       dt::run_command({"env", "PYTHONPATH=" + modules, "DTCTL_SAMPLES=" + declared, python(), "-c", before + script});
   return result.out + (result.ok() ? "" : result.err);
