@@ -63,7 +63,6 @@ def _load():
         "gather": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double), size, ctypes.POINTER(ctypes.c_double)],
         "keeps_equal": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)],
         "get_times": [ctypes.c_void_p, ctypes.POINTER(Times)],
-        "average": [ctypes.c_void_p, _floats, size],
         "broadcast": [ctypes.c_void_p, _floats, size],
         "mean": [ctypes.c_void_p, _floats, size],
         "evaluated": [ctypes.c_void_p, _floats],
