@@ -33,7 +33,7 @@
 //   caveat     = "caveat" SP kind TAB sentence LF                       what limits the measurement (core/record/caveats.hpp)
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
-// The observer of a PyTorch program (share/dtctl/program/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
+// The observer of a PyTorch program (share/dtctl/program/dtctl_observe) writes begin, step, evaluation, bucket and result as
 // well, the line choice with the name "observed", and on rank 0 before the result
 //
 //   flops      = "flops" SP per_sample SP precision SP matmul SP device LF   RunFlops; precision and device "-": not known
