@@ -41,7 +41,7 @@ unset DTCTL_ENGINE DTCTL_JOB_AGENT
 cd /
 [ "$("$prefix/bin/dtctl" config paths | sed -n 's/^report modules *//p')" = "$modules" ] || fail "dtctl config paths does not print $modules"
 for folder in "$modules" "$prefix/lib/python3/dist-packages"; do
-  PYTHONPATH=$folder python3 -c 'import dtctl_report as r; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
+  PYTHONPATH=$folder python3 -c 'import dtctl_report as r, dtctl_measure.samples; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
 done
 PATH=$prefix/bin:$PATH PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import dtctl; print(dtctl.home().path)' | grep -qx "$DTCTL_HOME" || fail "the Python package does not find the program"
 "$prefix/bin/dtctl" new --defaults 2>/dev/null | head -n 1 | grep -qxF "# yaml-language-server: \$schema=$prefix/share/dtctl/recipe.schema.json" || fail "dtctl new does not name the installed schema"
