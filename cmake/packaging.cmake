@@ -1,13 +1,12 @@
 # Install rules beside those of the programs' own folders, and the Debian packages: one for each component.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" FILES_MATCHING PATTERN "*.yaml" PATTERN "profiles/*.json")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/recipes/library/programs" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl/recipes" USE_SOURCE_PERMISSIONS)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/program" DESTINATION "${CMAKE_INSTALL_DATADIR}/dtctl" FILES_MATCHING PATTERN "*.py" PATTERN "*.h" PATTERN "__pycache__" EXCLUDE)
 # Where the distribution's Python looks for modules, so that programs that report also run outside of dtctl. Not in the tarball.
 if(NOT DTCTL_PORTABLE)
-  foreach(module IN ITEMS flops gradients report samples)
-    install(FILES "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_${module}.py" DESTINATION lib/python3/dist-packages)
-  endforeach()
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/dtctl/report/dtctl_sync" "${PROJECT_SOURCE_DIR}/python/dtctl" DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  set(modules "${PROJECT_SOURCE_DIR}/share/dtctl/program")
+  install(FILES "${modules}/dtctl_report.py" DESTINATION lib/python3/dist-packages)
+  install(DIRECTORY "${modules}/dtctl_measure" "${modules}/dtctl_sync" "${PROJECT_SOURCE_DIR}/python/dtctl" DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 
 # Documents: the guide's links lead to README.md and the others above it.

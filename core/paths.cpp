@@ -144,7 +144,7 @@ fs::path slurm_module_sources()
   return found.empty() ? found : found.parent_path().parent_path().parent_path();
 }
 
-fs::path report_modules() { return shipped("report", fs::path("share") / "dtctl" / "report"); }
+fs::path report_modules() { return shipped("program", fs::path("share") / "dtctl" / "program"); }
 
 fs::path recipe_schema_file()
 {

@@ -49,8 +49,8 @@ std::filesystem::path find_installed(const std::string& word);
 // A library of ours that programs load: in the build tree or the installation of the running program. Empty if it is not there.
 std::filesystem::path shipped_library(const std::string& file);
 
-// Folder of the modules for a user's own program, dtctl_report.py, dtctl_report.h and dtctl_sync/: <prefix>/share/dtctl/report
-// if installed, else share/dtctl/report of the source tree. Empty if neither exists.
+// Folder of the modules for a user's own program, dtctl_report.py, dtctl_report.h and dtctl_sync/: <prefix>/share/dtctl/program
+// if installed, else share/dtctl/program of the source tree. Empty if neither exists.
 std::filesystem::path report_modules();
 
 // Folder of the sources of the module for Slurm, as include path: <prefix>/share/dtctl/slurm if installed, else the source tree.

@@ -52,7 +52,7 @@ struct ChangesInUse {
 };
 
 // Tells the changes of packages that the program imports, or that an imported package requires, from the others. The program's
-// files in the current folder are read (share/dtctl/report/dtctl_imports.py), and nothing is imported.
+// files in the current folder are read (share/dtctl/program/dtctl_imports.py), and nothing is imported.
 ChangesInUse changes_in_use(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& changes);
 
 } // namespace dt

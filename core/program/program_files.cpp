@@ -302,7 +302,7 @@ fs::path copy_report_module(const fs::path& folder)
   const auto content = read_file_if_exists(from);
   if (!content)
     throw Error(ErrorKind::environment,
-                fmt::format("{} is not installed: it belongs into share/dtctl/report, beside dtctl's bin", name));
+                fmt::format("{} is not installed: it belongs into share/dtctl/program, beside dtctl's bin", name));
   const auto before = read_file_if_exists(to);
   if (before && *before != *content)
     throw Error(ErrorKind::usage,

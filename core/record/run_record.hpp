@@ -257,7 +257,7 @@ struct BucketRecord {
 };
 
 // FLOPs of a sample of the training, and the device and precision of its ranks. dtengine computes them from its network, the
-// observer of a PyTorch program counts it (share/dtctl/report/dtctl_flops.py).
+// observer of a PyTorch program counts it (share/dtctl/program/dtctl_measure/flops.py).
 struct RunFlops {
   double per_sample = not_measured; // forward and backward pass; a multiply-add is 2 FLOPs
   std::string precision;            // "fp32", "tf32", "fp16", "bf16", "fp8"; empty: not known

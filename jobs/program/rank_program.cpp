@@ -203,8 +203,8 @@ void set_torchrun_variables(const AttemptFolder& attempt, const RunSpec& spec, c
   set("LOCAL_WORLD_SIZE", std::to_string(spec.resources.ranks_per_node));
 }
 
-// Whether the start-up module of the observer is put in front of the program (share/dtctl/report/observe). It does nothing unless
-// the program imports torch, and is silent if the program reports steps by itself.
+// Whether the start-up module of the observer is put in front of the program (share/dtctl/program/observe). It does nothing
+// unless the program imports torch, and is silent if the program reports steps by itself.
 bool is_observed(const RunSpec& spec)
 {
   const auto& program = spec.program;

@@ -61,7 +61,7 @@ struct RankReport {
   void take(const ReportLine& line);
   // How often the program's launcher has started the rank again.
   int restarts() const { return worker ? worker->restarts : 0; }
-  // Whether the observer has reported its result, when the interpreter ended (share/dtctl/report/dtctl_observe.py).
+  // Whether the observer has reported its result, when the interpreter ended (share/dtctl/program/dtctl_observe).
   bool is_observed() const;
 };
 

@@ -1,5 +1,5 @@
 // The file reports/rank-R of an attempt of the user's own program: what this rank has reported, a line per call of its module
-// (share/dtctl/report).
+// (share/dtctl/program).
 //
 //   report     = { fact } rank { worker | begin | pause | step | evaluation | exchange | memory | error | result }
 //   fact       = "fact" SP name SP text LF                              of rank 0 and of the first rank on every node: what the
@@ -33,7 +33,7 @@
 //   caveat     = "caveat" SP kind TAB sentence LF                       what limits the measurement (core/record/caveats.hpp)
 //   weights    = "weights" SP hash LF                                   rank 0: of the final weights
 //
-// The observer of a PyTorch program (share/dtctl/report/dtctl_observe.py) writes begin, step, evaluation, bucket and result as
+// The observer of a PyTorch program (share/dtctl/program/dtctl_observe) writes begin, step, evaluation, bucket and result as
 // well, the line choice with the name "observed", and on rank 0 before the result
 //
 //   flops      = "flops" SP per_sample SP precision SP matmul SP device LF   RunFlops; precision and device "-": not known
@@ -217,7 +217,7 @@ class LineTail {
 
 // The report of a rank.
 std::filesystem::path report_file(const AttemptFolder& attempt, std::size_t rank);
-// The same for all ranks of a launcher, in DTCTL_REPORT: the modules in share/dtctl/report put the variable RANK in place of the
+// The same for all ranks of a launcher, in DTCTL_REPORT: the modules in share/dtctl/program put the variable RANK in place of the
 // last word.
 std::string report_of_each_rank(const AttemptFolder& attempt);
 

@@ -1,4 +1,4 @@
-"""The observer of PyTorch programs (share/dtctl/report/dtctl_observe.py) on this device: its phases of ResNet-50 beside events that the
+"""The observer of PyTorch programs (share/dtctl/program/dtctl_observe) on this device: its phases of ResNet-50 beside events that the
 script records by hand, what it costs, and whether scripts that start with it are seen: a plain loop, a scaler, torch.compile, DDP."""
 import os
 import pathlib

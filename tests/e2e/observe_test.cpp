@@ -1,4 +1,4 @@
-// PyTorch scripts that nobody changed, observed from outside (share/dtctl/report/dtctl_observe.py): ordinary loops, from a recipe
+// PyTorch scripts that nobody changed, observed from outside (share/dtctl/program/dtctl_observe): ordinary loops, from a recipe
 // that only names the command to the record. What is asserted are counts, never times.
 #include "core/file.hpp"
 #include "core/process.hpp"
@@ -569,7 +569,7 @@ for a, b in DataLoader(train, batch_size=32):
   const auto log = own.dtctl.run({"logs", "own"}).out;
   INFO(log);
   CHECK(log.find("Traceback") != std::string::npos);
-  CHECK(log.find("dtctl_observe") == std::string::npos);
+  for (const auto* own_package : {"dtctl_observe", "dtctl_measure"}) CHECK(log.find(own_package) == std::string::npos);
 }
 
 TEST_CASE("observed: a script that ends with an exit code of its own fails with that code, although it has trained")
@@ -929,7 +929,7 @@ TEST_CASE("observed: nothing if the recipe says so, and an error of the observer
   const Own broken(prelude + R"(
 watched = sys.modules["dtctl_observe"]._observer
 watched._take_samples = lambda inner=watched._take_samples: 1 / 0 if watched.steps == 8 else inner()
-watched.counter._add = lambda *_: 1 / 0     # of what counts FLOPs alone
+watched.flops.counter._add = lambda *_: 1 / 0     # of what counts FLOPs alone
 )" + plain_loop + "print('the script goes on')\n",
                    recipe());
   const auto result = result_of(broken);

@@ -28,9 +28,9 @@ else
   prefix=$work/moved/usr
 fi
 
-modules=$prefix/share/dtctl/report
+modules=$prefix/share/dtctl/program
 for file in bin/dtctl bin/dtengine bin/dtjob bin/dtbench share/dtctl/recipes/quickstart.yaml share/dtctl/recipe.schema.json share/man/man1/dtctl.1 \
-            share/man/man1/dtjob.1 share/man/man1/dtengine.1 share/dtctl/report/dtctl_sync.h share/doc/dtctl-doc/docs/guide/README.md \
+            share/man/man1/dtjob.1 share/man/man1/dtengine.1 share/dtctl/program/dtctl_sync.h share/doc/dtctl-doc/docs/guide/README.md \
             lib/python3/dist-packages/dtctl_report.py share/doc/dtctl/copyright \
             share/bash-completion/completions/dtctl share/zsh/vendor-completions/_dtctl share/fish/vendor_completions.d/dtctl.fish; do
   [ -e "$prefix/$file" ] || [ -e "$prefix/$file.gz" ] || fail "$file is not installed"
@@ -41,7 +41,7 @@ unset DTCTL_ENGINE DTCTL_JOB_AGENT
 cd /
 [ "$("$prefix/bin/dtctl" config paths | sed -n 's/^report modules *//p')" = "$modules" ] || fail "dtctl config paths does not print $modules"
 for folder in "$modules" "$prefix/lib/python3/dist-packages"; do
-  PYTHONPATH=$folder python3 -c 'import dtctl_report as r; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
+  PYTHONPATH=$folder python3 -c 'import dtctl_report as r, dtctl_measure.samples; r.begin(); r.step(loss=1.0); r.result()' || fail "a program that reports does not run with the module in $folder"
 done
 PATH=$prefix/bin:$PATH PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import dtctl; print(dtctl.home().path)' | grep -qx "$DTCTL_HOME" || fail "the Python package does not find the program"
 "$prefix/bin/dtctl" new --defaults 2>/dev/null | head -n 1 | grep -qxF "# yaml-language-server: \$schema=$prefix/share/dtctl/recipe.schema.json" || fail "dtctl new does not name the installed schema"

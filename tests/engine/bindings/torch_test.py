@@ -18,7 +18,7 @@ import warnings
 import torch
 from torch import nn
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtctl/report"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtctl/program"))
 import dtctl_sync as sync
 from dtctl_sync import packed, waiting
 

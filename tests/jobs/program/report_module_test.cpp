@@ -1,4 +1,4 @@
-// The modules in share/dtctl/report: what they write is what report_lines.hpp reads, and both can say the same.
+// The modules in share/dtctl/program: what they write is what report_lines.hpp reads, and both can say the same.
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
@@ -21,7 +21,7 @@ using namespace dt::jobs;
 namespace {
 
 using Words = std::vector<std::string>;
-const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/report";
+const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/program";
 
 const std::string in_c = R"(#include <dtctl_report.h>
 #include <math.h>

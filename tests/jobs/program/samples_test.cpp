@@ -1,4 +1,4 @@
-// The samples of a batch (share/dtctl/report/dtctl_samples.py): the number, or unknown; never another number.
+// The samples of a batch (share/dtctl/program/dtctl_measure/samples.py): the number, or unknown; never another number.
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "tests/e2e/python.hpp"
@@ -19,14 +19,14 @@ std::string wrong_in(const std::string& script, const std::string& declared = ""
   const std::string before = R"(
 import collections, dataclasses, sys
 import numpy, torch
-import dtctl_samples as samples
+from dtctl_measure import samples
 count = samples.count
 def check(claim, found, expected):
     if found != expected:
         print(f"{claim}: {found}, expected {expected}")
 r, n = torch.randn, None
 )";
-  const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/report";
+  const std::string modules = std::string(DTCTL_SOURCE_DIR) + "/share/dtctl/program";
   const auto result =
       dt::run_command({"env", "PYTHONPATH=" + modules, "DTCTL_SAMPLES=" + declared, python(), "-c", before + script});
   return result.out + (result.ok() ? "" : result.err);

@@ -1,11 +1,12 @@
 """An ordinary loop under a strategy: prepare(), batches() and what else a script calls."""
 
-import contextlib
 import functools
 import threading
 import types
 
 import torch
+
+from dtctl_measure.marks import BACKWARD, OPTIMIZER, OTHER
 
 from . import library, outside
 from .library import SyncError
@@ -61,18 +62,16 @@ class OrdinaryLoop(Training):
         if self._state == self.COMPUTES:
             self._wait.end_all(f"a backward pass of step {self.step_number + 1} has failed on rank {self.rank}, and the script goes on: the other ranks "
                                "wait for its gradients, so the step cannot be made again")
-        self._times.mark_once("begin")
-        self._times.mark("forward")
-        self._begins_backward(tensors)
+        self._measured.begins_backward(tensors)
         loss = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
         if isinstance(loss, torch.Tensor) and loss.numel() == 1:
             loss = loss.detach()
-            self._times.losses.append(loss if self._scaler is None else loss / self._scaler.scale(torch.ones_like(loss)))
+            self._measured.times.losses.append(loss if self._scaler is None else loss / self._scaler.scale(torch.ones_like(loss)))
 
     def end_backward(self):
         """Of a pass whose gradients are not final."""
         if self._is_deferred or not self._collects:
-            self._times.end_pass()
+            self._measured.times.begins_pass()
 
     def _has_gradient(self, index):
         if self._is_deferred or not self._collects:
@@ -86,7 +85,7 @@ class OrdinaryLoop(Training):
 
     def _begin(self):
         self._require_worker()
-        if "forward" not in self._times.marks:  # a backward() that the script has kept from before prepare()
+        if self._measured.times.phase != BACKWARD:  # a backward() that the script has kept from before prepare()
             self.begin_backward(None)
         self._turn_to(self.COMPUTES, until=lambda: self._is_computing)
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)
@@ -121,7 +120,7 @@ class OrdinaryLoop(Training):
             self._packed.require_unmoved()
             raise SyncError("optimizer.step() was called without a backward pass before it")
         if self._state == self.UPDATES:
-            self._times.mark("taken")
+            self._measured.times.force_mark(OPTIMIZER)
             if updates:
                 self._own_update(optimizer)
             self._turn_to(self.EXCHANGES, until=lambda: self._state == self.DONE)
@@ -192,7 +191,7 @@ class OrdinaryLoop(Training):
             self._is_computing = False
 
     def _wait_for_optimizer(self):
-        self._times.mark("handed")
+        self._measured.times.force_mark(OTHER)  # what the script does between gradients and update
         with self._turn:
             self._state = self.UPDATES
             self._turn.notify_all()

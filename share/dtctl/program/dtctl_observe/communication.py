@@ -9,7 +9,8 @@ import os
 import statistics
 import threading
 
-from dtctl_phases import COMMUNICATION, FORWARD, HANDING_OVER, INPUT, OTHER, Modules
+from dtctl_measure.gradients import watch_gradient
+from dtctl_measure.marks import COMMUNICATION, FORWARD, HANDING_OVER, INPUT, OTHER, Modules
 
 KEPT_STEPS = 1000  # of whose buckets means are made
 FEW_NUMBERS = 64  # losses and counts of samples, whose sum over the ranks does not train a model
@@ -78,7 +79,7 @@ class Communication:
 
     def exchange(self):
         """Of a program with torch.distributed: the word of jobs/program/exchange.hpp."""
-        is_split = any(type(p).__name__ == "DTensor" for o in self.o.optimizers for group in o.param_groups for p in group["params"])
+        is_split = any(type(p).__name__ == "DTensor" for o in self.o.optimizers.rates for group in o.param_groups for p in group["params"])
         if self.exchanges_in_forward or is_split:
             return "some"
         is_idle = self.exchanging_steps <= 1 and not self.has_parallel and not self.has_summed  # once: the weights at the begin
@@ -88,10 +89,10 @@ class Communication:
         self.world = max(self.world, world)
         if self.o.ranks == 1 and world == 1:
             return True
-        numbers = self.o.trained_numbers
+        numbers = self.o.optimizers.numbers
         if step.has_communication or (numbers > 0 and 2 * step.summed_numbers >= numbers):
             self.has_summed = True
-        if self.o.report._exchange in (None, "none") and not self.has_summed:
+        if self.o.report.exchange in (None, "none") and not self.has_summed:
             return False  # so far there is nothing to wait for
         if self.unseen or not self.has_summed:
             why = self.unseen or "gradients are summed in a way that the observer does not know"
@@ -101,33 +102,25 @@ class Communication:
 
     def bucket_is_ready(self, gradients):
         """DistributedDataParallel has the gradients of a bucket, in a thread of autograd. Returns where its end is to be noted."""
-        if self.o.is_off or not self.o.in_backward:
-            return None
-        try:
-            self.last_ready = self.o.now(COMMUNICATION)
-            bucket = [gradients.numel() * gradients.element_size(), self.last_ready, None]
-            self.o.recent.buckets.append(bucket)
-            return bucket
-        except Exception as error:
-            return self.o.goes_on_without("buckets", error)
+        bucket = [gradients.numel() * gradients.element_size(), self._note_ready(), None]
+        self.o.recent.buckets.append(bucket)
+        return bucket
 
-    def gradient_is_ready(self, bytes_, *_):
+    def gradient_is_ready(self, bytes_):
         """Autograd has accumulated the gradient of a parameter of DistributedDataParallel."""
-        if self.o.is_off or not self.o.in_backward:
-            return
-        try:
-            self.last_ready = self.o.now(COMMUNICATION)
-            self.o.recent.gradients.append((bytes_, self.last_ready))
-        except Exception as error:
-            self.o.goes_on_without("buckets", error)
+        if self.o.in_backward:
+            self.o.recent.gradients.append((bytes_, self._note_ready()))
+
+    def _note_ready(self):
+        self.last_ready = self.o.clock.now(COMMUNICATION)
+        return self.last_ready
+
+    def note(self, call, *args):
+        """One of these three."""
+        return None if self.o.is_off else self.o.attempt_to("buckets", call, *args)
 
     def bucket_is_summed(self, bucket):
-        if bucket is None or self.o.is_off:
-            return
-        try:
-            bucket[2] = self.o.now(OTHER)
-        except Exception as error:
-            self.o.goes_on_without("buckets", error)
+        bucket[2] = self.o.clock.now(OTHER)
 
     def take_buckets(self, step, marks):
         """When each bucket was ready, and how long sums went on beside the rest of the backward pass."""
@@ -139,12 +132,12 @@ class Communication:
             return
         begin = next((m for m in marks if m.phase in (INPUT, FORWARD)), marks[0])
         last = step.buckets[-1][1]
-        self.all_buckets.append([(b, self.o.between(begin, ready), self.o.between(ready, last)) for b, ready, _ in step.buckets])
+        self.all_buckets.append([(b, self.o.clock.between(begin, ready), self.o.clock.between(ready, last)) for b, ready, _ in step.buckets])
         hidden, until = 0.0, 0.0
         for _, ready, done in step.buckets:
-            if done is None or not self.o.is_passed(done):
+            if done is None or not done.is_passed():
                 return
-            from_s, to_s = self.o.between(begin, ready), min(self.o.between(begin, done), self.o.between(begin, last))
+            from_s, to_s = self.o.clock.between(begin, ready), min(self.o.clock.between(begin, done), self.o.clock.between(begin, last))
             hidden += max(0.0, to_s - max(from_s, until))
             until = max(until, to_s)
         self.hidden_s.append(hidden)
@@ -156,11 +149,11 @@ class Communication:
         usual = shapes.most_common(1)[0][0]
         steps = [step for step in self.all_buckets if tuple(b for b, _, _ in step) == usual]
         for i, bytes_ in enumerate(usual):
-            ready, lead = (statistics.fmean(step[i][k] for step in steps) for k in (1, 2))
-            self.o.write(self.o.report._write, "bucket", bytes_, repr(ready), repr(lead))
+            ready, lead = (statistics.mean(step[i][k] for step in steps) for k in (1, 2))
+            self.o.report.write("bucket", bytes_, repr(ready), repr(lead))
         if self.hidden_s:
             hidden = 1000 * statistics.median(self.hidden_s)
-            self.o.fact("communication hidden behind the backward pass", f"{hidden:.3g} ms of a step (median)")
+            self.o.report.fact("communication hidden behind the backward pass", f"{hidden:.3g} ms of a step (median)")
 
 
 def _bucket_sizes(modules):
@@ -263,7 +256,7 @@ def wrap_data_parallel(o, torch):
     def of_hook(hook):
         def watched(state, bucket):
             c = o.communication
-            noted = c.bucket_is_ready(bucket.buffer())
+            noted = c.note(c.bucket_is_ready, bucket.buffer()) if o.in_backward else None
             c.is_summing, was_summing = True, c.is_summing
             try:
                 future = hook.function(hook.state, bucket)
@@ -273,7 +266,8 @@ def wrap_data_parallel(o, torch):
                 return future
 
             def done(future):
-                c.bucket_is_summed(noted)
+                if noted is not None:
+                    c.note(c.bucket_is_summed, noted)
                 return future.value()[0]
 
             return future.then(done)
@@ -313,9 +307,8 @@ def wrap_data_parallel(o, torch):
             c.hooks.put(module, hook)
             for parameter in module.parameters():
                 if parameter.requires_grad:
-                    accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-                    accumulator.register_hook(functools.partial(c.gradient_is_ready, parameter.numel() * parameter.element_size()))
-                    hook.accumulators.append(accumulator)
+                    ready = functools.partial(c.note, c.gradient_is_ready, parameter.numel() * parameter.element_size())
+                    hook.accumulators.append(watch_gradient(parameter, ready))
             return
         from torch.distributed.distributed_c10d import all_reduce
 

@@ -29,16 +29,6 @@ import time
 
 PHASES = ("input", "forward", "backward", "communication", "optimizer")
 
-_lock = threading.RLock()
-_file = None
-_unwritten = b""  # lines that could not be written yet
-_step = 0
-_mark = None  # when the last begin(), step() or evaluation() ended
-_phase_s = {}
-_observed = None  # the last step of observe_step(): samples, loss, end
-_has_failed = False  # by an uncaught exception
-_exchange = None  # the last word of _report_exchange()
-
 
 def report_path():
     """The file for the lines of this process; empty in a process that is no rank of a run. Where a launcher such as torchrun starts
@@ -53,6 +43,9 @@ def report_path():
 def is_active():
     """Whether dtctl has started this process."""
     return bool(report_path())
+
+
+# ---- lines ------------------------------------------------------------------------------------------------------------------------
 
 
 def _figure(value):
@@ -76,26 +69,104 @@ def _quantity(value, name):
     return _figure(value)
 
 
-def _write(*words):
-    if _file is None and not is_active():
-        return
-    global _unwritten
-    _unwritten += " ".join(map(str, words)).encode("utf-8", "replace") + b"\n"
-    try:
-        _flush()
-    except OSError:
-        pass  # a full disk must not end the training: the next call tries again
+class Report:
+    """The lines of a rank's training (jobs/program/report_lines.hpp has their grammar), with the number of its steps and its clock."""
+
+    def __init__(self):
+        self.step = 0
+        self.mark = None  # when the last begin, step or evaluation ended
+        self.exchange = None  # the last word of tell_exchange()
+        self.has_failed = False  # by an uncaught exception
+        self._file = None
+        self._unwritten = b""  # lines that could not be written yet
+
+    def write(self, *words):
+        if self._file is None and not is_active():
+            return
+        self._unwritten += " ".join(map(str, words)).encode("utf-8", "replace") + b"\n"
+        try:
+            self.flush()
+        except OSError:
+            pass  # a full disk must not end the training: the next call tries again
+
+    def flush(self):
+        if self._file is None:
+            self._file = os.open(report_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            if os.environ.get("DTCTL_LAUNCHER"):
+                world, restarts = (os.environ.get(name) or default for name, default in (("WORLD_SIZE", "1"), ("TORCHELASTIC_RESTART_COUNT", "0")))
+                self._unwritten = f"worker {os.getpid()} {world} {restarts}\n".encode() + self._unwritten
+        while self._unwritten:
+            self._unwritten = self._unwritten[os.write(self._file, self._unwritten):]
+
+    def begins(self, step, at):
+        self.step, self.mark = step, at
+        self.write("begin", repr(at), step)
+
+    def ends_step(self, at, phases, samples=None, loss=None, learning_rate=None, epoch=None, apart_s=0.0):
+        """phases: seconds by name. apart_s: the part of the time since the last line that belongs to no step."""
+        length = None if self.mark is None else max(0.0, at - self.mark - apart_s)
+        words = [_quantity(samples, "samples"), _figure(loss), _figure(learning_rate), _quantity(epoch, "epoch")]
+        self.step += 1
+        self.mark = at
+        self.write("step", self.step, repr(at), _figure(length), *words, *(_figure(phases.get(name)) for name in PHASES))
+
+    def evaluates(self, at, length_s, accuracy=None, loss=None, samples=None):
+        words = [_accuracy(accuracy), _figure(loss), _quantity(samples, "samples")]
+        self.write("eval", self.step, repr(at), _figure(length_s), *words)
+
+    def pauses(self, *lengths_s):
+        """Before the next step: the time of loaders, checkpoints and all else between two epochs."""
+        self.write("pause", *map(_figure, lengths_s))
+
+    def caveat(self, kind, sentence):
+        """What limits the measurement of the run."""
+        self.write("caveat", f"{kind}\t{sentence}")
+
+    def fact(self, name, text):
+        """How the run was made or measured."""
+        self.write("choice", f"{name}\t{text}")
+
+    def error(self, cause):
+        self.write("error", self.step, repr(time.time()), " ".join(str(cause).split()) or "unknown")
+
+    def result(self, parameters):
+        """Raises OSError if the report could not be written."""
+        try:
+            with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+                for line in status:
+                    if line.startswith("VmHWM:"):
+                        self.write("memory", int(line.split()[1]) * 1024)
+        except (OSError, ValueError, IndexError):
+            pass
+        self.write("result", repr(time.monotonic()), _quantity(parameters, "parameters"))
+        if is_active():
+            self.flush()
+
+    def is_exchange_looked_at(self):
+        """Whether it is looked at after this step how the process exchanges anything with other ranks: 1, 4, 16, 64, …"""
+        return self.step & (self.step - 1) == 0 and self.step.bit_length() % 2 == 1
+
+    def tell_exchange(self, word):
+        """Tells how this process exchanges anything with other ranks (jobs/program/exchange.hpp has the words)."""
+        if self.exchange == "some" or word == self.exchange or (word == "none" and self.exchange is not None):
+            return  # a connection that was closed counts, too
+        self.exchange = word
+        self.write("exchange", word)
+
+    def fails(self, value):
+        """The training has failed by this exception."""
+        self.has_failed = True
+        with contextlib.suppress(Exception):
+            kind = type(value).__name__
+            self.error(f"{kind}: {value}" if str(value) else kind)
 
 
-def _flush():
-    global _file, _unwritten
-    if _file is None:
-        _file = os.open(report_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        if os.environ.get("DTCTL_LAUNCHER"):
-            world, restarts = (os.environ.get(name) or default for name, default in (("WORLD_SIZE", "1"), ("TORCHELASTIC_RESTART_COUNT", "0")))
-            _unwritten = f"worker {os.getpid()} {world} {restarts}\n".encode() + _unwritten
-    while _unwritten:
-        _unwritten = _unwritten[os.write(_file, _unwritten):]
+# ---- what a script calls ----------------------------------------------------------------------------------------------------------
+
+_lock = threading.RLock()
+script = Report()
+_phase_s = {}
+_observed = None  # the last step of observe_step(): samples, loss, end
 
 
 def _require_phase(name):
@@ -106,12 +177,9 @@ def _require_phase(name):
 def begin(step=0, at=None):
     """The training begins now. A program that goes on from a checkpoint gives the number of steps that were done before. at:
     time.monotonic() at the begin, if it is reported later."""
-    global _mark, _step
     with _lock:
-        _step = int(step)
-        _mark = time.monotonic() if at is None else at
         _phase_s.clear()
-        _write("begin", repr(_mark), _step)
+        script.begins(int(step), time.monotonic() if at is None else at)
 
 
 @contextlib.contextmanager
@@ -134,21 +202,15 @@ def step(loss=None, samples=None, phases=None, learning_rate=None, epoch=None, a
     is: if it is NaN or infinite at the end, dtctl marks the run as diverged. at: time.monotonic() at the end of the step, if it is
     reported later.
     """
-    global _mark, _step
     for name in phases or {}:
         _require_phase(name)
     with _lock:
         for name, seconds in (phases or {}).items():
             _quantity(seconds, f"the time of {name}")
             _phase_s[name] = _phase_s.get(name, 0.0) + float(seconds)
-        now = time.monotonic() if at is None else at
-        words = [_quantity(samples, "samples"), _figure(loss), _figure(learning_rate), _quantity(epoch, "epoch")]
-        words += [_figure(_phase_s.get(name)) for name in PHASES]
-        _step += 1
-        if _is_looked_at(_step):
-            _report_exchange(_seen_exchange())
-        _write("step", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
-        _mark = now
+        script.ends_step(time.monotonic() if at is None else at, _phase_s, samples, loss, learning_rate, epoch)
+        if script.is_exchange_looked_at():
+            script.tell_exchange(seen_exchange())
         _phase_s.clear()
 
 
@@ -157,9 +219,9 @@ def observe_step(batch=None, loss=None):
 
         report.observe_step(images, loss)    # at the end of the loop's body
 
-    batch: what the step has trained with, whose parts must agree on the number of samples (dtctl_samples.py), or the number itself.
-    loss: a number, or what float() makes one of; it is read a step later, so that a computation that is under way is not waited for. The first step is not measured, and at the end of
-    the program the result is reported.
+    batch: what the step has trained with, whose parts must agree on the number of samples (dtctl_measure/samples.py), or the number
+    itself. loss: a number, or what float() makes one of; it is read a step later, so that a computation that is under way is not
+    waited for. The first step is not measured, and at the end of the program the result is reported.
     """
     global _observed
     with _lock:
@@ -173,12 +235,11 @@ def observe_step(batch=None, loss=None):
 def _count(batch):
     if not is_active():
         return None
-    import dtctl_samples  # a copy of this file alone does without it outside of dtctl
+    from dtctl_measure import samples  # a copy of this file alone does without it outside of dtctl
 
-    declared = dtctl_samples.declared().a_step
-    if declared is not None or (isinstance(batch, (int, float)) and not isinstance(batch, bool)):
-        return batch if declared is None else declared
-    return dtctl_samples.count(batch)
+    if samples.declared().a_step is not None:
+        return samples.declared().a_step
+    return batch if isinstance(batch, (int, float)) and not isinstance(batch, bool) else samples.count(batch)
 
 
 def _report_observed():
@@ -187,24 +248,21 @@ def _report_observed():
 
 
 def _end_observed_steps(pid):
-    if os.getpid() != pid or _has_failed:
+    if os.getpid() != pid or script.has_failed:
         return
     _report_observed()
     result()
 
 
-def evaluation(accuracy, loss=None, samples=None, at=None):
-    """The model was evaluated on the held-out set, since the last step. accuracy: the share of correct answers, 0 to 1. at:
-    time.monotonic() at the end of the evaluation, if it is reported later."""
-    global _mark
+def evaluation(accuracy, loss=None, samples=None):
+    """The model was evaluated on the held-out set, since the last step. accuracy: the share of correct answers, 0 to 1."""
     observer = sys.modules.get("dtctl_observe")
-    if observer is not None and __name__ == "dtctl_report" and observer.takes_evaluation(accuracy, loss, samples):
+    if observer is not None and observer.takes_evaluation(accuracy, loss, samples):
         return
     with _lock:
-        now = time.monotonic() if at is None else at
-        words = [_accuracy(accuracy), _figure(loss), _quantity(samples, "samples")]
-        _write("eval", _step, repr(now), _figure(None if _mark is None else now - _mark), *words)
-        _mark = now
+        now = time.monotonic()
+        script.evaluates(now, None if script.mark is None else now - script.mark, accuracy, loss, samples)
+        script.mark = now
         _phase_s.clear()
 
 
@@ -214,44 +272,20 @@ def result(parameters=None):
     Raises OSError if the report could not be written, because the disk is full for example.
     """
     with _lock:
-        _report_memory()
-        _report_exchange(_seen_exchange())
-        _write("result", repr(time.monotonic()), _quantity(parameters, "parameters"))
-        if is_active():
-            _flush()
+        script.tell_exchange(seen_exchange())
+        script.result(parameters)
 
 
 def error(cause):
     """The training has failed on this rank, for this reason. An uncaught exception is reported by itself."""
     with _lock:
-        _write("error", _step, repr(time.time()), " ".join(str(cause).split()) or "unknown")
+        script.error(cause)
 
 
-def _report_memory():
-    try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    _write("memory", int(line.split()[1]) * 1024)
-    except (OSError, ValueError, IndexError):
-        pass
+# ---- whether this process exchanges anything with other ranks --------------------------------------------------------------------
 
 
-def _is_looked_at(step):
-    """Whether it is looked at after this step how the process exchanges anything with other ranks: 1, 4, 16, 64, …"""
-    return step & (step - 1) == 0 and step.bit_length() % 2 == 1
-
-
-def _report_exchange(word):
-    """Tells how this process exchanges anything with other ranks (jobs/program/exchange.hpp has the words)."""
-    global _exchange
-    if _exchange == "some" or word == _exchange or (word == "none" and _exchange is not None):
-        return  # a connection that was closed counts, too
-    _exchange = word
-    _write("exchange", word)
-
-
-def _seen_exchange():
+def seen_exchange():
     """none: nothing in this process can exchange with another rank. some: it does, by torch.distributed or MPI. unknown: it has
     connections or shared memory of which nobody knows what for."""
     if not is_active():
@@ -312,20 +346,16 @@ def _has_connection():
     return False
 
 
-def _fail(value):
-    """The training has failed by this exception."""
-    global _has_failed
-    _has_failed = True
-    with contextlib.suppress(Exception):
-        kind = type(value).__name__
-        error(f"{kind}: {value}" if str(value) else kind)
+def report_exceptions(report):
+    """Reports an uncaught exception, before the hook of the script or of Python sees it."""
+    hook = sys.excepthook
+
+    def excepthook(kind, value, trace):
+        report.fails(value)
+        hook(kind, value, trace)
+
+    sys.excepthook = excepthook
 
 
-def _report_exception(kind, value, trace):
-    _fail(value)
-    _previous_hook(kind, value, trace)
-
-
-_previous_hook = sys.excepthook
-if is_active():
-    sys.excepthook = _report_exception
+if is_active() and __name__ == "dtctl_report":
+    report_exceptions(script)

@@ -1,6 +1,6 @@
 /* Reports the figures of a training to dtctl, from C or C++. One file, without dependencies; POSIX.
  *
- *   #include <dtctl_report.h>                     include path: <prefix>/share/dtctl/report
+ *   #include <dtctl_report.h>                     include path: <prefix>/share/dtctl/program
  *
  *   dtctl_report_begin(0);                        just before the first step
  *   for (...) {

@@ -1,4 +1,4 @@
-"""Counts the floating-point operations of one training step, for dtctl_observe.py. docs/design/own-program.md has the rules.
+"""Counts the floating-point operations of one training step. docs/design/own-program.md has the rules.
 
 Counted are products of matrices, convolutions and attention, as the modules of the step call them. A multiply-add is 2 operations, and
 the derivative by each operand costs as much as the forward pass. Other operations count as 0. What cannot be counted makes the
@@ -6,10 +6,15 @@ number unknown: it is never too small.
 """
 
 import collections
+import contextlib
 import functools
 import math
 import sys
 import time
+
+from .marks import Modules
+
+UNCOUNTED_STEPS, LAST_COUNTED_STEP = 2, 6  # the first step between these that is seen whole is counted
 
 _NAMESPACES = ("aten", "prim", "prims", "c10d", "c10d_functional", "_c10d_functional", "fsdp", "profiler")  # without hidden products
 _UNCOUNTED = """_cudnn_rnn miopen_rnn mkldnn_rnn_layer _trilinear _cdist_forward _fft_r2c _fft_c2c _fft_c2r _int_mm _grouped_mm
@@ -234,12 +239,63 @@ def _mode_of(counter, torch):
     return Mode()
 
 
+# ---- the step -----------------------------------------------------------------------------------------------------------------------
+
+
+class StepFlops:
+    """The FLOPs of a sample, counted in one early step."""
+
+    def __init__(self, torch):
+        self.torch, self.counter = torch, Counter(torch)
+        self.is_counting, self.of_sample = False, None
+        self._steps = 0
+        self._looked_into = Modules()  # modules that are not compiled
+
+    def counting(self, module):
+        """The context that counts this call of a module; None: it is not counted."""
+        if not self.is_counting or self.counter.why:
+            return None
+        if module not in self._looked_into and not self.counter.can_look_into(module):
+            return None
+        self._looked_into.put(module)
+        return self.counter.mode
+
+    def begins_backward(self, tensors):
+        if self.is_counting and not self.counter.why and tensors is not None:
+            self.counter.look_at_graph(tensors)
+
+    def ends_step(self, is_whole=True):
+        """A step has ended, and the next one begins. Returns whether the one that has ended was counted whole."""
+        self._steps += 1
+        if self.is_counting and (is_whole or self.counter.why or self._steps >= LAST_COUNTED_STEP):
+            self.is_counting = False
+            self.counter.end()
+            return is_whole
+        self.is_counting = self.is_counting or (self._steps == UNCOUNTED_STEPS and self.counter.mode is not None)
+        return False
+
+    def has_counted(self, operations, samples):
+        """In the step that was counted whole. samples: None if unknown."""
+        if samples and operations > 0:
+            self.of_sample = operations / samples
+
+    def write(self, report, reason=""):
+        """By rank 0. reason: why the number is not known although it was counted."""
+        counter, rate, name, why = self.counter, None, "-", self.counter.why or reason
+        if not why and self.of_sample is None:
+            why = "no step was counted whole, or its samples are not known" if self._steps > UNCOUNTED_STEPS else "too few steps"
+        device, precision = counter.device(), counter.precision()
+        with contextlib.suppress(Exception):  # no memory is left on the device, for example
+            if device is not None:
+                name = self.torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+                rate = None if why else rate_of_products(device, precision, self.torch)
+        report.fact("FLOPs of a sample", f"not known: {why}" if why else f"counted in one step: {counter.words()}")
+        figures = [None if value is None or math.isnan(value) else value for value in (None if why else self.of_sample, rate)]
+        of_sample, rate = ("-" if value is None else repr(float(value)) for value in figures)
+        report.write("flops", of_sample, precision or "-", rate, name)
+
+
 # ---- the peak -----------------------------------------------------------------------------------------------------------------------
-
-
-def name_of(device, torch):
-    """The name of a GPU; else "cpu"."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def rate_of_products(device, precision, torch, seconds=0.2):

@@ -4,7 +4,8 @@ import atexit
 import ctypes
 import os
 import pathlib
-import sys
+
+import dtctl_report
 
 
 class SyncError(RuntimeError):
@@ -63,7 +64,6 @@ def _load():
         "gather": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double), size, ctypes.POINTER(ctypes.c_double)],
         "keeps_equal": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)],
         "get_times": [ctypes.c_void_p, ctypes.POINTER(Times)],
-        "average": [ctypes.c_void_p, _floats, size],
         "broadcast": [ctypes.c_void_p, _floats, size],
         "mean": [ctypes.c_void_p, _floats, size],
         "evaluated": [ctypes.c_void_p, _floats],
@@ -113,21 +113,14 @@ def words(settings):
 
 # ---- how this process ends --------------------------------------------------------------------------------------------------------
 
-_failures = []
+if not dtctl_report.is_active():  # else dtctl_report does so
+    dtctl_report.report_exceptions(dtctl_report.script)
 
 
-def note_failure(error):
-    _failures.append(error)
+def note_failure():
+    dtctl_report.script.has_failed = True
 
 
 def has_failed():
     """Whether an exception has ended the script or a step. MPI is then left as it is: the launcher ends the other ranks."""
-    return bool(_failures)
-
-
-def _note_exception(kind, value, trace):
-    note_failure(value)
-    _previous_hook(kind, value, trace)
-
-
-_previous_hook, sys.excepthook = sys.excepthook, _note_exception
+    return dtctl_report.script.has_failed

@@ -17,13 +17,10 @@ The optimizer is the update rule of the workers. Start the script with dtctl (a 
 without them it runs as one process. In a run of dtctl the module reports steps, phases and what the strategy did.
 """
 
-import atexit
-
-from .ddp import ddp_hook
 from .library import SyncError
 from .ordinary import batches, no_sync, prepare, training
 from .training import Training
 
-__all__ = ["SyncError", "Training", "batches", "ddp_hook", "no_sync", "prepare", "training"]
+__all__ = ["SyncError", "Training", "batches", "no_sync", "prepare", "training"]
 
 SyncError.__module__ = __name__  # in tracebacks

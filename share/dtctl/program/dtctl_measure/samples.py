@@ -1,4 +1,4 @@
-"""How many samples a batch has: one rule for the observer, dtctl_sync and dtctl_report.observe_step().
+"""How many samples a batch and a step have: one rule for the observer, dtctl_sync and dtctl_report.observe_step().
 
 A batch is whatever a program's loader yields: tensors, mappings, objects, lists of samples, and these within each other. Each part
 offers the numbers that it may stand for, and the parts must agree on one number. Where they do not, or may mean two, the samples are
@@ -8,8 +8,11 @@ unknown: None. docs/guide/own-program.md has the rules for users. The module use
 import collections
 import collections.abc
 import functools
+import math
 import os
 import types
+
+from .marks import Modules
 
 DEPTH = 8  # of parts within each other
 FEW = 8  # a list of so few things may be one of a batch's parts (inputs, labels, …) and not one of samples
@@ -57,6 +60,62 @@ def count(batch, batch_size=None, drawn=None, are_parts=False):
         return drawn
     # A second dimension of this length, or a leading one that is longer: it is [length, batch], or sequences are put together.
     return None if most in seconds or max(offers - {None}, default=0) > most else _only(offers)
+
+
+# ---- of a step --------------------------------------------------------------------------------------------------------------------
+
+
+class StepSamples:
+    """The samples of a step: of its batches, or in a loop without a loader of what each outermost module got in its calls."""
+
+    def __init__(self):
+        self.batches = []  # samples of each; None: unknown
+        self.calls = {}  # id of a module -> samples of its calls; NaN: unknown
+
+    def has_call(self, module, samples):
+        self.calls[id(module)] = self.calls.get(id(module), 0) + (math.nan if samples is None else samples)
+
+    def add(self, later):
+        self.batches += later.batches
+        for module, samples in later.calls.items():
+            self.calls[module] = self.calls.get(module, 0) + samples
+
+    def number(self):
+        """What program.samples says; else what was found. None: not known."""
+        if declared().a_step is not None:
+            return declared().a_step
+        if self.batches:
+            return None if None in self.batches else sum(self.batches)
+        counts = set(self.calls.values())
+        return counts.pop() if len(counts) == 1 and not any(map(math.isnan, counts)) else None
+
+    def why_unknown(self):
+        if self.batches:
+            return "the parts of a batch do not agree on one number of samples"
+        has_several = len(set(self.calls.values())) > 1
+        return "there is no DataLoader, and " + ("modules got different numbers" if has_several else "what the module gets does not tell")
+
+
+class Calls:
+    """What outermost modules get as their arguments."""
+
+    def __init__(self, torch):
+        self._functorch = getattr(torch._C, "_functorch", None)
+        self._has_length_first = Modules()
+
+    def count(self, module, args, kwargs):
+        """The samples of this call; None: unknown."""
+        try:
+            is_long = self._has_length_first.get(module)
+            if is_long is None:
+                is_long = has_length_first(module)
+                self._has_length_first.put(module, is_long)
+            is_transformed = getattr(self._functorch, "are_transforms_active", None)  # vmap() of torch.func hides a dimension
+            if (is_long and declared().dimension is None) or (is_transformed is not None and is_transformed()):
+                return None
+            return count_of_call(args, kwargs)
+        except Exception:  # arguments of the program's own, which may raise anything where they are looked at
+            return None
 
 
 def count_of_call(args, kwargs):

@@ -45,4 +45,4 @@ class Meeting:
             return
         self._told.add(about)
         print(f"dtctl_sync: {text}", file=sys.stderr, flush=True)
-        dtctl_report._write("caveat", f"{kind}\t{text}")
+        dtctl_report.script.caveat(kind, text)

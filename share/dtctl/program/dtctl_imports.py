@@ -15,7 +15,7 @@ import sys
 import sysconfig
 from importlib.machinery import PathFinder
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(os.path.abspath(__file__))  # dtctl's own modules, which need the standard library and what imports them
 _WORK = os.path.realpath(os.getcwd())
 
 
@@ -66,7 +66,7 @@ class Program:
         if not (self.files or self.codes or self.modules):
             raise Unknown("the command names no Python file")
         self.folders = [os.path.dirname(os.path.abspath(file)) for file in self.files if is_own(file)]
-        self.folders += [_WORK, _HERE] + [entry for entry in sys.path if entry and is_own(entry)]
+        self.folders += [_WORK] + [entry for entry in sys.path if entry and is_own(entry)]
 
     def files_of(self, module):
         return [file for folder in self.folders for file in files_of_module(os.path.join(folder, module))]
@@ -201,7 +201,7 @@ def used_packages(program, installed, asked):
             own = program.files_of(module)
             if own:
                 program.files += own
-            elif not is_standard(module):
+            elif not is_standard(module) and not files_of_module(os.path.join(_HERE, module)):
                 found = installed.packages_of.get(module.lower())
                 used |= found or of_no_package(module, program, installed, asked)
     return installed.with_requirements(used) & asked
@@ -226,4 +226,5 @@ def main(words, asked):
         return {"unknown": str(why)}
 
 
-print("\n" + json.dumps(main(json.loads(sys.argv[1]), set(json.loads(sys.argv[2])))))
+if __name__ == "__main__":
+    print("\n" + json.dumps(main(json.loads(sys.argv[1]), set(json.loads(sys.argv[2])))))

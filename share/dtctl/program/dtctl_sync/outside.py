@@ -4,6 +4,8 @@ import functools
 
 import torch
 
+from dtctl_measure.hooks import watch_steps
+
 from .library import SyncError
 
 _ours = set()  # ids of the optimizers of trainings
@@ -14,30 +16,12 @@ def watch(optimizers, ranks):
     """From now on every other optimizer is refused where there are several ranks."""
     global _is_watching
     _ours.update(map(id, optimizers))
-    if ranks == 1 or _is_watching:
-        return
-    _is_watching = True
-    begin = torch.optim.Optimizer.__init__
-
-    @functools.wraps(begin)
-    def initialise(self, *arguments, **options):
-        begin(self, *arguments, **options)
-        _watch_class(type(self))
-
-    torch.optim.Optimizer.__init__ = initialise
-    waiting = [torch.optim.Optimizer]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        _watch_class(kind)
+    if ranks > 1 and not _is_watching:
+        _is_watching = True
+        watch_steps(torch, _refusing, of_earlier=True)
 
 
-def _watch_class(kind):
-    owner = next((c for c in kind.__mro__ if "step" in vars(c)), None)
-    if owner is None or owner is torch.optim.Optimizer or hasattr(vars(owner)["step"], "is_watched_by_dtctl_sync"):
-        return
-    inner = vars(owner)["step"]
-
+def _refusing(inner):
     @functools.wraps(inner)
     def step(self, *arguments, **options):
         if id(self) not in _ours:
@@ -46,5 +30,4 @@ def _watch_class(kind):
                             "give prepare() all models and optimizers, for example prepare([generator, critic], [optimizer_g, optimizer_c])")
         return inner(self, *arguments, **options)
 
-    step.is_watched_by_dtctl_sync = True
-    owner.step = step
+    return step

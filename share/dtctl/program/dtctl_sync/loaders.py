@@ -6,7 +6,7 @@ import zlib
 import torch
 from torch.utils import data as torch_data
 
-import dtctl_samples
+from dtctl_measure import samples as samples_of
 
 from .library import SyncError
 
@@ -38,7 +38,7 @@ def _read(loader):
     iterator = iter(loader)
     is_torch = isinstance(iterator, torch_data.dataloader._BaseDataLoaderIter)
     for batch in iterator:
-        yield batch, dtctl_samples.of_loader(iterator, batch) if is_torch else dtctl_samples.count(batch, getattr(loader, "batch_size", None))
+        yield batch, samples_of.of_loader(iterator, batch) if is_torch else samples_of.count(batch, getattr(loader, "batch_size", None))
 
 
 def length_of(loader):

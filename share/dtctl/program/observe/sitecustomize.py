@@ -35,11 +35,9 @@ def _watch_after(loader):
         if _TorchFinder in sys.meta_path:
             sys.meta_path.remove(_TorchFinder)
         try:
-            file = os.path.join(os.path.dirname(_HERE), "dtctl_observe.py")
-            spec = importlib.util.spec_from_file_location("dtctl_observe", file)
-            observer = sys.modules["dtctl_observe"] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(observer)
-            observer.watch(module)
+            import dtctl_observe
+
+            dtctl_observe.watch(module)
         except Exception as error:
             print(f"dtctl: this program is not observed: {type(error).__name__}: {error}", file=sys.stderr)
 
@@ -72,15 +70,15 @@ def _tell_imported(names):
     """Packages have changed since the submission, of which the program's files do not say that it imports them. Tells if it did."""
     from importlib import metadata
 
+    from dtctl_imports import modules_of
+
     imported = {module.split(".")[0] for module in sys.modules}
     for name in names:
         try:
             package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue  # it cannot have been imported
-        modules = set((package.read_text("top_level.txt") or "").split())
-        modules |= {file.parts[0].split(".")[0] for file in package.files or () if len(file.parts) > 1 or file.suffix == ".py"}
-        if imported & (modules | {name.replace("-", "_")}):
+        if imported & modules_of(package):
             text = f"it imported {name} {package.version}, which has changed since the run was submitted"
             with open(os.environ["DTCTL_REPORT"].replace("{RANK}", os.environ.get("RANK", "")), "a") as report:
                 report.write(f"caveat packages\t{text}\n")

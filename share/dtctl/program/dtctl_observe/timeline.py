@@ -30,7 +30,7 @@ class Timeline:
             return
         zero_s = min(span[2] for span in self.spans)
         clock = [f"clock {zero_s + self.unix_of_zero_s + after_s!r} 0 {CLOCK_ERROR_S}" for after_s in (0, time.monotonic() - zero_s)]
-        rank = self.path.name.removeprefix("rank-")
+        rank = self.path.name.rpartition("-")[2]
         lines = ["dtctl trace 1", f"rank {rank} worker {socket.gethostname()}", *clock, f"forgotten {self.forgotten}"]
         lines += [f"name {name}" for name in self.names]
         lines += ["%d %d %d %d %d %d -1 -1" % (name, track, round((begin_s - zero_s) * 1e9), round(length_s * 1e9), step, bytes_)
