@@ -8,7 +8,7 @@ import time
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ROOT / "share/dtctl/report"
+MODULES = ROOT / "share/dtctl/program"
 sys.path += [str(MODULES), str(ROOT / "scripts")]
 from measuring import in_turn, interval, ratios
 
