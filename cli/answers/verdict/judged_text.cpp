@@ -5,7 +5,6 @@
 #include "core/counted.hpp"
 #include "core/text.hpp"
 
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -47,11 +46,20 @@ std::string what_would_decide(const Judged& judged)
 // Why the side has no value; empty if it has one.
 std::string missing_text(const std::string& side, const store::Sample& sample, Metric metric)
 {
-  const std::array<std::string, 5> reasons{// in the order of NoValue
-                                           "", "no run of " + side + " has succeeded", "all runs of " + side + " diverged",
-                                           "the ranks of " + side + " do not train together, so they have no " + words_of(metric),
-                                           "no run of " + side + " has a value of " + words_of(metric)};
-  return reasons.at(static_cast<std::size_t>(store::why_no_value(sample, metric)));
+  using store::NoValue;
+  switch (store::why_no_value(sample, metric)) {
+  case NoValue::none_succeeded:
+    return "no run of " + side + " has succeeded";
+  case NoValue::all_diverged:
+    return "all runs of " + side + " diverged";
+  case NoValue::copies:
+    return "the ranks of " + side + " do not train together, so they have no " + words_of(metric);
+  case NoValue::not_recorded:
+    return "no run of " + side + " has a value of " + words_of(metric);
+  case NoValue::has_values:
+    break;
+  }
+  return "";
 }
 
 // Returns " (A: 1 of 3 runs reached the target, B: …)" if a run missed it.
@@ -135,18 +143,28 @@ std::string undecided_text(const Judged& judged)
 
 std::string word_of(Finding finding, Metric metric)
 {
-  if (finding == Finding::faster) return store::metric_row(metric).is_speed ? "faster" : "better";
-  if (finding == Finding::slower) return store::metric_row(metric).is_speed ? "slower" : "worse";
-  constexpr std::array words{"",
-                             "",
-                             "equivalent",
-                             "the same runs",
-                             "different in these runs",
-                             "alike in these runs",
-                             "for this one seed",
-                             "cannot tell",
-                             "no data"}; // in the order of Finding
-  return words.at(static_cast<std::size_t>(finding));
+  const bool is_speed = store::metric_row(metric).is_speed;
+  switch (finding) {
+  case Finding::faster:
+    return is_speed ? "faster" : "better";
+  case Finding::slower:
+    return is_speed ? "slower" : "worse";
+  case Finding::equivalent:
+    return "equivalent";
+  case Finding::same_runs:
+    return "the same runs";
+  case Finding::different_in_these_runs:
+    return "different in these runs";
+  case Finding::alike_in_these_runs:
+    return "alike in these runs";
+  case Finding::for_this_seed:
+    return "for this one seed";
+  case Finding::no_data:
+    return "no data";
+  case Finding::cannot_tell:
+    break;
+  }
+  return "cannot tell";
 }
 
 std::string effect_text(double effect, Metric metric)

@@ -6,7 +6,6 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -30,14 +29,27 @@ std::string speedup_words(const ScalingRow& row)
          (row.label.empty() ? "" : " (" + printable(row.label) + ")");
 }
 
+std::string relation_of(Side side)
+{
+  switch (side) {
+  case Side::below:
+    return "below";
+  case Side::above:
+    return "above";
+  case Side::alike:
+    return "not measurably different from";
+  case Side::unknown:
+    break;
+  }
+  return "";
+}
+
 // ", below 100 % and not measurably different from that at 2 ranks": the efficiency against 100 %, and against that of the next
 // smaller size, as far as they are known. `smaller`: that size; empty: there is none.
 std::string sides_text(Side ideal, Side of_smaller, const std::string& smaller)
 {
-  constexpr std::array words{"", "not measurably different from ", "below ", "above "}; // in the order of Side
-  const auto text = [&](Side side) { return words.at(static_cast<std::size_t>(side)); };
-  return (ideal == Side::unknown ? "" : std::string(", ") + text(ideal) + "100 %") +
-         (of_smaller == Side::unknown ? "" : std::string(" and ") + text(of_smaller) + "that at " + smaller);
+  return (ideal == Side::unknown ? "" : ", " + relation_of(ideal) + " 100 %") +
+         (of_smaller == Side::unknown ? "" : " and " + relation_of(of_smaller) + " that at " + smaller);
 }
 
 // "1.91x, efficiency 95.6 % [91.4, 99.9]"; of a study whose smallest size is not 1, "1.95x that of 2 ranks, efficiency …".
@@ -85,8 +97,17 @@ std::string missing_text(std::span<const ScalingRow> points, bool in_nodes)
 
 std::string word_of(store::Scales scales)
 {
-  constexpr std::array words{"yes", "no", "cannot tell", "not known"}; // in the order of Scales
-  return words.at(static_cast<std::size_t>(scales));
+  switch (scales) {
+  case store::Scales::yes:
+    return "yes";
+  case store::Scales::no:
+    return "no";
+  case store::Scales::cannot_tell:
+    return "cannot tell";
+  case store::Scales::not_known:
+    break;
+  }
+  return "not known";
 }
 
 std::string scale_text(const store::ScaleAnswer& answer)
