@@ -95,17 +95,12 @@ constexpr const char* export_details =
     "  jsonl        a JSON object a line for each run, for tools that read line by line\n"
     "  prometheus   gauges of studies and points in a file FILE.prom, for the textfile collector of node_exporter\n"
     "  extra-p      times of a step and its phases over the number of ranks, for Extra-P (JSON)\n"
-    "  trace        what every rank of a run did over time, as Chrome trace events, for ui.perfetto.dev or chrome://tracing: a\n"
-    "               process is a rank, a row is one of its tracks, an arrow is a message; times are in rank 0's clock. The\n"
-    "               recipe needs train.trace: true\n"
-    "  weights      the tensors of a run's last checkpoint (or of a checkpoint FILE.safetensors in place of the SELECTOR) in a\n"
-    "               .safetensors or NumPy .npz file. If the strategy lets ranks differ, they are its centre or the mean of the\n"
-    "               workers. train.start_from reads both\n"
+    "  trace        what every rank of a run did (train.trace: true), for ui.perfetto.dev or chrome://tracing\n"
+    "  weights      the last checkpoint of a run, or FILE.safetensors in place of the SELECTOR, as .safetensors or\n"
+    "               .npz: its centre, or the mean of its workers\n"
     "TensorBoard and MLflow: study.to_tensorboard() and study.to_mlflow() of the Python package dtctl.\n"
     "\n"
     "Examples:\n"
-    "  dtctl export all --output runs.csv\n"
-    "  dtctl export last --format jsonl | grep '\"state\":\"failed\"'\n"
     "  dtctl export 3f2a --format trace --steps 100-110 -o trace.json\n"
     "  dtctl export 3f2a -o weights.safetensors";
 
@@ -118,14 +113,13 @@ void add_export(Commands& commands)
       {"export", show_verbs, "Give runs, timelines and weights to other programs, in their formats.", export_details},
       [options](Context& context) { return export_runs(context, *options); });
   add_selector(verb, options->selector);
-  verb.add_option("--format", options->format,
-                  "default: by the ending of --output (.json, .jsonl, .prom, .safetensors, .npz), else csv")
+  verb.add_option("--format", options->format, "default: by the ending of --output, else csv")
       ->type_name("csv|json|jsonl|prometheus|extra-p|trace|weights")
       ->one_of({"csv", "json", "jsonl", "prometheus", "extra-p", "trace", "weights"});
   verb.add_option("-o,--output", options->output, "file to write; default: standard output; -: standard output, weights too")
       ->type_name("FILE");
   verb.add_option("--steps", options->timeline.steps, "trace: only these steps, both included")->type_name("A-B");
-  verb.add_option("--attempt", options->timeline.attempt, "trace: number of the attempt; default: the latest one with timelines")
+  verb.add_option("--attempt", options->timeline.attempt, "trace: of this attempt; default: the latest one")
       ->type_name("N")
       ->check(positive_number());
   verb.add_option("--what", options->weights.what, "weights: these, or the buffers of the optimizer or the strategy")

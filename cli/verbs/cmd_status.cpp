@@ -128,15 +128,13 @@ void add_status(Commands& commands)
   auto options = std::make_shared<StatusOptions>();
   auto& verb = commands.add(
       {"status", follow_verbs, "Print the state of runs: step, time left, cause of a failure; --follow: until they have ended.",
-       "States come from the runs' files and the scheduler. Runs for which the scheduler had no room are submitted\n"
-       "now, as far as there is room.\n\n"
        "With --follow:\n"
        "  in a terminal   a table that is redrawn, and an estimate of the time that all runs still take\n"
        "  elsewhere       a line when the state of a run changes, and now and then one about all runs\n"
        "  with --quiet    nothing but warnings, such as a run that its scheduler will not start\n"
        "  Ctrl-C          leaves the jobs running\n"
        "  exit code       0: all succeeded, 1: a run did not, 3: no scheduler answered, 124: --timeout passed\n\n"
-       "Examples:\n  dtctl status --all --where tag=paper\n  dtctl status quickstart --failed\n"
+       "Examples:\n  dtctl status --all --where tag=paper\n"
        "  dtctl status --follow --quiet --timeout 1h && dtctl results\n"
        "  nohup dtctl status --follow --quiet --notify 'mail -s \"$DTCTL_STUDY $DTCTL_STATE\" me@example.org </dev/null' &"},
       [options](Context& context) { return status(context, *options); });

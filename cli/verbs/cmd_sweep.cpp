@@ -87,11 +87,9 @@ void add_sweep(Commands& commands)
   auto command = std::make_shared<SweepCommand>();
   auto& verb = commands.add(
       {"sweep", run_verbs, "Submit the runs of a recipe: one run, a sweep or a scaling study. `dtctl submit` is the same.",
-       "Only runs that are missing or failed are submitted: the key of a run is a hash of all that went into it. With\n"
-       "--dry-run --json, every run holds its job script. With --until-decided, only points whose decision is open get more\n"
-       "repeats; see study.until. Arguments after -- are passed to the cluster's scheduler, like resources.scheduler_args.\n\n"
+       "Only runs that are missing or failed are submitted: the key of a run is a hash of all that went into it. Arguments\n"
+       "after -- are passed to the cluster's scheduler, like resources.scheduler_args.\n\n"
        "Examples:\n"
-       "  dtctl sweep quickstart --dry-run --scripts\n"
        "  dtctl sweep quickstart --over optimizer.learning_rate=0.02,0.05 --wait\n"
        "  dtctl sweep study.yaml --profile cluster -- --reservation=team"},
       [command](Context& context) { return sweep(context, *command); });
@@ -101,12 +99,10 @@ void add_sweep(Commands& commands)
                   "let runs wait, so long at most, until nothing else computes on this machine")
       ->type_name("DURATION");
   add_submission_options(verb, command->submission);
-  auto* distribute =
-      verb.add_flag("--distribute", command->distribute,
-                    "start a recipe of one run on every node of the partition (or on every one of resources.hosts) "
-                    "alone, to find slow nodes: see dtctl results");
+  auto* distribute = verb.add_flag("--distribute", command->distribute,
+                                   "start a recipe of one run on every node of the partition or of resources.hosts, alone");
   verb.add_flag("--until-decided", command->until_decided,
-                "repeat runs, round by round, until the study's decision is made (see study.until); waits for them")
+                "repeat runs until the study's decision is made (see study.until); waits for them")
       ->excludes(distribute);
   commands.pass_rest(verb, command->submission.scheduler_args);
 }

@@ -75,7 +75,7 @@ TEST_CASE("option --quiet silences the progress and the tables of runs that are 
   CHECK(waited.err == "");
   CHECK(dtctl.run({"status", "--follow", "--quiet"}).err == "");
   CHECK(dtctl.run({"status", "--follow"}).out.find("succeeded") != std::string::npos);
-  for (const auto* line : {"status", "--follow", "status", "status --all", "explain", "results"}) {
+  for (const auto* line : {"status --follow", "status", "status --all", "explain", "results"}) {
     INFO(line);
     auto words = dt::split(line, ' ');
     words.push_back("--quiet");
@@ -156,7 +156,7 @@ TEST_CASE("a slip of the pen is answered with what was probably meant")
   const Dtctl dtctl;
   CHECK(dtctl.run({"stauts"})
             .err.starts_with(
-                "dtctl: error: there is no verb `stauts`; did you mean `dtctl status`? Allowed: new, validate, plan, "));
+                "dtctl: error: there is no verb `stauts`; did you mean `dtctl status`? Allowed: new, validate, recipe, "));
   CHECK(dtctl.run({"db", "rebuidl"}).err ==
         "dtctl: error: there is no verb `rebuidl`; did you mean `dtctl db rebuild`? Allowed: migrate, rebuild, check, columns\n");
   CHECK(dtctl.run({"status", "--failde"}).err ==

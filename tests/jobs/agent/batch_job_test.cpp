@@ -45,8 +45,8 @@ class Batch {
     make_folders(folder());
     make_folders(bin());
     for (int i = 0; i < runs; ++i) add(i, body);
-    command("scontrol", "[[ $1 != show ]] || printf 'nodeA\\nnodeB\\nnodeC\\n'");
-    command("squeue", "echo NOTICE; echo NOTICE >&2; echo dtctl-state=RUNNING");
+    command("scontrol", "case \"$1 $2\" in 'show job') cat $0.job;; show*) printf 'nodeA\\nnodeB\\nnodeC\\n';; esac");
+    slurm_says("JobState=RUNNING");
   }
 
   fs::path home() const { return place_.path() / "it's a \"home\" $HOME `x`"; }
@@ -64,6 +64,12 @@ class Batch {
     write_file_atomic(bin() / name, "#!/bin/bash\necho \"" + name + " $*\" >> " +
                                         shell_quote((place_.path() / "commands").string()) + "\n" + body + "\n");
     ::chmod((bin() / name).c_str(), 0755);
+  }
+
+  // What scontrol shows of the job from now on, behind a line of the site.
+  void slurm_says(const std::string& fields) const
+  {
+    write_file_atomic(bin() / "scontrol.job", "NOTICE\nJobId=7 JobName=dtctl " + fields + " Restarts=0\n");
   }
 
   // Adds a run whose launcher is a shell. The shell writes to the trace which signals it gets, and executes `body`; the function
@@ -387,7 +393,7 @@ TEST_CASE("a warning ahead of a time limit that was changed in the scheduler is 
 {
   Batch batch(0);
   batch.add(0, "while :; do sleep 0.05; done", 3600);
-  batch.command("squeue", "echo NOTICE; echo dtctl-limit=1:40");
+  batch.slurm_says("JobState=RUNNING TimeLimit=00:01:40");
   batch.script(0, 60);
   const pid_t job = batch.start();
   REQUIRE(eventually([&] { return !batch.traces().empty(); }));
@@ -401,7 +407,7 @@ TEST_CASE("Slurm is asked to start a job again when its script says so, unless t
   const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");
   batch.script(1);
   const bool cancelled = GENERATE(false, true);
-  if (cancelled) batch.command("squeue", "echo dtctl-state=COMPLETING");
+  if (cancelled) batch.slurm_says("JobState=COMPLETING");
   CHECK(batch.go().exit_code == 75);
   CHECK((batch.commands().find("scontrol requeue 7\n") == std::string::npos) == cancelled);
   CHECK(fs::exists(batch.attempt().requeue()) != cancelled);
@@ -412,9 +418,11 @@ TEST_CASE("Slurm is asked again to start a job when it did not answer, and what 
   const Batch batch(1, "touch \"$attempt/requeue\"; exit 75");
   batch.script(1);
   const bool is_refused = GENERATE(false, true);
-  batch.command("scontrol", "[[ $1 == requeue ]] || exit 0; [[ -e $0.asked ]] || { touch $0.asked; echo 'slurm_requeue error: "
-                            "Socket timed out on send/recv operation' >&2; exit 1; }" +
-                                std::string(is_refused ? "; echo 'Requested operation is presently disabled' >&2; exit 1" : ""));
+  batch.command(
+      "scontrol",
+      "[[ $1 == requeue ]] || { cat $0.job; exit 0; }; [[ -e $0.asked ]] || { touch $0.asked; echo 'slurm_requeue error: "
+      "Socket timed out on send/recv operation' >&2; exit 1; }" +
+          std::string(is_refused ? "; echo 'Requested operation is presently disabled' >&2; exit 1" : ""));
   CHECK(batch.go().exit_code == 75);
   const auto wishes = record::parse_wishes(read_file_if_exists(batch.attempt().asked()).value_or(""));
   REQUIRE(wishes.size() == 2);
@@ -477,11 +485,11 @@ TEST_CASE("a ladder started again by Slurm runs what was cut off without a word,
   batch.add(1, "touch \"$1/requeue\"; exit 205");                       // lost a node
   batch.add(2, "[[ $1 == */2 ]] || { kill -TERM $PPID; kill -9 $$; }"); // killed with its job
   batch.add(3, "succeed");
-  batch.command("squeue", "echo dtctl-state=COMPLETING");
+  batch.slurm_says("JobState=COMPLETING");
   batch.script();
   batch.go("7", 0);
   const auto before = batch.traces();
-  batch.command("squeue", "echo NOTICE; echo NOTICE >&2; echo dtctl-state=RUNNING");
+  batch.slurm_says("JobState=RUNNING");
   batch.go("7", 1);
   INFO(batch.traces());
   CHECK(batch.traces().substr(before.size()) == "ran run1/attempts/2\nran run2/attempts/2\nran run3/attempts/1\n");
