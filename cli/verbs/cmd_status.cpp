@@ -136,7 +136,7 @@ void add_status(Commands& commands)
        "  exit code       0: all succeeded, 1: a run did not, 3: no scheduler answered, 124: --timeout passed\n\n"
        "Examples:\n  dtctl status --all --where tag=paper\n"
        "  dtctl status --follow --quiet --timeout 1h && dtctl results\n"
-       "  nohup dtctl status --follow --quiet --notify 'mail -s \"$DTCTL_STUDY $DTCTL_STATE\" me@example.org </dev/null' &"},
+       "  nohup dtctl status -f -q --notify 'mail -s \"$DTCTL_STUDY $DTCTL_STATE\" me@example.org </dev/null' &"},
       [options](Context& context) { return status(context, *options); });
   add_selector(verb, options->selector);
   auto* all =
