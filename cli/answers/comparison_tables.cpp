@@ -6,7 +6,6 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 
@@ -90,8 +89,20 @@ Cell count_of(std::size_t count) { return count_cell(static_cast<std::int64_t>(c
 std::string name_of(store::Method method, store::Design design)
 {
   if (method == store::Method::ranks) return "ranks";
-  constexpr std::array prefixes{"", "paired-", "pooled-", "exact-"}; // in the order of Design
-  return prefixes.at(static_cast<std::size_t>(design)) + std::string(method == store::Method::ratio ? "ratio" : "difference");
+  const auto prefix = [design] {
+    switch (design) {
+    case store::Design::paired:
+      return "paired-";
+    case store::Design::pooled:
+      return "pooled-";
+    case store::Design::exact:
+      return "exact-";
+    case store::Design::independent:
+      break;
+    }
+    return "";
+  }();
+  return std::string(prefix) + (method == store::Method::ratio ? "ratio" : "difference");
 }
 
 Cell limit_cell(const store::Limit& limit)
@@ -149,8 +160,19 @@ struct Place {
 
 std::string_view name_of(store::Rank rank)
 {
-  constexpr std::array names{"best", "equivalent", "open", "behind", "unknown"}; // in the order of Rank
-  return names.at(static_cast<std::size_t>(rank));
+  switch (rank) {
+  case store::Rank::best:
+    return "best";
+  case store::Rank::equivalent:
+    return "equivalent";
+  case store::Rank::open:
+    return "open";
+  case store::Rank::behind:
+    return "behind";
+  case store::Rank::unknown:
+    break;
+  }
+  return "unknown";
 }
 
 Cell best_cell(const Place& place)

@@ -27,7 +27,7 @@ std::string extra_p_of(ResultsStore& results, const FlatRows& rows);
 // Writes gauges of the studies that the selected runs belong to, for the textfile collector of Prometheus' node_exporter.
 void export_prometheus(Context& context, ResultsStore& results, const Selection& selection, const std::filesystem::path& file);
 
-// What --format trace writes of a run.
+// The options of --format trace.
 struct TimelineChoice {
   std::string steps; // "100-110", both included; empty: all
   int attempt = 0;   // 0: the latest attempt that has timelines
@@ -37,7 +37,7 @@ struct TimelineChoice {
 // `-` and without a file. Throws a usage error that says what to do if the run has none.
 void export_timelines(Context& context, const Selector& selector, const std::string& file, const TimelineChoice& choice);
 
-// What --format weights writes of a checkpoint.
+// The options of --format weights.
 struct WeightsChoice {
   std::string what = "weights"; // or "optimizer", "strategy": their buffers
   bool list = false;            // print names and shapes, and write nothing

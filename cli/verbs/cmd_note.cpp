@@ -182,7 +182,7 @@ void add_note(Commands& commands)
        "  dtctl results all --where 'tag=paper ranks>=2'\n"
        "  dtctl note nightly --baseline main && dtctl compare last --baseline main"},
       [options](Context& context) { return note(context, *options); });
-  add_selector(verb, options->selector);
+  auto* what = add_selector(verb, options->selector);
   auto* text = verb.add_option("TEXT", options->words, "the note; several words are joined by blanks")->type_name("TEXT");
   auto* tag =
       verb.add_list("--tag", options->tags, "add this tag: letters, digits, -, _, . and /; can be repeated")->type_name("TAG");
@@ -196,6 +196,7 @@ void add_note(Commands& commands)
   for (auto* of_baselines : {pin, list, forget})
     for (auto* other : {text, tag, untag, clear, pin, list, forget})
       if (other != of_baselines) of_baselines->excludes(other);
+  for (auto* without_study : {list, forget}) without_study->excludes(what);
 }
 
 } // namespace dt::cli

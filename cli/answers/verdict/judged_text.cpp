@@ -109,7 +109,7 @@ std::string effect_and_interval(const Judged& judged)
          between_text(judged);
 }
 
-// What the runs alone would show, and why that is no verdict.
+// Of a limited verdict: what these runs show, and why that need not hold for other runs of A and B.
 std::string limited_text(const Judged& judged)
 {
   const auto why = "; " + limit_text(judged.limit);

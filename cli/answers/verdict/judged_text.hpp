@@ -1,4 +1,4 @@
-// What a comparison of two points has found, in words.
+// The words for a comparison of two points (store::Judged).
 #pragma once
 
 #include "store/analysis/verdict/judged.hpp"
@@ -19,7 +19,8 @@ std::string interval_text(const store::Comparison& comparison, Metric metric);
 // Returns "+4.5 % [+2.1, +6.9]".
 std::string effect_with_interval(const store::Comparison& comparison, Metric metric);
 
-// What runs without an interval could resolve, in words that agree with `effect`, the difference that they show.
+// Says how small a difference the runs could have shown, where there is no interval. `effect`: the difference that they show; the
+// text says so if it is larger than that.
 std::string resolvable_text(double effect, Metric metric, double resolvable);
 
 // Returns "0 of 3 runs reached the target", "1 of 1 run reached the target and 2 diverged".

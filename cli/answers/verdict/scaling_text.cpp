@@ -74,7 +74,7 @@ std::string part_text(const ScalingRow& row, const ScalingRow& fewest)
                                 : "slower");
 }
 
-// What repeats are missing, if an efficiency has no interval.
+// Says why an efficiency has no interval: some size has too few runs, or the times are simulated. Empty if each has one.
 std::string missing_text(std::span<const ScalingRow> points, bool in_nodes)
 {
   if (std::ranges::all_of(points, [](const auto& point) { return point.is_exact; }))

@@ -85,8 +85,8 @@ std::string reached_by(const Standing& standing)
   return (is_alike ? reached_text(first) : "all runs reached the target") + " only with " + names_of(standing, all);
 }
 
-// Of candidates that may be the best: those of whose runs some have not succeeded, which is no chance. "only 3 of
-// 6 runs with b and c have succeeded". Else empty.
+// Names the candidates that may be the best although some of their runs failed: "only 3 of 6 runs with b and c have succeeded".
+// Runs do not fail by chance, so the others say less about the candidate. Empty if no run failed.
 std::string succeeded_by(const Standing& standing)
 {
   std::map<std::string, std::vector<std::size_t>> by_text;
@@ -188,7 +188,7 @@ std::string remark_on(const Standing& standing)
   }
 }
 
-// What a further metric says: nothing if it says no more than the first one did.
+// What the ranking by another metric adds to the ranking by the first one. Empty if it adds nothing.
 std::string further_text(const Standing& standing, const Standing& first)
 {
   const auto outcome = outcome_of(standing);

@@ -29,13 +29,15 @@ std::string shown_name(const store::Standing& standing, std::size_t place);
 // Which candidate is the best, by how much and how certain, and which others may be the best.
 VerdictText verdict_text(const store::Standing& standing);
 
-// Of the candidates of one contest. By the last of the standings first (the time to target, if there is one); then the others;
-// then who reached the target, and the `facts` that bear on all of it, such as a busy machine, each as part of a sentence. Where
-// the best is not known, a line for each candidate that may be it.
+// The verdict on the candidates of one contest, which are ranked by each metric. The last standing decides the headline (the time
+// to target, if there is one). The remarks say what the other standings add, which candidates reached the target, and the
+// `facts`, such as a busy machine, each as part of a sentence. If the best is not known, there is a line for each candidate that
+// may be it.
 VerdictText verdict_text(std::span<const store::Standing> standings, std::span<const std::string> facts);
 
-// What the rivals of the largest size have come to, and a line for each smaller size that has rivals. `limit`: why no more runs
-// are made although the race is not over, such as a budget; empty: it may go on. `facts`: as above. Empty if no size has rivals.
+// The verdict on a race: the headline says which rival of the largest size has won or which ones are still in the race; each
+// smaller size that has rivals has a line. `limit`: why no more runs are made although the race is not over, such as a budget;
+// empty: it may go on. `facts`: as above. Empty if no size has rivals.
 VerdictText race_verdict(std::span<const store::RacePoint> points, const store::Race& race, const store::RaceRule& rule,
                          const std::string& limit, std::span<const std::string> facts);
 
@@ -44,9 +46,9 @@ std::string word_of(store::Scales scales);
 // The word and the reason, without a full stop: "yes: 1.76x on 2 ranks".
 std::string scale_text(const store::ScaleAnswer& answer);
 
-// Of the points of one label: speed-up and efficiency of the largest size, and whether the efficiency differs from 100 % and from
-// that of the next smaller size; a line for each smaller size. Says what is missing if there is one size, or fewer than
-// `least_runs` runs. If the ranks of a size do not train together, that is the headline.
+// The verdict on the sizes of one label. The headline has speed-up and efficiency of the largest size, and says whether the
+// efficiency differs from 100 % and from that of the next smaller size; each smaller size has a line. If there is one size, or
+// fewer than `least_runs` runs, it says what is missing. If the ranks of a size do not train together, the headline says that.
 VerdictText scaling_verdict(std::span<const store::ScalingRow> points, std::span<const std::string> facts);
 
 // One part of a sentence for each of the facts: which runs are outliers and do not count; rounded throughputs; a change of the

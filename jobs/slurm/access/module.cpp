@@ -6,7 +6,7 @@
 #include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/access/array_tasks.hpp"
 #include "jobs/slurm/access/site_facts.hpp"
-#include "jobs/slurm/access/watch.hpp"
+#include "jobs/slurm/access/captured_words.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -3,7 +3,6 @@
 #include "store/analysis/statistics/candidate_set.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -106,8 +105,17 @@ bool is_decidable(const Judged& judged)
 
 Finding finding_of(Verdict verdict)
 {
-  constexpr std::array findings{Finding::faster, Finding::slower, Finding::equivalent, Finding::cannot_tell};
-  return findings.at(static_cast<std::size_t>(verdict)); // in the order of Verdict
+  switch (verdict) {
+  case Verdict::faster:
+    return Finding::faster;
+  case Verdict::slower:
+    return Finding::slower;
+  case Verdict::equivalent:
+    return Finding::equivalent;
+  case Verdict::cannot_tell:
+    break;
+  }
+  return Finding::cannot_tell;
 }
 
 Finding finding_of(const Judged& judged)

@@ -1,4 +1,4 @@
-#include "jobs/slurm/access/watch.hpp"
+#include "jobs/slurm/access/captured_words.hpp"
 
 #include <algorithm>
 #include <array>
