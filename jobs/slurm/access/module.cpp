@@ -5,8 +5,8 @@
 // be.
 #include "jobs/slurm/access/api.hpp"
 #include "jobs/slurm/access/array_tasks.hpp"
-#include "jobs/slurm/access/site_facts.hpp"
 #include "jobs/slurm/access/captured_words.hpp"
+#include "jobs/slurm/access/site_facts.hpp"
 
 #include <algorithm>
 #include <cctype>
