@@ -5,8 +5,8 @@
 #include "cli/help/synonyms.hpp"
 #include "cli/output/standard_out.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "core/machine/process.hpp"
 #include "core/odd_characters.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

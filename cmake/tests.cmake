@@ -7,6 +7,7 @@
 # Builds test_NAME from Catch2 test files. Without RANKS every TEST_CASE becomes a CTest test of its own; with RANKS the
 # whole program is launched once by mpirun for each count, each rank by the command STARTED_BY if there is one, and TIMEOUT is the
 # watchdog against a hang.
+add_custom_target(unit_tests) # what scripts/check --quick builds
 function(dtctl_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;RANKS;STARTED_BY;LABELS;PROPERTIES" ${ARGN})
   set(target test_${name})
@@ -22,6 +23,9 @@ function(dtctl_test name)
                         $<IF:$<BOOL:${TEST_RANKS}>,test_main_mpi,test_main>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_definitions(${target} PRIVATE DTCTL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DTCTL_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(TEST_LABELS STREQUAL unit)
+    add_dependencies(unit_tests ${target})
+  endif()
   if(NOT TEST_RANKS)
     # Threads that wait for one another sleep instead of spinning, because other tests need the cores: two threads beside three such
     # tests take a quarter of the processor time so.

@@ -1,6 +1,8 @@
 #include "recipes/recipe.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/spec/point_label.hpp"
+#include "core/spec/tuned_key.hpp"
 #include "core/text.hpp"
 #include "recipes/expansion/expand.hpp"
 #include "recipes/reading/platforms.hpp"
@@ -44,6 +46,7 @@ std::shared_ptr<const Resolved> resolve(const RecipeFile& recipe, const fs::path
   auto resolved = std::make_shared<Resolved>();
   resolved->file = recipe.file;
   resolved->label = recipe.label;
+  resolved->tuned = options.tuned;
   resolved->settings = resolved->profile = profile_layer(options, recipe.profile, resolved->price, diagnostics);
   resolved->settings.overlay(recipe.settings);
   resolved->settings.overlay(read_set_options(options.set, diagnostics));
@@ -114,6 +117,7 @@ std::string run_name(const RunSpec& spec)
 {
   const auto label = sized_label(spec);
   auto name = spec.name + (label.empty() ? "" : "/" + label);
+  if (tried_setting(spec.label)) return name + "/#" + std::to_string(spec.repeat - first_search_repeat + 1);
   const bool repeats_a_point = spec.repeat >= spec.study.repeats; // an A/A control, not a run that varies a figure
   if (spec.control && repeats_a_point) return name + "/control #" + std::to_string(spec.repeat - spec.study.repeats + 1);
   if (spec.study.repeats > 1) name += "/#" + std::to_string(spec.repeat + 1);

@@ -1,6 +1,7 @@
 #include "cli/answers/common_causes.hpp"
 
 #include "cli/runs/run_tables.hpp"
+#include "cli/runs/tuned_points.hpp"
 #include "jobs/follow/hold_back.hpp"
 
 #include <algorithm>
@@ -24,9 +25,10 @@ std::vector<CommonCause> common_causes(const std::vector<RunView>& runs)
 {
   std::vector<CommonCause> causes;
   std::map<std::pair<RunState, std::string>, std::size_t> places;
+  const auto ordinary = ordinary_outcomes(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& row = runs[i].row;
-    if (!ended_without_success(runs[i]) || row.cause.empty()) continue;
+    if (!ended_without_success(runs[i]) || row.cause.empty() || ordinary.contains(row.key)) continue;
     const auto [place, is_new] = places.try_emplace({row.state, jobs::kind_of_cause(row.cause)}, causes.size());
     if (is_new) causes.push_back({row.state, row.cause, {}, row.cause_kind == cause_kind::held_back});
     causes[place->second].runs.push_back(i);
@@ -39,13 +41,12 @@ std::string sentence_of(const CommonCause& common, std::size_t all_runs)
 {
   const auto share = fmt::format("{} of {} runs", common.runs.size(), all_runs);
   if (!common.is_held_back) return fmt::format("{} {} in the same way: {}", share, ended_as(common.state), common.cause);
-  // The failed runs tell what follows.
-  constexpr std::string_view way = " in the same way";
-  const auto at = common.cause.find(way);
-  const auto why = at == std::string::npos ? common.cause : common.cause.substr(0, at + way.size());
-  return fmt::format("{} {} {}. Remove the cause and submit the recipe again: it submits what is missing. With --keep-going it "
-                     "starts every run all the same",
-                     share, common.runs.size() == 1 ? "was" : "were", why);
+  // The cause follows from the failed runs, which have a sentence of their own.
+  return fmt::format(
+      "{} {} held back, because the first runs of the study failed before their first step in the same way. Remove "
+      "the cause and submit the recipe again: it submits what is missing. With --keep-going it starts every run all "
+      "the same",
+      share, common.runs.size() == 1 ? "was" : "were");
 }
 
 void print_common_causes(Context& context, const std::vector<RunView>& runs)

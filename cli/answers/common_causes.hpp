@@ -18,7 +18,8 @@ struct CommonCause {
   bool is_held_back = false;     // they were held back, because other runs failed (jobs/follow/hold_back.hpp)
 };
 
-// In the order of their first runs. Causes that differ only in ranks, steps and the like count as the same.
+// In the order of their first runs. Causes that differ only in ranks, steps and the like count as the same. Without the ordinary
+// outcomes of searches (cli/runs/tuned_points.hpp).
 std::vector<CommonCause> common_causes(const std::vector<RunView>& runs);
 
 // "6 of 6 runs failed in the same way: exit code 1: ModuleNotFoundError: No module named 'torch'"

@@ -24,6 +24,7 @@ Cell metric_cell(double value, Metric metric)
   switch (metric) {
   case Metric::throughput:
   case Metric::energy:
+  case Metric::loss:
     return real_cell(value);
   case Metric::accuracy:
   case Metric::mfu:

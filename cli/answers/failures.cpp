@@ -1,7 +1,8 @@
 #include "cli/answers/failures.hpp"
 
+#include "cli/runs/tuned_points.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/printed_text.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
@@ -46,9 +47,10 @@ std::vector<Failure> failures_of(const Home& home, const std::vector<RunView>& r
 {
   std::vector<Failure> failures;
   std::map<std::pair<RunState, std::string>, std::size_t> places;
+  const auto ordinary = ordinary_outcomes(runs);
   for (const auto& run : runs) {
     const auto& row = run.row;
-    if (!is_final(row.state) || row.state == RunState::succeeded) continue;
+    if (!is_final(row.state) || row.state == RunState::succeeded || ordinary.contains(row.key)) continue;
     const auto [place, is_new] = places.try_emplace({row.state, jobs::kind_of_cause(row.cause)}, failures.size());
     if (is_new)
       failures.push_back(

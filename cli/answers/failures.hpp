@@ -18,7 +18,8 @@ struct Failure {
   std::string last_lines; // that it printed; may be empty
 };
 
-// In the order of their first runs. Causes that differ only in ranks, steps and the like count as one.
+// In the order of their first runs. Causes that differ only in ranks, steps and the like count as one. Without the ordinary
+// outcomes of searches (cli/runs/tuned_points.hpp).
 std::vector<Failure> failures_of(const Home& home, const std::vector<RunView>& runs);
 
 // The last lines that the program printed on standard error, or those of its launcher. What the cause says already is left out.

@@ -74,6 +74,8 @@ std::vector<TableColumn<PricedPoint>> best_columns(bool has_target, Metric by)
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::energy)); }},
       {{"mfu", by == Metric::mfu ? "MFU" : "", Align::right},
        [](const PricedPoint& p) { return mfu_cell(p.figure(Metric::mfu)); }},
+      {{"loss", by == Metric::loss ? "loss" : "", Align::right},
+       [](const PricedPoint& p) { return real_cell(p.figure(Metric::loss)); }},
       {{"node_hours", "node-hours", Align::right},
        [](const PricedPoint& p) { return real_cell(p.figure(Metric::node_hours), 3); }},
       {{"reached", ""}, [](const PricedPoint& p) { return count_cell(static_cast<std::int64_t>(p.reached)); }},

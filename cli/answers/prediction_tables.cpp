@@ -33,13 +33,17 @@ template<class Value> TableColumn<OfSeries<Value>> column(Column column, std::fu
 }
 
 // "5120 [4800, 5430]"; "[2100, 5430]" without a value.
+Cell with_ends(Cell cell, const Cell& low, const Cell& high, const store::Interval& interval)
+{
+  if (!std::isfinite(interval.low) || interval.low == interval.high) return cell;
+  const auto ends = fmt::format("[{}, {}]", low.text, high.text);
+  cell.text = cell.value.is_null() ? ends : cell.text + " " + ends;
+  return cell;
+}
+
 Cell throughput_cell(double value, const store::Interval& interval)
 {
-  auto cell = real_cell(value);
-  if (!std::isfinite(interval.low)) return cell;
-  const auto ends = fmt::format("[{}, {}]", real_cell(interval.low).text, real_cell(interval.high).text);
-  cell.text = std::isfinite(value) ? cell.text + " " + ends : ends;
-  return cell;
+  return with_ends(real_cell(value), real_cell(interval.low), real_cell(interval.high), interval);
 }
 
 // "91.5 % [88.0, 95.1]"; the interval alone if the measured sizes do not identify it.
@@ -82,6 +86,8 @@ std::string note_of(const store::Backtest& test)
   return join(words, "; ");
 }
 
+template<class Backtest> std::string note_of(const Backtest& test) { return test.is_identified ? "" : "not identifiable"; }
+
 template<class Value, class NameOf> Json names_of(const std::vector<Value>& values, NameOf name_of)
 {
   auto names = Json::array();
@@ -96,6 +102,32 @@ Cell error_cell(double error, bool is_inside)
 }
 
 std::string interval_title(const std::string& name) { return fmt::format("{} [{:.0f} %]", name, store::forecast_level * 100); }
+
+// Adds the columns that every table of backtests ends with: the predicted and the measured value, and the error. `shown` prints a
+// value in its unit.
+template<class Backtest>
+std::vector<TableColumn<OfSeries<Backtest>>> with_outcome(std::vector<TableColumn<OfSeries<Backtest>>> columns,
+                                                          Cell (*shown)(double))
+{
+  using B = Backtest;
+  const std::vector<TableColumn<OfSeries<B>>> outcome{
+      column<B>({"predicted", interval_title("predicted"), Align::right},
+                [shown](const B& b) {
+                  return with_ends(shown(b.predicted), shown(b.interval.low), shown(b.interval.high), b.interval);
+                }),
+      column<B>({"predicted_low", ""}, [](const B& b) { return real_cell(b.interval.low); }),
+      column<B>({"predicted_high", ""}, [](const B& b) { return real_cell(b.interval.high); }),
+      column<B>({"measured", "measured", Align::right}, [shown](const B& b) { return shown(b.measured); }),
+      column<B>({"error", "error", Align::right}, [](const B& b) { return error_cell(b.error, b.covered()); }),
+      column<B>({"inside", ""}, [](const B& b) { return data_cell(b.covered()); }),
+      column<B>({"identified", ""}, [](const B& b) { return data_cell(b.is_identified); }),
+      column<B>({"note", "note"}, [](const B& b) { return text_cell(note_of(b)); }),
+  };
+  columns.insert(columns.end(), outcome.begin(), outcome.end());
+  return columns;
+}
+
+Cell plain_cell(double value) { return real_cell(value); }
 
 } // namespace
 
@@ -139,23 +171,16 @@ Table prediction_table(const std::vector<OfSeries<store::Prediction>>& predictio
 Table backtest_table(const std::vector<OfSeries<store::Backtest>>& backtests)
 {
   using B = store::Backtest;
-  const std::vector<TableColumn<OfSeries<B>>> columns{
-      series_column<B>(backtests),
-      column<B>({"size", "left out", Align::right}, [](const B& b) { return count_cell(b.size); }),
-      column<B>({"from_sizes", "from sizes", Align::right}, [](const B& b) { return count_cell(b.from_sizes); }),
-      column<B>({"predicted", interval_title("predicted"), Align::right},
-                [](const B& b) { return throughput_cell(b.predicted, b.interval); }),
-      column<B>({"predicted_low", ""}, [](const B& b) { return real_cell(b.interval.low); }),
-      column<B>({"predicted_high", ""}, [](const B& b) { return real_cell(b.interval.high); }),
-      column<B>({"measured", "measured", Align::right}, [](const B& b) { return real_cell(b.measured); }),
-      column<B>({"error", "error", Align::right}, [](const B& b) { return error_cell(b.error, b.covered()); }),
-      column<B>({"inside", ""}, [](const B& b) { return data_cell(b.covered()); }),
-      column<B>({"borrowed_link", ""}, [](const B& b) { return data_cell(b.borrowed_link); }),
-      column<B>({"past_knee", ""}, [](const B& b) { return data_cell(b.is_past_knee); }),
-      column<B>({"from_before_knee", ""}, [](const B& b) { return data_cell(b.is_from_before_knee); }),
-      column<B>({"identified", ""}, [](const B& b) { return data_cell(b.is_identified); }),
-      column<B>({"note", "note"}, [](const B& b) { return text_cell(note_of(b)); }),
-  };
+  const auto columns = with_outcome<B>(
+      {
+          series_column<B>(backtests),
+          column<B>({"size", "left out", Align::right}, [](const B& b) { return count_cell(b.size); }),
+          column<B>({"from_sizes", "from sizes", Align::right}, [](const B& b) { return count_cell(b.from_sizes); }),
+          column<B>({"borrowed_link", ""}, [](const B& b) { return data_cell(b.borrowed_link); }),
+          column<B>({"past_knee", ""}, [](const B& b) { return data_cell(b.is_past_knee); }),
+          column<B>({"from_before_knee", ""}, [](const B& b) { return data_cell(b.is_from_before_knee); }),
+      },
+      plain_cell);
   return table_of("backtests", columns, backtests, std::identity(),
                   "none: no smaller size was measured, so how far these predictions are off is not known");
 }
@@ -186,6 +211,84 @@ Table law_table(const std::vector<OfSeries<LawPoint>>& points)
       column<L>({"throughput", "samples/s", Align::right}, [](const L& l) { return real_cell(l.throughput); }),
   };
   return table_of("baselines", columns, points, std::identity(), "none");
+}
+
+namespace {
+
+// Names what the time to the target of a size was computed from.
+std::string basis_of(const store::TargetPrediction& p)
+{
+  if (p.is_measured) return "measured";
+  const auto* samples = p.samples.is_measured ? "measured samples" : std::isfinite(p.samples.samples) ? "samples by the law" : "";
+  if (*samples == 0) return "samples not known";
+  return fmt::format("{}, {} speed", samples, p.is_speed_measured ? "measured" : "predicted");
+}
+
+std::string note_of(const store::TargetPrediction& p)
+{
+  if (!std::isfinite(p.samples.samples)) return "";
+  if (p.is_identified) return store::is_extrapolation(p.changes) ? "extrapolation" : "";
+  return p.samples.is_identified ? "speed not identifiable" : "samples not identifiable: the interval is too wide";
+}
+
+} // namespace
+
+Table target_table(const std::vector<OfSeries<store::TargetPrediction>>& predictions)
+{
+  using P = store::TargetPrediction;
+  const std::vector<TableColumn<OfSeries<P>>> columns{
+      series_column<P>(predictions),
+      column<P>({"nodes", "nodes", Align::right, 3}, [](const P& p) { return count_cell(p.at.nodes); }),
+      column<P>({"ranks", "ranks", Align::right}, [](const P& p) { return count_cell(p.at.ranks); }),
+      column<P>({"global_batch", "batch", Align::right, 2},
+                [](const P& p) { return real_cell(p.at.batch * static_cast<double>(p.at.workers)); }),
+      column<P>({"samples", interval_title("samples"), Align::right},
+                [](const P& p) { return throughput_cell(p.samples.samples, p.samples.interval); }),
+      column<P>({"samples_low", ""}, [](const P& p) { return real_cell(p.samples.interval.low); }),
+      column<P>({"samples_high", ""}, [](const P& p) { return real_cell(p.samples.interval.high); }),
+      column<P>({"throughput", "samples/s", Align::right, 1}, [](const P& p) { return real_cell(p.throughput); }),
+      column<P>({"throughput_low", ""}, [](const P& p) { return real_cell(p.throughput_interval.low); }),
+      column<P>({"throughput_high", ""}, [](const P& p) { return real_cell(p.throughput_interval.high); }),
+      column<P>({"time_to_target_s", interval_title("to target"), Align::right},
+                [](const P& p) {
+                  return with_ends(seconds_cell(p.time_s), seconds_cell(p.interval.low), seconds_cell(p.interval.high),
+                                   p.interval);
+                }),
+      column<P>({"time_to_target_low", ""}, [](const P& p) { return seconds_cell(p.interval.low); }),
+      column<P>({"time_to_target_high", ""}, [](const P& p) { return seconds_cell(p.interval.high); }),
+      column<P>({"node_hours", "node-h", Align::right}, [](const P& p) { return real_cell(p.node_hours, 3); }),
+      column<P>({"identified", ""}, [](const P& p) { return data_cell(p.is_identified); }),
+      column<P>({"basis", "rests on"}, [](const P& p) { return text_cell(basis_of(p)); }),
+      column<P>({"note", "note"}, [](const P& p) { return text_cell(note_of(p), Style::warning); }),
+  };
+  return table_of("time_to_target", columns, predictions, std::identity(), "no sizes were asked for");
+}
+
+Table target_backtest_table(const std::vector<OfSeries<store::TargetBacktest>>& backtests)
+{
+  using B = store::TargetBacktest;
+  const auto columns = with_outcome<B>(
+      {
+          series_column<B>(backtests),
+          column<B>({"size", "left out", Align::right}, [](const B& b) { return count_cell(b.size); }),
+          column<B>({"from_sizes", "from sizes", Align::right}, [](const B& b) { return count_cell(b.from_sizes); }),
+      },
+      seconds_cell);
+  return table_of("target_backtests", columns, backtests, std::identity(),
+                  "none: no size was measured that two smaller ones could predict, so how far these times are off is not known");
+}
+
+Table samples_backtest_table(const std::vector<OfSeries<store::SamplesBacktest>>& backtests)
+{
+  using B = store::SamplesBacktest;
+  const auto columns = with_outcome<B>(
+      {
+          series_column<B>(backtests),
+          column<B>({"batch", "batch", Align::right}, [](const B& b) { return real_cell(b.batch); }),
+          column<B>({"from_batches", "from batches", Align::right}, [](const B& b) { return data_cell(b.from_batches); }),
+      },
+      plain_cell);
+  return table_of("samples_backtests", columns, backtests, std::identity(), "none: fewer than three batches were measured");
 }
 
 Table score_table(const std::vector<store::ScoredPrediction>& predictions)

@@ -4,6 +4,7 @@
 #include "cli/output/cell.hpp"
 #include "store/analysis/prediction/baselines.hpp"
 #include "store/analysis/prediction/forecast.hpp"
+#include "store/analysis/prediction/target_forecast.hpp"
 #include "store/analysis/prediction/what_if.hpp"
 #include "store/query/prediction_query.hpp"
 
@@ -29,6 +30,13 @@ struct LawPoint {
   double throughput = 0;
 };
 Table law_table(const std::vector<OfSeries<LawPoint>>& points);
+
+// The sizes that `dtctl predict --metric time-to-target` prints, with samples, throughput and time to the target.
+Table target_table(const std::vector<OfSeries<store::TargetPrediction>>& predictions);
+// Measured times to the target beside what the smaller sizes predict, and measured samples beside what the smaller batches
+// predict.
+Table target_backtest_table(const std::vector<OfSeries<store::TargetBacktest>>& backtests);
+Table samples_backtest_table(const std::vector<OfSeries<store::SamplesBacktest>>& backtests);
 
 Table score_table(const std::vector<store::ScoredPrediction>& predictions);
 

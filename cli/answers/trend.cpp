@@ -1,7 +1,7 @@
 #include "cli/answers/trend.hpp"
 
 #include "core/counted.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

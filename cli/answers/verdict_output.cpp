@@ -31,10 +31,32 @@ bool has_one_target(const store::Contest& contest)
          std::all_of(targets.begin(), targets.end(), [&](double target) { return target == targets.front(); });
 }
 
-StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<std::string>& facts)
+// Whether any run has a value of the metric.
+bool has_values(const store::Contest& contest, Metric metric)
+{
+  return std::ranges::any_of(
+      contest.points, [&](const auto& point) { return !store::sample_of("", point.runs, metric).candidate.values.empty(); });
+}
+
+// By throughput, and by the time to the target if all have the same. A program may report neither samples nor the time of its
+// steps: its runs then have no throughput at all, and those that were measured otherwise are judged by that. Copies of one
+// training have no throughput on purpose.
+std::vector<Metric> metrics_of(const store::Contest& contest)
 {
   std::vector<Metric> metrics{Metric::throughput};
   if (has_one_target(contest)) metrics.push_back(Metric::time_to_target);
+  const bool has_copies = std::ranges::any_of(contest.points, [](const auto& point) {
+    return std::ranges::any_of(point.runs, [](const auto& run) { return !run.copies.empty(); });
+  });
+  if (has_copies || has_values(contest, Metric::throughput)) return metrics;
+  if (metrics.size() > 1 && has_values(contest, Metric::time_to_target)) return {Metric::time_to_target};
+  return has_values(contest, Metric::accuracy) ? std::vector{Metric::accuracy} : metrics;
+}
+
+StudyVerdict contest_verdict(const store::Contest& contest, const std::vector<std::string>& facts, std::string_view tuned_by)
+{
+  auto metrics = metrics_of(contest);
+  if (const auto metric = find_choice<Metric>(tuned_by)) metrics = {*metric};
   StudyVerdict verdict{.kind = VerdictKind::candidates, .text = {}, .standings = {}};
   verdict.standings = store::standings_of({&contest, 1}, metrics, {.margin = store::usual_margin});
   verdict.text = verdict_text(verdict.standings, facts);
@@ -57,14 +79,17 @@ std::string_view name_of(VerdictKind kind)
 }
 
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
-                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts)
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts, std::string_view tuned_by)
 {
+  const bool has_results = std::ranges::any_of(points, [](const auto& point) { return point.runs > 0; });
+  if (!tuned_by.empty() && !has_results)
+    return {VerdictKind::none, {.headline = "No run with tuned values has ended yet, so nothing can be said"}, {}};
   for (auto& fact : condition_texts(store::condition_facts(compared), compared)) facts.push_back(std::move(fact));
   const auto contests = store::contests_of(compared);
   if (const auto* contest = main_contest(contests)) {
     for (const auto& point : points)
       if (point.copies > 0) facts.push_back(point.why_copies);
-    return contest_verdict(*contest, facts);
+    return contest_verdict(*contest, facts, tuned_by);
   }
   const bool has_one_label =
       std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.label == points.front().label; });

@@ -25,9 +25,11 @@ struct StudyVerdict {
 
 // `kind`: that of the study (StudyRow::kind); empty if the runs are none. `compared` and `points` are its points, as a comparison
 // and as scaling see them. `facts` bear on all of it (deciding_facts); those about the conditions
-// of the runs (condition_texts) are added.
+// of the runs (condition_texts) are added. `tuned_by`: the metric by which the candidates were tuned (StudyTune::metric) decides
+// alone; empty: they were not.
 StudyVerdict verdict_of(std::string_view kind, const std::vector<store::ComparedPoint>& compared,
-                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts);
+                        const std::vector<store::ScalingRow>& points, std::vector<std::string> facts,
+                        std::string_view tuned_by = {});
 
 // Prints the headline, a line for each other candidate or size, and a line for each remark.
 void print_verdict_text(Context& context, const VerdictText& text);

@@ -434,6 +434,15 @@ std::string sentence_of(const Attribution& point, const store::PointLabels& labe
   return join(sentences_of(point, labels), " ");
 }
 
+std::string largest_cost_of(const Attribution& point)
+{
+  std::size_t largest = 0;
+  for (std::size_t factor = 1; factor < store::factor_count; ++factor)
+    if (!(point.lost[factor] <= point.lost[largest]) && std::isfinite(point.lost[factor])) largest = factor;
+  const double lost = point.lost[largest];
+  return lost >= 0.005 ? fmt::format("{} costs {:.1f} points of efficiency", cost_of(point, largest), lost * 100) : "";
+}
+
 std::vector<std::string> missing_phases_notes(const std::vector<Attribution>& points)
 {
   std::vector<store::MissingPhases> told;

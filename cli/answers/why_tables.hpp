@@ -28,6 +28,10 @@ std::string sentence_of(const store::Attribution& point, const store::PointLabel
 // The same, each sentence for itself.
 std::vector<std::string> sentences_of(const store::Attribution& point, const store::PointLabels& labels);
 
+// "exposed communication costs 19.0 points of efficiency": the largest cost of the point, if it is at least half a point; else
+// empty.
+std::string largest_cost_of(const store::Attribution& point);
+
 // One sentence for each set of phases that programs do not report: which they are, what follows, and what to do. Empty for
 // dtengine's runs.
 std::vector<std::string> missing_phases_notes(const std::vector<store::Attribution>& points);

@@ -1,7 +1,7 @@
 #include "cli/checks/engine_model.hpp"
 
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 namespace dt::cli {

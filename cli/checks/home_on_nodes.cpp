@@ -1,7 +1,7 @@
 #include "cli/checks/home_on_nodes.hpp"
 
 #include "cli/command/interrupt.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

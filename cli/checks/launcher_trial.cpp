@@ -1,8 +1,8 @@
 #include "cli/checks/launcher_trial.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/statistics.hpp"
+#include "core/files/file.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/batch_script.hpp"

@@ -1,7 +1,7 @@
 #include "cli/command/destination.hpp"
 
 #include "cli/output/standard_out.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <unistd.h>
 

@@ -12,7 +12,7 @@
 #include "cli/runs/compared_side.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/program/environment.hpp"
 #include "core/record/baselines.hpp"
@@ -55,6 +55,14 @@ double share_of(const char* option, const std::string& text)
 double threshold_of(const CompareOptions& options)
 {
   return options.threshold.empty() ? not_measured : share_of("--threshold", options.threshold);
+}
+
+// The metric that is asked for, else the one by which both sides were tuned.
+store::Metric metric_of(const CompareOptions& options, const ComparedSide& a, const ComparedSide& b)
+{
+  if (!options.metric.empty()) return store::metric_of(options.metric);
+  return a.tuned_by == b.tuned_by ? find_choice<store::Metric>(a.tuned_by).value_or(store::Metric::throughput)
+                                  : store::Metric::throughput;
 }
 
 // Warns about each difference between the compared runs, and prints them as the JSON member `differences`.
@@ -128,9 +136,10 @@ void check_overlap(Context& context, const ComparedSide& a, const ComparedSide& 
 // Warns about runs that do not count because they have not succeeded, or not yet. `side` is their name in the sentence.
 void warn_about_unfinished(Context& context, const char* side, const std::vector<store::Run>& runs)
 {
-  const auto missing = std::count_if(runs.begin(), runs.end(), [](const auto& run) { return !run.succeeded; });
+  const auto all = std::ranges::count(runs, false, &store::Run::is_control);
+  const auto missing = std::ranges::count_if(runs, [](const auto& run) { return !run.succeeded && !run.is_control; });
   if (missing > 0)
-    context.messages.warn("{} of {} runs of {} {} not succeeded and {} not count", missing, runs.size(), side,
+    context.messages.warn("{} of {} runs of {} {} not succeeded and {} not count", missing, all, side,
                           missing == 1 ? "has" : "have", missing == 1 ? "does" : "do");
 }
 
@@ -382,7 +391,7 @@ ExitCode compare_sides(Context& printed, ResultsStore& results, const CompareOpt
   NoOutput nothing; // a format that is printed takes the place of what people read
   const bool is_replaced = prints_a_format(options) && !printed.json;
   Context context{is_replaced ? nothing : printed.out, printed.messages, printed.terminal, printed.err_terminal, printed.json};
-  const auto metric = store::metric_of(options.metric);
+  const auto metric = metric_of(options, a, b);
   check_overlap(context, a, b);
   if (store::metric_row(metric).needs_target) require_one_target(a.runs, b.runs);
   const auto matching = matched_points(options, a, b);
@@ -436,7 +445,7 @@ void require_values(const store::Standing& standing)
 
 ExitCode rank(Context& context, const CompareOptions& options, const ComparedSide& a, const store::Rule& rule)
 {
-  const auto metric = store::metric_of(options.metric);
+  const auto metric = metric_of(options, a, a);
   if (store::metric_row(metric).needs_target) require_one_target(a.runs, {});
   const auto points = store::points_of(a.runs, options.by, options.by.empty() ? a.labels : std::map<std::string, std::string>());
   const auto contests = store::contests_of(points, options.by);
@@ -483,7 +492,7 @@ ExitCode compare(Context& context, ResultsStore& results, const CompareOptions& 
     throw Error(ErrorKind::usage, "--format says whether A is worse than a reference: give --reference STUDY or --baseline NAME");
   const auto options = given.baseline.empty() ? given : with_baseline(results, given);
   const store::Rule rule{.margin = share_of("--margin", options.margin)};
-  store::metric_of(options.metric);
+  if (!options.metric.empty()) store::metric_of(options.metric);
   if (!std::isnan(threshold_of(options)) && options.reference.empty())
     throw Error(ErrorKind::usage, "--threshold is the rule of a check: give --reference STUDY or --baseline NAME");
   const auto a = side_of(results, {.what = options.a, .where = options.where_a}, options.by);

@@ -12,7 +12,7 @@ namespace dt::cli {
 // The options of `dtctl compare`.
 struct CompareOptions {
   std::string a = "last", b, where_a, where_b;
-  std::string by, metric = "throughput", margin = "2%";
+  std::string by, metric, margin = "2%"; // metric: empty: that by which both sides were tuned, or throughput
   std::string reference, baseline;  // a study or a file, or a pinned study (dtctl note --baseline), to compare with; empty: none
   std::vector<std::string> formats; // of the comparison with it: "markdown=comment.md" (formats.hpp)
   std::string threshold;            // with a reference: worse by more than this is exit 5, whatever the runs show; empty: none

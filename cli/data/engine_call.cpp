@@ -1,9 +1,9 @@
 #include "cli/data/engine_call.hpp"
 
 #include "cli/output/count_view.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/number.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

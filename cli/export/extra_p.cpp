@@ -2,7 +2,7 @@
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "store/query/pictures/phases.hpp"
 
 #include <cmath>

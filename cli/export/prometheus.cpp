@@ -2,7 +2,7 @@
 #include "cli/command/destination.hpp"
 #include "cli/export/exports.hpp"
 #include "cli/export/flat_rows.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_state.hpp"
 #include "core/text.hpp"
 #include "store/query/queries.hpp"

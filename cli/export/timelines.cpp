@@ -6,7 +6,7 @@
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/runs/timelines.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 

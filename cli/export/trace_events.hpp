@@ -1,7 +1,7 @@
 // Converts timelines of ranks to Chrome trace events, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 #pragma once
 
-#include "core/record/trace_record.hpp"
+#include "core/record/attempt/trace_record.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -4,8 +4,8 @@
 #include "cli/command/destination.hpp"
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/selectors.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>

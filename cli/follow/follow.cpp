@@ -218,6 +218,23 @@ class Standstill {
   bool is_told_ = false;
 };
 
+// If another dtctl has locked the home, they are ended at a later look.
+void end_early(const Home& home, const Follow& follow, const std::vector<RunView>& runs, std::vector<std::string>& troubles)
+{
+  if (!follow.far_behind) return;
+  const auto hopeless = follow.far_behind(runs);
+  if (hopeless.empty()) return;
+  const auto locked = LockedHome::try_lock(home);
+  if (!locked) return;
+  try {
+    for (const auto& [key, why] : hopeless)
+      jobs::cancel_runs(*locked, {&key, 1}, {.who = {}, .kind = cause_kind::ended_early, .why = why});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::scheduler) throw;
+    troubles.emplace_back(error.what());
+  }
+}
+
 [[noreturn]] void leave(Context& context, const Interrupt& interrupt)
 {
   context.messages.info(
@@ -279,6 +296,7 @@ FollowEnd follow_runs(Context& context, const Home& home, const Follow& follow)
     hindrances.tell(runs, *view);
     standstill.tell(runs, *view);
     submit_deferred_if_room(context, home, runs, room, *view, troubles);
+    end_early(home, follow, runs, troubles);
     if (settling.is_over(all_ended(home, runs), runs)) return FollowEnd::all_ended;
     if (patience.is_over(troubles, *view)) return FollowEnd::unreachable;
     if (!follow.to_stderr && reader_left()) return FollowEnd::reader_left;

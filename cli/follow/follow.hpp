@@ -6,6 +6,8 @@
 #include "cli/follow/study_clock.hpp"
 #include "cli/runs/results_store.hpp"
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,9 @@ double patience_s(const std::string& text);
 // The duration that an option was given. Throws a usage error if the text is none.
 double duration_of_option_s(const std::string& option, const std::string& text);
 
+// Runs that are to be ended early, by key, with the reason.
+using FarBehind = std::function<std::map<std::string, std::string>(const std::vector<RunView>&)>;
+
 struct Follow {
   std::vector<std::string> keys, names;   // of the runs, in the same order
   Terminal terminal;                      // where progress is shown
@@ -27,6 +32,7 @@ struct Follow {
   std::vector<FinishedRun> earlier{};     // other runs of the study: their times tell how long these will take
   std::int64_t most_runs = 0;             // at the same time (--max-jobs); 0: no limit
   double patience_s = default_patience_s; // how long a scheduler that cannot be reached is asked again
+  FarBehind far_behind{};                 // asked at each look which runs are to be ended early; may be empty
 };
 
 enum class FollowEnd { all_ended, timed_out, unreachable, reader_left };

@@ -1,6 +1,6 @@
 #include "cli/follow/remaining_time.hpp"
 
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/run_tables.hpp"
-#include "core/record/claim.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/spec/scheduler_table.hpp"

@@ -1,4 +1,4 @@
-// Numbers in sentences.
+// Numbers in sentences, and the ends of sentences.
 #pragma once
 
 #include <array>
@@ -7,6 +7,9 @@
 #include <string_view>
 
 namespace dt::cli {
+
+// Ends a text that is to be a sentence with a full stop, unless it has one.
+inline std::string with_full_stop(std::string text) { return text.ends_with('.') ? text : text + "."; }
 
 // Formats one number as printf does: number_text("%+.1f %%", 4.52) is "+4.5 %".
 inline std::string number_text(const char* format, double value)

@@ -1,7 +1,7 @@
 #include "cli/output/pace.hpp"
 
+#include "core/maths/statistics.hpp"
 #include "core/record/field.hpp"
-#include "core/statistics.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "cli/runs/checkpoints.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 
 namespace dt::cli {

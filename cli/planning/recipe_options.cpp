@@ -1,9 +1,9 @@
 #include "cli/planning/recipe_options.hpp"
 
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/lookup.hpp"
-#include "core/paths.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -75,8 +75,8 @@ fs::path find_recipe(const std::string& argument)
 
 recipes::LoadOptions load_options(const RecipeOptions& options)
 {
-  return {options.set,     options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file,
-          options.platform};
+  return {options.set,      options.over, options.profile, user_config_path(), find_project_config(fs::current_path()).file,
+          options.platform, options.tuned};
 }
 
 recipes::LoadOptions load_options(Context& context, const RecipeOptions& options)
@@ -84,7 +84,7 @@ recipes::LoadOptions load_options(Context& context, const RecipeOptions& options
   const auto project = find_project_config(fs::current_path());
   for (const auto& ignored : project.ignored) context.messages.warn("{}", ignored);
   if (!project.file.empty()) context.messages.info("using the machine profiles of {}", printable(project.file.string()));
-  return {options.set, options.over, options.profile, user_config_path(), project.file, options.platform};
+  return {options.set, options.over, options.profile, user_config_path(), project.file, options.platform, options.tuned};
 }
 
 recipes::Plan load_plan(Context& context, const RecipeOptions& options)

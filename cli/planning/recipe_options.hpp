@@ -16,6 +16,7 @@ struct RecipeOptions {
   std::string recipe;
   std::vector<std::string> set, over;
   std::string profile, platform;
+  std::vector<recipes::TunedRun> tuned{}; // LoadOptions::tuned
 };
 
 void add_recipe_options(Verb& verb, RecipeOptions& options);

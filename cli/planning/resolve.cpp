@@ -2,8 +2,8 @@
 
 #include "cli/planning/run_files.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/program/program_files.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"

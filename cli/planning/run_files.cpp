@@ -2,7 +2,7 @@
 
 #include "cli/runs/checkpoints.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/attempt_files.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/run_key.hpp"

@@ -2,9 +2,9 @@
 
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/program/program_files.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

@@ -1,6 +1,6 @@
 #include "cli/recipe_text/exchange_in_source.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

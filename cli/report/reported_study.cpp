@@ -1,6 +1,7 @@
 #include "cli/report/reported_study.hpp"
 
 #include "cli/answers/raced_study.hpp"
+#include "cli/answers/study_answer.hpp"
 #include "cli/report/chart/chart.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
@@ -35,12 +36,15 @@ std::vector<std::string> verdict_lines(const ReportedStudy& study, const store::
 {
   const auto& source = study.source;
   const auto facts = deciding_facts(doubts);
-  auto judged = verdict_of(source.study.kind, source.compared, source.scaling, facts);
+  auto judged =
+      verdict_of(source.study.kind, source.compared, source.scaling, facts, study.record ? study.record->tune.metric : "");
   let_race_decide(judged, study.record, source.runs, source.shown, facts);
   auto lines = sentences_of(judged.text);
   for (auto& line : lines) line += ".";
   if (judged.text.headline.empty())
     lines.push_back("There is nothing to compare: the study has one point. Its figures are below.");
+  auto answer = answer_of(source.database, study.record, source.compared, source.runs).sentences;
+  lines.insert(lines.begin(), std::make_move_iterator(answer.begin()), std::make_move_iterator(answer.end()));
   return lines;
 }
 

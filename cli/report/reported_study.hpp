@@ -34,7 +34,8 @@ struct ReportedStudy {
 std::string subtitle_of(const store::StudyRow& study);
 // The conditions that may have distorted the study's figures, such as a busy machine or a drift.
 store::Doubts doubts_of(const ReportedStudy& study);
-// The lines of the study's verdict, the headline first: that of its race if it is one.
+// The answer of a tuned study over sizes (answers/study_answer.hpp), then the lines of the study's verdict, the headline first:
+// that of its race if it is one.
 std::vector<std::string> verdict_lines(const ReportedStudy& study, const store::Doubts& doubts);
 // The points that a report shows: all, or of a study with more than a table shows those of the drawn labels.
 std::vector<store::ScalingRow> shown_points(const ChartSource& source);

@@ -1,7 +1,7 @@
 // Describes the history of one attempt, from its files alone.
 #pragma once
 
-#include "core/record/attempt_record.hpp"
+#include "core/record/attempt/attempt_record.hpp"
 
 #include <array>
 #include <string>

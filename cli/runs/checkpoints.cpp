@@ -1,6 +1,6 @@
 #include "cli/runs/checkpoints.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "cli/output/output.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/json_schema.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
@@ -31,9 +31,8 @@ std::string title_of(const Selection& selection, const Selector& selector)
 }
 
 // Annotations of a merge request name files of the repository, in whose folder CI runs dtctl.
-std::string recipe_of(const Home& home, const Selection& selection)
+std::string recipe_of(const std::optional<StudyRecord>& record)
 {
-  const auto record = selection.study ? record_of(home, *selection.study) : std::nullopt;
   if (!record || record->recipe_path.empty()) return "";
   const auto seen = std::filesystem::path(record->recipe_path).lexically_relative(std::filesystem::current_path());
   return seen.empty() || *seen.begin() == ".." ? "" : seen.string();
@@ -53,11 +52,13 @@ ComparedSide side_of(ResultsStore& results, const Selector& selector, const std:
 {
   const auto selection = select(results, selector);
   if (selection.runs.empty()) throw Error(ErrorKind::usage, "no run of " + printable(selector.what) + " is selected");
+  const auto record = selection.study ? record_of(results.home(), *selection.study) : std::nullopt;
   ComparedSide side{.title = title_of(selection, selector),
                     .runs = store::compared_runs(results.database(), rows_of(selection.runs), by),
                     .labels = own_labels(selection),
-                    .recipe = recipe_of(results.home(), selection),
-                    .study = selection.study ? selection.study->name : ""};
+                    .recipe = recipe_of(record),
+                    .study = selection.study ? selection.study->name : "",
+                    .tuned_by = record ? record->tune.metric : ""};
   read_surroundings(results.database(), side);
   return side;
 }

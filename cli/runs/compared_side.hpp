@@ -21,6 +21,7 @@ struct ComparedSide {
   std::map<std::string, std::string> labels{}; // the recipe's own, of the study that is named (StudyRecord::labels)
   std::string recipe{};                        // the file of that study's recipe, as seen from here; empty: elsewhere, or none
   std::string study{};                         // the name of the study; empty: the selector names none
+  std::string tuned_by{};                      // the metric by which that study was tuned (StudyTune::metric); empty: it was not
 };
 
 // Reads when, where and in which environments the side's runs were measured.

@@ -2,8 +2,8 @@
 
 #include "cli/runs/checkpoints.hpp"
 #include "cli/runs/removal.hpp"
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
 #include "core/home/home_identity.hpp"
 #include "core/record/event_record.hpp"
 #include "core/record/notes.hpp"
@@ -45,7 +45,7 @@ bool has_earlier_studies(const Home& home)
 }
 
 // The result is written a moment before the end of its job, and the end must be stored too.
-bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded && row.has_end; }
+bool is_settled(const store::RunRow& row) { return row.state == RunState::succeeded && row.has_end(); }
 
 // Whether the state could be determined. A state that is unknown because nobody could be asked must not be stored.
 bool is_known(const jobs::RunStatus& status)
@@ -60,7 +60,7 @@ bool is_news(const store::RunRow& row, const jobs::RunStatus& status)
   if (!is_known(status)) return false;
   const bool other_cause = is_final(status.verdict.state) && row.cause != status.verdict.cause;
   return row.model.empty() || row.state != status.verdict.state || row.attempt != status.attempt || other_cause ||
-         (!row.has_end && status.verdict.exit_code.has_value());
+         (!row.has_end() && status.verdict.exit_code.has_value());
 }
 
 // The database knows an attempt, and none is there any more.
@@ -340,7 +340,7 @@ bool ResultsStore::stored(const StudyRecord& study, const std::set<std::string>&
   std::set<std::string> settled;
   if (!succeeded.empty())
     for (const auto& row : store::runs_of_study(*database_, study.id))
-      if (row.state == RunState::succeeded && row.has_end && succeeded.contains(row.key)) settled.insert(row.key);
+      if (row.state == RunState::succeeded && row.has_end() && succeeded.contains(row.key)) settled.insert(row.key);
   auto keys = study.run_keys;
   std::erase_if(keys, [&](const auto& key) { return settled.contains(key); });
   const auto verdicts = storable_verdicts(keys);

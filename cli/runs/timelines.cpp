@@ -1,6 +1,6 @@
 #include "cli/runs/timelines.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/home/home.hpp"
+#include "core/record/attempt/trace_record.hpp"
 #include "core/record/attempt_files.hpp"
-#include "core/record/trace_record.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "cli/serve/http_server.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <array>

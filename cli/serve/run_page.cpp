@@ -5,7 +5,7 @@
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/serve/pages.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/printed_text.hpp"
 #include "core/record/event_record.hpp"
 #include "core/record/rank_state.hpp"

@@ -4,7 +4,7 @@
 #include "cli/report/html/assets.hpp"
 #include "cli/serve/pages.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

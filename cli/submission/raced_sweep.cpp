@@ -1,26 +1,23 @@
 #include "cli/submission/raced_sweep.hpp"
 
-#include "cli/answers/doubt_output.hpp"
 #include "cli/answers/raced_study.hpp"
 #include "cli/answers/verdict_output.hpp"
 #include "cli/checks/input_checks.hpp"
-#include "cli/follow/follow.hpp"
-#include "cli/follow/notify.hpp"
 #include "cli/output/label_columns.hpp"
-#include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
+#include "cli/runs/tuned_points.hpp"
+#include "cli/submission/rounds.hpp"
 #include "core/counted.hpp"
 #include "core/natural_key.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/text.hpp"
-#include "store/query/doubts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <set>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -40,9 +37,8 @@ class RaceLoop {
   // `all` holds the most repeats of every point.
   RaceLoop(Context& context, Resolved all, const StudySpec& study, SubmissionOptions options)
       : context_(context), all_(std::move(all)), record_(race_of_recipe(study)), rule_(rule_of(record_)),
-        budget_node_hours_(study.until.budget_node_hours), options_(std::move(options)), results_(context)
+        budget_node_hours_(study.until.budget_node_hours)
   {
-    options_.wait = true;
     for (std::size_t i = 0; i < all_.runs.size(); ++i) point_of(all_.runs[i].spec).runs.push_back(i);
     std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
       return std::tuple(natural_key(a.label), a.ranks, a.nodes) < std::tuple(natural_key(b.label), b.ranks, b.nodes);
@@ -50,7 +46,11 @@ class RaceLoop {
     for (auto& point : points_)
       std::sort(point.runs.begin(), point.runs.end(),
                 [&](auto a, auto b) { return all_.runs[a].spec.repeat < all_.runs[b].spec.repeat; });
-    id_ = study_id(all_.study.name + " until decided", keys_of_repeats(rule_.first));
+    auto begun = all_;
+    begun.runs.clear();
+    begun.study.id = study_id(all_.study.name + " until decided", keys_of_repeats(rule_.first));
+    begun.study.race = record_;
+    rounds_.emplace(context, std::move(begun), std::move(options));
     std::vector<std::string> labels;
     for (const auto& point : points_) labels.push_back(point.series);
     shown_ = store::PointLabels(labels, all_.study.labels);
@@ -59,13 +59,13 @@ class RaceLoop {
   ExitCode run()
   {
     while (true) {
-      const auto rows = current_rows();
+      const auto rows = rounds_->rows();
       const auto race = store::race_of(race_points(rows), rule_);
       if (race.is_over) return finish(race, "");
       if (const auto limit = budget_limit(race, rows); !limit.empty()) return finish(race, limit);
       const auto code = round(race);
       if (code != ExitCode::ok && code != ExitCode::runs_failed) return code;
-      if (const auto cancelled = cancelled_of(wanted(race)); cancelled > 0)
+      if (const auto cancelled = rounds_->count_cancelled(keys_of(wanted(race))); cancelled > 0)
         return finish(race, fmt::format("{} cancelled; call the same command again to go on",
                                         counted(cancelled, "run that was", "runs that were")));
     }
@@ -90,19 +90,17 @@ class RaceLoop {
     return keys;
   }
 
-  // The stored runs of the study so far, by key. Empty before the first round.
-  std::map<std::string, store::RunRow> current_rows()
+  std::vector<std::string> keys_of(const std::vector<std::size_t>& runs) const
   {
-    std::map<std::string, store::RunRow> rows;
-    for (auto& view : results_.up_to_date([&] { return store::runs_of_study(results_.database(), id_); }))
-      rows.emplace(view.row.key, view.row);
-    return rows;
+    std::vector<std::string> keys;
+    for (const auto run : runs) keys.push_back(all_.runs[run].key);
+    return keys;
   }
 
   // Nothing: the run is missing. It has not ended, or it ended without success before this call, which tries it once more.
   std::optional<double> value_of(const store::RunRow& row) const
   {
-    if (row.state != RunState::succeeded && !tried_.contains(row.key)) return std::nullopt;
+    if (row.state != RunState::succeeded && !rounds_->has_tried(row.key)) return std::nullopt;
     return race_value(row, record_);
   }
 
@@ -140,9 +138,9 @@ class RaceLoop {
     if (budget_node_hours_ <= 0 || rows.empty()) return "";
     double spent = 0, ended = 0;
     for (const auto& [key, row] : rows) {
-      const double wall_s = row.figure("wall_s");
-      if (std::isnan(wall_s)) continue;
-      spent += static_cast<double>(row.nodes) * wall_s / 3600;
+      const double node_hours = held_node_hours(row);
+      if (std::isnan(node_hours)) continue;
+      spent += node_hours;
       ++ended;
     }
     const auto runs = wanted(race);
@@ -160,49 +158,21 @@ class RaceLoop {
   ExitCode round(const store::Race& race)
   {
     const auto runs = wanted(race);
-    Resolved now{
-        .kind = all_.kind, .engine = all_.engine, .simulator = all_.simulator, .runs = {}, .study = all_.study, .duplicates = 0};
-    now.study.id = id_;
-    now.study.race = record_;
-    now.study.run_keys.clear();
-    now.study.run_names.clear();
-    for (const auto run : runs) {
-      now.runs.push_back(all_.runs[run]);
-      now.study.run_keys.push_back(all_.study.run_keys[run]);
-      now.study.run_names.push_back(all_.study.run_names[run]);
-      tried_.insert(all_.runs[run].key);
-    }
+    std::vector<PlannedRun> now;
+    for (const auto run : runs) now.push_back(all_.runs[run]);
     const auto racing = std::count_if(race.standings.begin(), race.standings.end(), [](const auto& s) { return s.is_racing; });
     context_.messages.info("{} repeats: {} of {} points are not decided, {} runs in all", race.repeats, racing, points_.size(),
                            runs.size());
-    return submit_and_wait(context_, results_, now, options_);
-  }
-
-  // How many of the runs were cancelled, by the user or because they were held back.
-  std::int64_t cancelled_of(const std::vector<std::size_t>& runs)
-  {
-    const auto rows = current_rows();
-    return std::count_if(runs.begin(), runs.end(), [&](auto run) {
-      const auto row = rows.find(all_.runs[run].key);
-      return row != rows.end() && row->second.state == RunState::cancelled;
-    });
+    return rounds_->run(std::move(now));
   }
 
   ExitCode finish(const store::Race& race, const std::string& limit)
   {
-    const auto selection = select(results_, {.what = id_, .failed = false, .where = {}});
-    context_.out.field("study", "study", {id_, all_.study.name + " (" + short_key(id_) + ")", Style::strong});
-    context_.out.table(without_empty_columns(race_table(race, limit, selection)));
-    const auto facts = deciding_facts(store::doubts_of(results_.database(), id_, keys_of(selection.runs)));
-    auto verdict = verdict_of(selection.study ? selection.study->kind : "", compared_points(selection),
-                              store::scaling_of_study(results_.database(), id_), facts);
-    if (verdict.kind == VerdictKind::candidates)
-      verdict = {verdict.kind, race_verdict(race_points(current_rows()), race, rule_, limit, facts), {}};
-    print_verdict(context_, verdict);
-    print_outcome(context_, selection.runs);
-    const auto code = exit_code_of(selection.runs);
-    notify(context_, options_.notify, {all_.study.name, id_}, selection.runs, code);
-    return code;
+    auto outcome = rounds_->outcome();
+    context_.out.table(without_empty_columns(race_table(race, limit, outcome.selection)));
+    if (auto& verdict = outcome.verdict; verdict.kind == VerdictKind::candidates)
+      verdict = {verdict.kind, race_verdict(race_points(rounds_->rows()), race, rule_, limit, outcome.facts), {}};
+    return rounds_->finish(outcome);
   }
 
   Table race_table(const store::Race& race, const std::string& limit, const Selection& selection) const
@@ -235,12 +205,9 @@ class RaceLoop {
   StudyRace record_;
   store::RaceRule rule_;
   double budget_node_hours_; // 0: no limit
-  SubmissionOptions options_;
-  ResultsStore results_;
   std::vector<Point> points_;
   store::PointLabels shown_;
-  std::set<std::string> tried_; // keys of the runs that this call has submitted or waited for
-  std::string id_;              // of the study; it stays the same while runs are added
+  std::optional<StudyInRounds> rounds_;
 };
 
 recipes::Plan plan_of(Context& context, const RecipeOptions& options, std::int64_t repeats)
@@ -257,6 +224,9 @@ void refuse_unfit(const recipes::Plan& plan)
   if (plan.runs.front().study.layout == StudyLayout::ladder)
     throw Error(ErrorKind::usage, plan.name + " asks for a ladder, whose runs share one allocation that ends with them; "
                                               "--until-decided needs study.layout: separate");
+  if (!plan.runs.front().study.tune.keys.empty())
+    throw Error(ErrorKind::usage, plan.name + " tunes its points (study.tune), so dtctl sweep decides which runs it needs; leave "
+                                              "--until-decided out, or remove study.tune");
   if (plan.runs.front().study.order == StudyOrder::listed)
     throw Error(ErrorKind::usage, plan.name +
                                       " asks for study.order: listed. A machine that changes within a round would then favour "

@@ -11,8 +11,8 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/submission/dry_run.hpp"
 #include "core/counted.hpp"
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/record/baselines.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
@@ -81,9 +81,8 @@ void add_scheduler_args(Resolved& resolved, const std::vector<std::string>& word
   }
 }
 
-// Keys of the runs that must come first. Throws a usage error if one of them is in this submission.
-std::vector<std::string> predecessors(Context& context, const LockedHome& home, const Resolved& resolved,
-                                      const std::string& selector)
+// The runs that must come first. Throws a usage error if one of them is in this submission, has failed or was never submitted.
+jobs::Predecessors predecessors(Context& context, const LockedHome& home, const Resolved& resolved, const std::string& selector)
 {
   if (selector.empty()) return {};
   ResultsStore results(context, home);
@@ -93,19 +92,38 @@ std::vector<std::string> predecessors(Context& context, const LockedHome& home, 
       throw Error(ErrorKind::usage, fmt::format("run {} is in {} too, and a run cannot wait for itself; nothing was submitted",
                                                 short_key(run.key), printable(selector)));
   if (keys.empty()) throw Error(ErrorKind::usage, "--after " + selector + " matches no run; nothing was submitted");
-  return keys;
+  return jobs::find_predecessors(home, keys);
 }
 
-// Writes the study's record. Keeps the time of its first submission.
-void keep_record(const LockedHome& home, StudyRecord& study)
+void write_record(const LockedHome& home, const StudyRecord& study)
+{
+  write_file_atomic(home.study(study.id) / "study.json", to_json(study));
+}
+
+// Writes the study's record. Keeps the time of its first submission. Returns the record that it replaces.
+std::optional<StudyRecord> keep_record(const LockedHome& home, StudyRecord& study)
 {
   Removal::prepare(home);
   mark_pending(home, study.id);
   make_folders(home.study(study.id));
-  const auto before = read_study(home.study(study.id));
+  auto before = read_study(home.study(study.id));
   study.submitted_unix_s = now_unix_s();
   study.created_unix_s = before ? before->created_unix_s : study.submitted_unix_s;
-  write_file_atomic(home.study(study.id) / "study.json", to_json(study));
+  write_record(home, study);
+  return before;
+}
+
+// Puts back what keep_record() replaced, unless an attempt of this submission is there.
+void put_record_back(const LockedHome& home, const StudyRecord& study, const std::optional<StudyRecord>& before)
+{
+  for (const auto& key : study.run_keys)
+    for (const auto number : attempt_numbers(home.run(key))) {
+      const auto submission = read_submission(AttemptFolder(home.run(key), number));
+      if (submission && submission->study == study.id && submission->submitted_unix_s >= study.submitted_unix_s) return;
+    }
+  if (before) return write_record(home, *before);
+  std::error_code ignored; // then a study without attempts stays
+  std::filesystem::remove_all(home.study(study.id), ignored);
 }
 
 // If all runs are new, their state is known. Otherwise every run is examined that is not stored as succeeded.
@@ -153,7 +171,8 @@ void follow_study(Context& context, const Home& home, const StudyRecord& study, 
                 .timeout_s = 0,
                 .earlier = std::move(earlier),
                 .most_runs = options.max_jobs,
-                .patience_s = patience_s(options.patience)};
+                .patience_s = patience_s(options.patience),
+                .far_behind = options.far_behind};
   follow_runs(context, home, follow);
 }
 
@@ -316,11 +335,11 @@ std::optional<std::vector<jobs::SubmitReport>> wholly_refused(const Home& home, 
 }
 
 // Stores the reasons of refusals, so that `explain` can show them later.
-void keep_refusals(const Home& home, StudyRecord& study, const std::vector<jobs::SubmitReport>& reports)
+void keep_refusals(const LockedHome& home, StudyRecord& study, const std::vector<jobs::SubmitReport>& reports)
 {
   for (const auto& report : reports)
     if (report.action == SubmitAction::refused) study.refusals[report.key] = report.reason;
-  if (!study.refusals.empty()) write_file_atomic(home.study(study.id) / "study.json", to_json(study));
+  if (!study.refusals.empty()) write_record(home, study);
 }
 
 } // namespace
@@ -411,8 +430,14 @@ std::vector<jobs::SubmitReport> hand_over_runs(Context& context, const LockedHom
   warn_of_open_home(context, home, resolved);
   warn_of_home_on_nodes(context, home, resolved);
   resolved.study.keep_going = options.keep_going;
-  keep_record(home, resolved.study);
-  auto reports = jobs::submit_runs(home, resolved.runs, how);
+  const auto before = keep_record(home, resolved.study);
+  std::vector<jobs::SubmitReport> reports;
+  try {
+    reports = jobs::submit_runs(home, resolved.runs, how);
+  } catch (const Error&) {
+    put_record_back(home, resolved.study, before);
+    throw;
+  }
   tell_checkpoints(home, reports);
   std::set<std::string> cautions;
   for (const auto& report : reports)

@@ -3,6 +3,7 @@
 
 #include "cli/command/context.hpp"
 #include "cli/command/verb.hpp"
+#include "cli/follow/follow.hpp"
 #include "cli/planning/resolve.hpp"
 #include "cli/runs/results_store.hpp"
 #include "jobs/submit/submit.hpp"
@@ -24,6 +25,7 @@ struct SubmissionOptions {
   std::string notify;                      // with `wait`: a command that runs then (cli/follow/notify.hpp)
   std::string after;                       // selector of runs that must succeed first; empty: none
   std::vector<std::string> scheduler_args; // the words after "--"
+  FarBehind far_behind{};                  // with `wait`: Follow::far_behind
 };
 
 void add_submission_options(Verb& verb, SubmissionOptions& options);

@@ -3,7 +3,7 @@
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ ExitCode cancel(Context& context, const Selector& selector)
   std::erase_if(selection.runs, [&](const RunView& run) { return !keys.insert(run.row.key).second; });
   std::vector<RunView> live;
   std::copy_if(selection.runs.begin(), selection.runs.end(), std::back_inserter(live), is_live);
-  const auto asked = jobs::cancel_runs(home, keys_of(live), who_asks());
+  const auto asked = jobs::cancel_runs(home, keys_of(live), {.unix_s = 0, .who = who_asks()});
   const auto left_alone = selection.runs.size() - live.size();
   context.out.table(status_table(look_again(results, {selection.study, std::move(live), false})));
   context.out.field("cancelled", "cancelled", count_cell(static_cast<std::int64_t>(asked)));

@@ -50,7 +50,9 @@ void add_compare(Commands& commands)
   verb.add_option("--where-b", options->where_b, "only runs of B that meet the condition; without B: of A")
       ->type_name("CONDITION");
   verb.add_option("--by", options->by, "compare the values of this key, such as sync.strategy")->type_name("KEY");
-  verb.add_option("--metric", options->metric, join(store::metric_names(), ", ") + "; default: throughput")->type_name("METRIC");
+  verb.add_option("--metric", options->metric,
+                  join(store::metric_names(), ", ") + "; default: that of study.tune, else throughput")
+      ->type_name("METRIC");
   verb.add_option("--margin", options->margin, "the largest difference that does not matter (2%); of accuracies: points")
       ->type_name("SHARE");
   auto* baseline = verb.add_option("--baseline", options->baseline,

@@ -4,6 +4,7 @@
 #include "cli/help/help.hpp"
 #include "cli/help/synonyms.hpp"
 #include "cli/planning/recipe_options.hpp"
+#include "cli/report/chart/charts.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/record/baselines.hpp"
 #include "core/record/notes.hpp"
@@ -85,6 +86,8 @@ std::vector<Candidate> values_of(Context& context, const CLI::App& root, const s
   if (kind == "DATA") return named(data_names());
   if (kind == "SET")
     for (const auto& set : data_sets(context.home())) candidates.push_back({set.name, set.kind});
+  if (kind == "FIGURE")
+    for (const auto& figure : chart_kinds()) candidates.push_back({std::string(figure.name), std::string(figure.help)});
   if (kind == "STRATEGIES") return named(strategy_names());
   if (kind == "RECIPE")
     for (const auto& recipe : shipped_recipes()) candidates.push_back({recipe.name, "shipped recipe"});

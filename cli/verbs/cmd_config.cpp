@@ -1,7 +1,7 @@
 // dtctl config show|paths: the configuration in use, and the files it comes from.
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 #include "cli/runs/results_store.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "store/query/columns.hpp"
 
 namespace dt::cli {

@@ -6,7 +6,7 @@
 #include "cli/runs/run_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/environment.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -133,6 +133,7 @@ std::string advice_for(const Home& home, const RunView& run, const std::optional
   case RunState::cancelled:
     if (run.row.cause_kind == cause_kind::held_back)
       return "explain the runs that failed (dtctl explain --failed), and submit the recipe again when the cause is removed";
+    if (run.row.cause_kind == cause_kind::ended_early) return "nothing: its setting was far behind the best one (study.tune)";
     [[fallthrough]];
   case RunState::preempted:
     return "dtctl retry " + key + going_on(home, run);

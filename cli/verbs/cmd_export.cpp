@@ -5,7 +5,7 @@
 #include "cli/output/store_tables.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "store/ingest/exported.hpp"
 
 #include <filesystem>

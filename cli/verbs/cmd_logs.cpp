@@ -3,7 +3,7 @@
 #include "cli/output/standard_out.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/printed_text.hpp"
 #include "core/text.hpp"
 #include "jobs/attempts/attempts.hpp"

@@ -6,8 +6,9 @@
 #include "cli/report/figure/gnuplot_script.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/lookup.hpp"
+#include "core/spec/point_label.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 
@@ -96,16 +97,33 @@ void keep_label(ChartSource& source, const std::string& wanted)
                                               printable(wanted), advice(wanted, labels)));
   std::erase_if(source.scaling, [&](const auto& point) { return !is_wanted(point.label); });
   std::erase_if(source.compared, [&](const auto& point) { return !is_wanted(point.candidate); });
-  std::erase_if(source.runs, [&](const auto& run) { return !is_wanted(run.series); });
+  std::erase_if(source.runs, [&](const auto& run) {
+    const auto tried = tried_setting(run.series);
+    return !is_wanted(tried ? tried->series : run.series);
+  });
   choose_labels(source);
+}
+
+// Keys that tuning charts have on their x axes.
+std::vector<std::string> titles_of(const std::vector<Chart>& charts)
+{
+  std::vector<std::string> titles;
+  for (const auto& chart : charts) titles.push_back(chart.x.title);
+  return titles;
 }
 
 Charts make_charts(const ChartKind& kind, const PlotOptions& options, const ChartSource& source)
 {
   if (options.x == "time") return kind.make(source);
-  if (kind.name == "loss") return loss_over_samples(source);
-  if (kind.name == "accuracy") return accuracy_over_samples(source);
-  throw Error(ErrorKind::usage, fmt::format("--x samples is for the kinds loss and accuracy, not for {}", kind.name));
+  if (kind.name == "loss" && options.x == "samples") return loss_over_samples(source);
+  if (kind.name == "accuracy" && options.x == "samples") return accuracy_over_samples(source);
+  if (kind.name != "tuning")
+    throw Error(ErrorKind::usage, fmt::format("--x samples is for the kinds loss and accuracy, not for {}", kind.name));
+  auto charts = kind.make(source);
+  const auto tuned = titles_of(charts.charts);
+  if (std::erase_if(charts.charts, [&](const Chart& chart) { return chart.x.title != options.x; }) > 0 && charts.charts.empty())
+    throw Error(ErrorKind::usage, fmt::format("--x: the study tunes {}, not {}", join(tuned, " and "), printable(options.x)));
+  return charts;
 }
 
 std::vector<Chart> charts_of(Context& context, ResultsStore& results, const ChartKind& kind, const PlotOptions& options)
@@ -129,6 +147,10 @@ std::vector<Chart> charts_of(Context& context, ResultsStore& results, const Char
 void require_one(const std::vector<Chart>& charts)
 {
   if (charts.size() == 1) return;
+  if (charts.front().label.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("-o writes one figure, and there are {}, one for each tuned key. Choose with --x: {}", charts.size(),
+                            join(titles_of(charts), ", ")));
   std::vector<std::string> labels;
   for (const auto& chart : charts) labels.push_back(printable(chart.label));
   throw Error(ErrorKind::usage, fmt::format("-o writes one figure, and there are {}, one for each label. Choose with --label: {}",
@@ -254,7 +276,7 @@ std::string plot_details()
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
   return "Kinds:\n" + kinds +
-         "Files: .pdf, .svg, .png (300 dpi), .tex (for \\input, beside FILE.pdf), 3.5 in wide. Needs gnuplot-nox.\n\n"
+         "Files are 3.5 in wide; .png has 300 dpi, and .tex is for \\input, beside FILE.pdf.\n\n"
          "Example:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
 }
 
@@ -263,11 +285,12 @@ std::string plot_details()
 void add_plot(Commands& commands)
 {
   auto options = std::make_shared<PlotOptions>();
-  auto& verb = commands.add({"plot", show_verbs, "Draw a figure of a study, for a paper or in the terminal.", plot_details()},
-                            [options](Context& context) { return plot(context, *options); });
+  auto& verb = commands.add(
+      {"plot", show_verbs, "Draw a figure of a study for a paper (needs gnuplot-nox) or in the terminal.", plot_details()},
+      [options](Context& context) { return plot(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
-  verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name(join(kind_names(), "|"));
-  verb.add_option("-o,--output", options->file, "file, its end chooses the format; -: standard output; default: the terminal")
+  verb.add_option("-k,--kind", options->kind, "what the figure shows")->type_name("FIGURE");
+  verb.add_option("-o,--output", options->file, "a .pdf, .svg, .png or .tex file; -: standard output; default: the terminal")
       ->type_name("FILE");
   verb.add_option("--format", options->format, "a script with the data in it, or the data; of -o - any (default: pdf)")
       ->type_name("gnuplot|csv|pdf|svg|png")
@@ -275,9 +298,8 @@ void add_plot(Commands& commands)
   verb.add_option("--columns", options->columns, "columns of the page that the figure spans (default: 1)")
       ->type_name("1|2")
       ->check([](std::string& value) { return value == "1" || value == "2" ? "" : "a page has 1 or 2 columns"; });
-  verb.add_option("--x", options->x, "x axis of loss and accuracy (default: time)")
-      ->type_name("time|samples")
-      ->one_of({"time", "samples"});
+  verb.add_option("--x", options->x, "x axis of loss and accuracy (default: time), or a key of tuning")
+      ->type_name("time|samples|KEY");
   verb.add_option("--label", options->label, "only this label of the study")->type_name("LABEL");
   verb.add_flag("--grey", options->grey, "greys and patterns in place of colours");
   verb.add_flag("--title", options->title, "put the title above the figure; papers have it in the caption");

@@ -1,7 +1,8 @@
-// dtctl predict: throughput, efficiency and cost of sizes that were not measured.
+// dtctl predict: throughput, efficiency, time to the target and cost of sizes that were not measured.
 #include "cli/answers/cost.hpp"
 #include "cli/answers/grouped_texts.hpp"
 #include "cli/answers/prediction_tables.hpp"
+#include "cli/answers/target_output.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -10,6 +11,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "store/analysis/verdict/point_labels.hpp"
+#include "store/query/compared_runs.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -20,7 +22,7 @@ namespace dt::cli {
 namespace {
 
 struct PredictOptions {
-  std::string study = "last", nodes, ranks, profile;
+  std::string study = "last", nodes, ranks, profile, metric = "throughput", samples_from;
   std::vector<std::string> what_if;
   bool backtest = false, dry_run = false;
 };
@@ -56,7 +58,13 @@ Question question_of(Context& context, const PredictOptions& options)
   Question question;
   if (!options.nodes.empty() && !options.ranks.empty())
     throw Error(ErrorKind::usage, "--nodes and --ranks exclude each other: sizes are numbers of nodes or of ranks");
-  if (options.nodes.empty() && options.ranks.empty() && !options.backtest)
+  const bool is_of_target = options.metric == name_of(Metric::time_to_target);
+  if (!options.samples_from.empty() && !is_of_target)
+    throw Error(ErrorKind::usage, "--samples-from names the study that tells the samples to the target, so it needs --metric "
+                                  "time-to-target");
+  if (!options.what_if.empty() && is_of_target)
+    throw Error(ErrorKind::usage, "--what-if changes throughputs; leave out --metric time-to-target");
+  if (options.nodes.empty() && options.ranks.empty() && !options.backtest && !is_of_target)
     throw Error(ErrorKind::usage, "predict needs the sizes to predict: --nodes 16,64 or, for a study on one node, --ranks 8,16; "
                                   "or --backtest to test the model on the measured sizes");
   if (!options.nodes.empty()) question.unit = store::SizeUnit::nodes;
@@ -301,21 +309,87 @@ void print_answers(Context& context, const std::vector<Answer>& answers, const Q
   print_assumptions(context, answers);
 }
 
+Selection selected_study(ResultsStore& results, const std::string& name)
+{
+  Selector selector;
+  selector.what = name;
+  auto selection = select(results, selector);
+  if (!selection.study)
+    throw Error(ErrorKind::usage, "predict needs a study; " + printable(name) + " is not one. See: dtctl status --all");
+  return selection;
+}
+
+// The series that tells the samples of another one: of the same label, or the only one of the same strategy. Null: none.
+const store::TargetSeries* samples_of(const std::vector<store::TargetSeries>& targets, const store::SeriesMeasurements& speed)
+{
+  const auto same = std::ranges::find(targets, speed.series, &store::TargetSeries::series);
+  if (same != targets.end()) return &*same;
+  return targets.size() == 1 ? &targets.front() : nullptr;
+}
+
+// Without sizes: the measured ones, and twice and four times the largest.
+std::vector<std::int64_t> target_sizes(const store::SeriesMeasurements& speed, const Question& question)
+{
+  std::vector<std::int64_t> sizes;
+  for (const auto& size : speed.sizes) sizes.push_back(size.at.size);
+  if (!question.sizes.empty())
+    sizes.insert(sizes.end(), question.sizes.begin(), question.sizes.end());
+  else if (sizes.size() > 1)
+    for (const std::int64_t factor : {2, 4}) sizes.push_back(factor * speed.sizes.back().at.size);
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  return sizes;
+}
+
+// `speeds`: of the study that tells the throughput, which also tells the samples unless another study does.
+ExitCode predict_target(Context& context, ResultsStore& results, const PredictOptions& options, const Selection& selection,
+                        std::vector<store::SeriesMeasurements> speeds, const Question& question)
+{
+  const auto source = options.samples_from.empty() ? selection : selected_study(results, options.samples_from);
+  auto targets = store::target_series(store::figures_in_studies(results.database(), rows_of(source.runs)));
+  for (auto& target : targets) target.tells_time = source.study->id == selection.study->id;
+  if (targets.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("no series of study {} has runs with one target of which it is known when it was reached. "
+                            "Give the recipe a train.target_accuracy, and run it",
+                            source.study->name));
+  std::vector<TargetAnswer> answers;
+  std::vector<Error> refusals;
+  for (auto& speed : speeds) {
+    const auto* target = samples_of(targets, speed);
+    try {
+      if (target == nullptr)
+        throw Error(ErrorKind::usage, fmt::format("study {} has no runs with a target of {}", source.study->name,
+                                                  speed.series.empty() ? "this series" : speed.series));
+      auto forecast = store::forecast_target(speed, *target, target_sizes(speed, question), question.network);
+      answers.push_back({speed.series, speed.traits, target->target, std::move(forecast)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;
+      refusals.push_back(error);
+    }
+  }
+  if (answers.empty() && !refusals.empty()) throw refusals.front();
+  if (answers.empty()) throw Error(ErrorKind::usage, "no run of the study has a throughput and the times of its ranks");
+  for (const auto& refusal : refusals) context.messages.warn("{}", refusal.what());
+  print_target_answers(context, answers, question.price, options.backtest);
+  return ExitCode::ok;
+}
+
 ExitCode predict(Context& context, const PredictOptions& options)
 {
   ResultsStore results(context);
-  Selector selector;
-  selector.what = options.study;
-  const auto selection = select(results, selector);
-  if (!selection.study)
-    throw Error(ErrorKind::usage, "predict needs a study; " + printable(options.study) + " is not one. See: dtctl status --all");
+  const auto selection = selected_study(results, options.study);
   const auto question = question_of(context, options);
   const auto& study = *selection.study;
   context.out.field("study", "study",
                     {study.id, fmt::format("{} ({}), {}", study.name, short_key(study.id), study.kind), Style::strong});
   for (const auto& point : store::scaling_of_study(results.database(), study.id))
     if (point.copies > 0) context.messages.warn("{}", point.why_copies);
-  const auto answers = answers_to(context, store::measurements_of_study(results.database(), study.id, question.unit), question);
+  auto series = store::measurements_of_study(results.database(), study.id, question.unit);
+  if (options.metric == name_of(Metric::time_to_target))
+    return predict_target(context, results, options, selection, std::move(series), question);
+  const auto answers = answers_to(context, std::move(series), question);
   print_answers(context, answers, question, options.backtest);
   if (!options.dry_run) store_predictions(results, study, answers);
   return ExitCode::ok;
@@ -336,14 +410,23 @@ void add_predict(Commands& commands)
        "               the errors of backtests, in which the largest size is predicted from the smaller ones\n"
        "\"not identifiable from these sizes\": the runs allow too different predictions; measure the size it names.\n"
        "dtctl results --predictions compares stored predictions with the sizes that have run since.\n"
+       "--metric time-to-target: the samples until train.target_accuracy at the batch of a size, by S0 (1 + B / Bc) fitted to\n"
+       "the measured batches (each tuned: study.tune), over the throughput at the size.\n"
        "\n"
        "Examples:\n"
        "  dtctl predict quickstart --ranks 4,8\n"
+       "  dtctl predict tuned --metric time-to-target --nodes 8,16\n"
        "  dtctl predict study --nodes 16,64 --what-if all --profile cluster"},
       [options](Context& context) { return predict(context, *options); });
   verb.add_option("STUDY", options->study, "last (default: the newest study), or the name or id of a study")->type_name("STUDY");
   verb.add_option("--nodes", options->nodes, "numbers of nodes to predict, such as 16,64,256")->type_name("N,N,...");
   verb.add_option("--ranks", options->ranks, "numbers of ranks to predict, for studies on one node")->type_name("N,N,...");
+  verb.add_option("--metric", options->metric, "what to predict")
+      ->type_name("METRIC")
+      ->one_of({std::string(name_of(Metric::throughput)), std::string(name_of(Metric::time_to_target))});
+  verb.add_option("--samples-from", options->samples_from,
+                  "with --metric time-to-target: the study that tells the samples, such as a measured one for a simulated STUDY")
+      ->type_name("STUDY");
   verb.add_list(
           "--what-if", options->what_if,
           "also predict the largest size with a change: bandwidth=2x, latency=0, jitter=0, overlap=perfect, input=0, or all; "

@@ -2,7 +2,7 @@
 #include "cli/command/destination.hpp"
 #include "cli/planning/recipe_options.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/spec_schema.hpp"
 
 #include <memory>

@@ -7,7 +7,7 @@
 #include "cli/report/html/study_page.hpp"
 #include "cli/runs/selectors.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -127,16 +127,15 @@ std::string format_of(const ReportOptions& options)
   return ending == ".md" ? "markdown" : ending == ".tex" ? "latex" : "html";
 }
 
-// Draws the efficiency into a file beside the document. No picture if the study has one size, or if it cannot be drawn.
-DocumentPicture draw_efficiency(Context& context, const ChartSource& source, const fs::path& document, DocumentFormat format)
+// Draws a chart into a file beside the document. No file if it cannot be drawn.
+DocumentPicture draw(Context& context, const ChartSource& source, const Chart& chart, const fs::path& document,
+                     DocumentFormat format)
 {
-  const auto charts = efficiency_chart(source);
-  if (document.empty() || is_standard_output(document.string()) || charts.charts.size() != 1) return {};
   const bool is_latex = format == DocumentFormat::latex;
   auto file = document;
-  file.replace_filename(file_stem(source.study) + (is_latex ? "-efficiency.pdf" : "-efficiency.svg"));
+  file.replace_filename(file_stem(source.study) + "-" + chart.id + (is_latex ? ".pdf" : ".svg"));
   try {
-    const auto figure = write_figure(charts.charts.front(), {.format = is_latex ? FigureFormat::pdf : FigureFormat::svg}, file);
+    const auto figure = write_figure(chart, {.format = is_latex ? FigureFormat::pdf : FigureFormat::svg}, file);
     if (!figure.warnings.empty()) context.messages.warn("gnuplot: {}", printable_lines(figure.warnings));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::environment) throw;
@@ -144,7 +143,19 @@ DocumentPicture draw_efficiency(Context& context, const ChartSource& source, con
     return {};
   }
   context.out.field("", "picture", text_cell(file.string()));
-  return {file.filename().string(), charts.charts.front().caption};
+  return {file.filename().string(), chart.caption};
+}
+
+// No efficiency if the study has one size.
+DocumentPictures draw_pictures(Context& context, const ChartSource& source, const fs::path& document, DocumentFormat format)
+{
+  DocumentPictures pictures;
+  if (document.empty() || is_standard_output(document.string())) return pictures;
+  for (const auto& chart : efficiency_chart(source).charts) pictures.efficiency = draw(context, source, chart, document, format);
+  for (const auto& chart : tuning_charts(source).charts)
+    if (auto picture = draw(context, source, chart, document, format); !picture.file.empty())
+      pictures.tuning.push_back(std::move(picture));
+  return pictures;
 }
 
 // Without -o the text goes to standard output, and there are no pictures.
@@ -152,7 +163,7 @@ ExitCode write_document(Context& context, const std::vector<ReportedStudy>& stud
                         DocumentFormat format)
 {
   MarkupDocument document(format);
-  for (const auto& study : studies) add_study(document, study, draw_efficiency(context, study.source, options.file, format));
+  for (const auto& study : studies) add_study(document, study, draw_pictures(context, study.source, options.file, format));
   write_text(context, options.file, "document", document.text());
   return ExitCode::ok;
 }
@@ -191,7 +202,8 @@ void add_report(Commands& commands)
        "prediction, phases of the ranks, a timeline, the drift of the machine, the environment, all runs and the recipe.\n"
        "Values of variables whose names look like secrets are masked. CSV files beside it have the runs beyond\n"
        "1,000 and the points beyond 250.\n\n"
-       "As Markdown or LaTeX (for \\input): verdict, scaling table, causes, hardware; with -o a picture of the efficiency beside "
+       "As Markdown or LaTeX (for \\input): verdict, scaling table, causes, hardware; with -o pictures of the efficiency and the "
+       "tuning beside "
        "it.\n\n"
        "Examples:\n  dtctl report last -o report.html\n  dtctl report last --format markdown"},
       [options](Context& context) { return report(context, *options); });

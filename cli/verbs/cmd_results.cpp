@@ -8,6 +8,8 @@
 #include "cli/answers/raced_study.hpp"
 #include "cli/answers/scaling_table.hpp"
 #include "cli/answers/sensitivity_output.hpp"
+#include "cli/answers/study_answer.hpp"
+#include "cli/answers/tuned_study.hpp"
 #include "cli/answers/verdict_output.hpp"
 #include "cli/answers/why_tables.hpp"
 #include "cli/command/context.hpp"
@@ -191,6 +193,9 @@ ExitCode results(Context& context, const ResultsOptions& options)
     context.out.table(without_empty_columns(measurement_table(selection.runs, labels)));
   else
     context.out.table(without_empty_columns(scaling_table(points, labels)));
+  const auto record = by_run ? std::nullopt : record_of(results.home(), *selection.study);
+  if (record && !record->tune.metric.empty() && !options.why && options.best_by.empty())
+    context.out.table(tuning_table(tuned_points_of(record, rows), record->labels, record->tune));
   const auto doubts = store::doubts_of(results.database(), selection.study ? selection.study->id : "", keys_of(selection.runs));
   print_doubts(context, doubts);
   context.out.field("states", "in all", {state_counts(selection.runs), summary(selection.runs), Style::plain});
@@ -201,9 +206,11 @@ ExitCode results(Context& context, const ResultsOptions& options)
                                                 store::varied_without_result(figures)),
                         labels);
     const auto facts = deciding_facts(doubts);
-    auto verdict = verdict_of(selection.study->kind, compared_points(selection, std::move(figures)), points, facts);
-    let_race_decide(verdict, record_of(results.home(), *selection.study), rows, labels, facts);
+    const auto compared = compared_points(selection, std::move(figures));
+    auto verdict = verdict_of(selection.study->kind, compared, points, facts, record ? record->tune.metric : "");
+    let_race_decide(verdict, record, rows, labels, facts);
     print_verdict(context, verdict);
+    print_answer(context, answer_of(results.database(), record, compared, rows));
   }
   const bool has_notes = !options.why && options.best_by.empty() && !context.json;
   if (const auto notes = notes_on(points); !notes.empty() && has_notes && !by_node) context.messages.info("{}", notes);

@@ -8,8 +8,8 @@
 #include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "cli/serve/access.hpp"
 #include "cli/serve/site.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 #include <memory>
 

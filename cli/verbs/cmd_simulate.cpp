@@ -8,7 +8,7 @@
 #include "cli/submission/submission.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/attempt_files.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/compute_profile.hpp"

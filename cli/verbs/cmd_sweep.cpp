@@ -3,9 +3,10 @@
 #include "cli/planning/recipe_options.hpp"
 #include "cli/submission/raced_sweep.hpp"
 #include "cli/submission/submission.hpp"
+#include "cli/submission/tuned_sweep.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "core/counted.hpp"
-#include "core/host_list.hpp"
+#include "core/machine/host_list.hpp"
 #include "core/text.hpp"
 #include "jobs/registry/schedulers.hpp"
 
@@ -77,7 +78,9 @@ ExitCode sweep(Context& context, const SweepCommand& command)
   require_wait(command);
   if (command.until_decided) return sweep_until_decided(context, command.asked(), command.submission);
   auto recipe = command.distribute ? on_every_node(context, command.asked()) : command.asked();
-  return submit_checked(context, load_plan(context, recipe), command.submission);
+  auto plan = load_plan(context, recipe);
+  if (!plan.runs.front().study.tune.keys.empty()) return sweep_tuned(context, recipe, std::move(plan), command.submission);
+  return submit_checked(context, std::move(plan), command.submission);
 }
 
 } // namespace

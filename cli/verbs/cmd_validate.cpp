@@ -6,8 +6,8 @@
 #include "core/counted.hpp"
 #include "core/spec/run_spec.hpp"
 #include "core/text.hpp"
-#include "jobs/program/measurement.hpp"
-#include "jobs/program/output_reader.hpp"
+#include "jobs/program/reports/measurement.hpp"
+#include "jobs/program/reports/output_reader.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "core/data/packed_description.hpp"
 #include "core/error.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file_at.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
 

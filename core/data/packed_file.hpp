@@ -13,8 +13,8 @@
 // The index holds a hash of every record, so the id identifies the whole content, and reading it takes no look at the records.
 #pragma once
 
-#include "core/descriptor.hpp"
-#include "core/range.hpp"
+#include "core/files/descriptor.hpp"
+#include "core/maths/range.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,10 +1,10 @@
 #include "core/home/home.hpp"
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
+#include "core/files/trust.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
-#include "core/trust.hpp"
 
 #include <algorithm>
 #include <array>

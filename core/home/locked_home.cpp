@@ -1,8 +1,8 @@
 #include "core/home/locked_home.hpp"
 
+#include "core/files/temporary_file.hpp"
 #include "core/home/home_identity.hpp"
-#include "core/process.hpp"
-#include "core/temporary_file.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <cerrno>

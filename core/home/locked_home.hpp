@@ -4,7 +4,7 @@
 // scheduler, then the database's writer.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
 
 #include <functional>

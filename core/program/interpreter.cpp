@@ -1,7 +1,7 @@
 #include "core/program/interpreter.hpp"
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "core/program/program_files.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/hash.hpp"
-#include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

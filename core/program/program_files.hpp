@@ -54,7 +54,7 @@ void keep_program(const ProgramSpec& program, const std::string& id, const std::
 // Copies everything in `copy`, which keep_program has made, into the new folder `target`.
 void copy_program(const std::filesystem::path& copy, const std::filesystem::path& target);
 
-// Copies dtctl_report.py (core/paths.hpp: report_modules) into a folder, so that the program finds it outside of jobs, too.
+// Copies dtctl_report.py (core/files/paths.hpp: report_modules) into a folder, so that the program finds it outside of jobs, too.
 // Returns the path of the copy; one that is there with the same content stays. Throws an environment error if the module is not
 // installed, and a usage error if the folder has another file of this name.
 std::filesystem::path copy_report_module(const std::filesystem::path& folder);

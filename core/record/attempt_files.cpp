@@ -1,6 +1,6 @@
 #include "core/record/attempt_files.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/record/fields.hpp"
 
@@ -74,7 +74,7 @@ Rows make_rows()
       {checkpoints, "checkpoints", "step-STEP.safetensors",
        "safetensors with a hash of all its bytes, whole or absent, the last two (engine/train/weights/checkpoint.hpp)", rank_0},
       {trace, "trace", "rank-RANK",
-       "text: the rank's spans and its clock's offset to rank 0's (core/record/trace_record.hpp), if train.trace is on",
+       "text: the rank's spans and its clock's offset to rank 0's (core/record/attempt/trace_record.hpp), if train.trace is on",
        "every rank, at the end"},
       {dump, "dump", "",
        "anything: a new file asks all ranks what they are doing. Of a rank: why SP \"rank\" SP rank SP unix_s LF",
@@ -96,7 +96,7 @@ Rows make_rows()
        "\"time_limit\" [ SP seconds ] LF, also ahead of it, with a limit that was changed in the scheduler; \"not started: \" "
        "why LF; \"not run: \" why LF, if a run that had to come first has "
        "no result; or state \": \" cause LF, what Slurm said about the end "
-       "(core/record/stop_reason.hpp)",
+       "(core/record/attempt/stop_reason.hpp)",
        "dtjob; the scheduler of this machine (\"not started\"); dtctl (what Slurm said)"},
       {cause, "cause.json", "",
        json(failure_cause_fields()) + ": why there is no result, as dtjob finds it in what the ranks and their launcher left",
@@ -109,7 +109,7 @@ Rows make_rows()
        "DTCTL_KEEP_FOLDER is empty",
        "dtjob, before the ranks start"},
       {reports, "reports", "rank-RANK",
-       "text: where a rank of an own program runs, then what it reports (jobs/program/report_lines.hpp); load-RANK and "
+       "text: where a rank of an own program runs, then what it reports (jobs/program/reports/report_lines.hpp); load-RANK and "
        "energy-RANK (of dtengine, too): load and energy of a host where dtjob does not run",
        "dtjob on the rank's node; the program, appended"},
       {output, "output", "STREAM",

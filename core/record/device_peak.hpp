@@ -32,7 +32,7 @@ struct RunPeak {
 
 // The cores that the workers of a run compute on.
 struct RunCores {
-  double flops = not_measured; // of all of them, FLOP/s in fp32 (core/multiply_adds.hpp); NaN: not known
+  double flops = not_measured; // of all of them, FLOP/s in fp32 (core/maths/multiply_adds.hpp); NaN: not known
   std::int64_t count = 0;
   std::string words{}; // of which processor, measured where and when
 };

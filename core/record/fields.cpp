@@ -193,6 +193,15 @@ Fields<RunResult> result_fields()
       {"divergence", DT_AT(R, divergence), "", "the same in words; empty: the run did not diverge"},
       {"not_finite_steps", DT_AT(R, not_finite_steps), "",
        "steps whose training loss was NaN or infinite, also of a run that did not diverge", required, "", true},
+      {"noise_scale", &member_of<R, &R::noise, &NoiseScale::value>, "samples",
+       "gradient noise scale tr(Sigma)/|G|^2 [McCandlish2018]: the batch whose mean gradient has as much noise as signal; over "
+       "the measured steps since resumed_step that train.noise_scale looks at; `NULL`: not measured, or no gradient was found in "
+       "the noise",
+       Presence::later},
+      {"noise_scale_low", &member_of<R, &R::noise, &NoiseScale::low>, "samples",
+       "lower end of its 95 % interval; `NULL`: fewer than 16 steps were looked at", Presence::later},
+      {"noise_scale_high", &member_of<R, &R::noise, &NoiseScale::high>, "samples",
+       "upper end of it; `NULL` beside a lower end: there is none, because the noise hides the gradient", Presence::later},
       {"wall_s", DT_AT(R, wall_s), "s", "time from the first step to the last, evaluations included"},
       {"step_p50_s", &slowest_step_p50_s, "s", "median time of a step, on the slowest rank", computed},
       {"isolated_communication_s", DT_AT(R, isolated_communication_s), "s",
@@ -542,7 +551,9 @@ Fields<StudyRecord> study_fields()
       {"run_keys", DT_AT(R, run_keys), "", "keys of its runs, in order"},
       {"run_names", DT_AT(R, run_names), "", "names of its runs, in order"},
       {"control_keys", DT_AT(R, control_keys), "",
-       "keys of its runs that are no points: A/A controls, and runs that vary an assumed figure (study.sensitivity)"},
+       "keys of its runs that are no points: A/A controls, runs that vary an assumed figure (study.sensitivity), and runs that "
+       "try a "
+       "setting (study.tune)"},
       {"keep_going", DT_AT(R, keep_going), "", "whether all runs start, even if the first ones fail in the same way"},
       {"labels", DT_AT(R, labels), "", "the recipe's labels of the points, by what the sweep varies"},
       {"race.metric", &member_of<R, &R::race, &StudyRace::metric>, "",
@@ -550,6 +561,12 @@ Fields<StudyRecord> study_fields()
       {"race.margin", &member_of<R, &R::race, &StudyRace::margin>, "share", "study.until.interval, or its default"},
       {"race.first", &member_of<R, &R::race, &StudyRace::first>, "runs", "repeats before the first look"},
       {"race.most", &member_of<R, &R::race, &StudyRace::most>, "runs", "most repeats of a point"},
+      {"tune.metric", &member_of<R, &R::tune, &StudyTune::metric>, "",
+       "what settings are compared by (study.tune.metric); empty: nothing is tuned"},
+      {"tune.keys", &member_of<R, &R::tune, &StudyTune::keys>, "", "ranges of the tuned keys"},
+      {"tune.runs", &member_of<R, &R::tune, &StudyTune::runs>, "runs", "most runs of a point's search"},
+      {"tune.seeds", &member_of<R, &R::tune, &StudyTune::seeds>, "runs", "seeds of a setting that the search repeats"},
+      {"tune.results", &member_of<R, &R::tune, &StudyTune::results>, "runs", "of each point with the tuned values"},
       {"refusals", DT_AT(R, refusals), "", "why runs were refused when it was submitted last, by key"},
   };
   return fields;
@@ -557,7 +574,7 @@ Fields<StudyRecord> study_fields()
 
 Fields<StudyRecord> stored_study_fields()
 {
-  constexpr std::size_t in_file_alone = 5; // the last ones: race and refusals
+  constexpr std::size_t in_file_alone = 10; // the last ones: race, tune and refusals
   return study_fields().first(study_fields().size() - in_file_alone);
 }
 

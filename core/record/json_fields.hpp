@@ -1,7 +1,7 @@
 // Records as JSON, by their fields. Private to core/record.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/json_schema.hpp"
 #include "core/record/field.hpp"
 

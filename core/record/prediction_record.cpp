@@ -1,6 +1,6 @@
 #include "core/record/prediction_record.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"

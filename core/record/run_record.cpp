@@ -1,7 +1,7 @@
 #include "core/record/run_record.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/fields.hpp"
 #include "core/record/json_fields.hpp"
 #include "core/record/parse.hpp"
@@ -17,6 +17,11 @@
 
 namespace dt {
 namespace {
+
+// In `cancel`, dtjob writes this and why it held the run back; dtctl writes the name of the user who cancelled it.
+// Kinds of cancellations that dtctl makes itself, and how they are written.
+constexpr std::pair<std::string_view, std::string_view> own_cancellations[]{{cause_kind::held_back, "held back"},
+                                                                            {cause_kind::ended_early, "ended early"}};
 
 namespace fs = std::filesystem;
 using namespace record;
@@ -205,16 +210,32 @@ std::optional<Heartbeat> record::parse_heartbeat(std::string_view text)
   return beat;
 }
 
+std::string_view words_of_cancellation(std::string_view kind)
+{
+  for (const auto& [name, words] : own_cancellations)
+    if (name == kind) return words;
+  return {};
+}
+
 std::string to_line(const Cancellation& cancellation)
 {
-  return fmt::format("{:.3f} {}\n", cancellation.unix_s, printable(cancellation.who));
+  const auto words = words_of_cancellation(cancellation.kind);
+  const auto by = words.empty() ? cancellation.who : fmt::format("{}: {}", words, cancellation.why);
+  return fmt::format("{:.3f} {}\n", cancellation.unix_s, printable(by));
 }
 
 Cancellation record::parse_cancellation(std::string_view text)
 {
   Cancellation cancellation;
   std::from_chars(text.data(), text.data() + text.size(), cancellation.unix_s);
-  cancellation.who = trim(text.substr(std::min(text.find(' '), text.size())));
+  const auto by = trim(text.substr(std::min(text.find(' '), text.size())));
+  for (const auto& [kind, words] : own_cancellations)
+    if (by.starts_with(words) && by.substr(words.size()).starts_with(": ")) {
+      cancellation.kind = kind;
+      cancellation.why = by.substr(words.size() + 2);
+      return cancellation;
+    }
+  cancellation.who = by;
   return cancellation;
 }
 

@@ -5,6 +5,7 @@
 // grammar. Functions that read a file do not fail if it is missing or torn: they return the part that is complete, or nothing.
 #pragma once
 
+#include "core/maths/noise_scale.hpp"
 #include "core/record/attempt_files.hpp"
 #include "core/record/event_record.hpp"
 #include "core/record/field.hpp"
@@ -92,6 +93,7 @@ inline constexpr std::string_view removed = "removed";         // its folder was
 inline constexpr std::string_view job_exit = "job_exit";       // nothing more than the job's exit code and last words is known
 inline constexpr std::string_view no_end = "no_end";           // no end was recorded
 inline constexpr std::string_view held_back = "held_back";     // cancelled, because others of its study failed; in no cause.json
+inline constexpr std::string_view ended_early = "ended_early"; // cancelled, because it tried a hopeless setting; in no cause.json
 } // namespace cause_kind
 
 // preempted.json: the run was told to stop early (time limit, preemption, drained node) and stopped in an orderly way.
@@ -118,11 +120,15 @@ struct Launch {
   int exit_code = 0;
 };
 
-// cancel: "<unix seconds> <who>\n", written by dtctl cancel.
+// cancel: "<unix seconds> <who>\n" or "<unix seconds> held back: <why>\n".
 struct Cancellation {
   double unix_s = 0;
-  std::string who; // the user
+  std::string who;         // the user who cancelled the run; empty if dtctl did
+  std::string_view kind{}; // of dtctl: cause_kind::held_back (jobs/follow/hold_back.hpp) or cause_kind::ended_early; else empty
+  std::string why{};       // of dtctl
 };
+// How a kind of cancellation is written in the file and in causes: "held back" for cause_kind::held_back. Empty for another kind.
+std::string_view words_of_cancellation(std::string_view kind);
 
 // One line of `asked`.
 struct Wish {
@@ -219,7 +225,7 @@ struct WorkSums {
   double useful_max_s = 0;      // the largest sum of u of any worker
   double useful_step_max_s = 0; // sum over the intervals of the largest u of any worker
   double busy_step_max_s = 0;   // sum over the intervals of the largest u + i of any worker
-  // The same of a fast worker instead of all workers (core/record/fast_worker.hpp). NaN: not measured.
+  // The same of a fast worker instead of all workers (core/record/measuring/fast_worker.hpp). NaN: not measured.
   double useful_fast_s = not_measured;      // the lower quartile of the workers' sums of u
   double useful_step_fast_s = not_measured; // the lower quartile of u in each window of intervals, summed
   // Sum over the intervals of the largest u + i + time between epochs of any worker. NaN: not measured.
@@ -304,6 +310,7 @@ struct RunResult {
   BetweenEpochs between;
   double lone_compute_s = not_measured; // forward and backward pass of a batch on rank 0 while all other ranks sleep
   double choice_s = not_measured;       // time that the choice of the convolutions' algorithms took; 0: not timed
+  NoiseScale noise;                     // in samples, over the measured steps since resumed_step
   Reported final_loss;                  // training loss of the last step
   Reported eval_loss;                   // from the last evaluation
   Reported accuracy;                    // from the last evaluation

@@ -16,6 +16,14 @@ struct StudyRace {
   std::int64_t first = 0, most = 0;
 };
 
+// The rule by which `dtctl sweep` tunes the points of a study (study.tune); store/analysis/statistics/tuning.hpp has its meaning.
+struct StudyTune {
+  std::string metric;                      // empty: nothing is tuned
+  std::map<std::string, std::string> keys; // key -> range
+  std::int64_t runs = 0, seeds = 0;        // of a point's search at most; of a setting that is repeated
+  std::int64_t results = 0;                // runs of each point with the tuned values
+};
+
 struct StudyRecord {
   std::string id;   // hash of the name and the run keys: submitting the same recipe again gives the same study
   std::string name; // the recipe's name
@@ -31,6 +39,7 @@ struct StudyRecord {
   bool keep_going = false;                   // its last submission asked to start all runs, even if the first ones fail
   std::map<std::string, std::string> labels; // the recipe's own label, by series (core/spec/point_label.hpp); often empty
   StudyRace race;
+  StudyTune tune;
   std::map<std::string, std::string> refusals; // by run key: why the run was refused at the last submission
 };
 

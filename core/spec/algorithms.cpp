@@ -2,7 +2,7 @@
 
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/json_schema.hpp"
 #include "core/text.hpp"
 

@@ -184,14 +184,27 @@ template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return or
 template<> std::span<const Choice<StudyLayout>> choices<StudyLayout>() { return layouts; }
 template<> std::span<const Choice<Metric>> choices<Metric>() { return metric_choices; }
 
+namespace {
+
+std::vector<Name> metric_names_with(bool MetricWord::*property)
+{
+  std::vector<Name> names;
+  for (const auto& word : metric_words)
+    if (word.*property) names.push_back(word.name);
+  return names;
+}
+
+} // namespace
+
 std::span<const Name> race_metric_names()
 {
-  static const auto names = [] {
-    std::vector<Name> all;
-    for (const auto& word : metric_words)
-      if (word.is_raced) all.push_back(word.name);
-    return all;
-  }();
+  static const auto names = metric_names_with(&MetricWord::is_raced);
+  return names;
+}
+
+std::span<const Name> tune_metric_names()
+{
+  static const auto names = metric_names_with(&MetricWord::is_tuned);
   return names;
 }
 

@@ -1,13 +1,13 @@
 #include "core/spec/compute_profile.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/json_schema.hpp"
-#include "core/paths.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/spec/choices.hpp"
 #include "core/spec/input_shape.hpp"
-#include "core/statistics.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

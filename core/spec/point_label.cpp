@@ -10,7 +10,7 @@
 namespace dt {
 namespace {
 
-constexpr std::string_view varied_mark = "assumed=";
+constexpr std::string_view varied_mark = "assumed=", tried_mark = "tried=";
 
 // The length of the key that the word begins with; 0 if it begins with none.
 std::size_t key_length(std::string_view word)
@@ -66,6 +66,18 @@ std::string series_of(std::string_view label)
   return join(words, " ");
 }
 
+std::string sized_label(const RunSpec& run)
+{
+  auto label = run.label;
+  const auto add_size = [&](const char* unit, std::int64_t size) {
+    label += (label.empty() ? "" : " ") + (unit + std::to_string(size));
+  };
+  if (!run.study.ranks.empty()) add_size("ranks=", run.ranks());
+  if (!run.study.nodes.empty()) add_size("nodes=", run.resources.nodes);
+  if (!run.study.parts.empty()) add_size("parts=", run.resources.ranks_per_node);
+  return label;
+}
+
 std::string varied_word(std::string_view key, double change)
 {
   return fmt::format("{}{}{:+.3g}%", varied_mark, key, change * 100);
@@ -83,6 +95,29 @@ std::optional<VariedFigure> varied_figure(std::string_view series)
   words.erase(word);
   figure.series = join(words, " ");
   return figure;
+}
+
+std::string tried_word(const std::map<std::string, std::string>& values)
+{
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : values) parts.push_back(key + ":" + value);
+  return std::string(tried_mark) + join(parts, ",");
+}
+
+std::optional<TriedSetting> tried_setting(std::string_view series)
+{
+  auto words = split(series, ' ');
+  const auto word = std::find_if(words.begin(), words.end(), [](const auto& text) { return text.starts_with(tried_mark); });
+  if (word == words.end()) return std::nullopt;
+  TriedSetting setting;
+  for (const auto& part : split(std::string_view(*word).substr(tried_mark.size()), ',')) {
+    const auto colon = part.find(':');
+    if (colon == std::string::npos) return std::nullopt;
+    setting.values.emplace(part.substr(0, colon), part.substr(colon + 1));
+  }
+  words.erase(word);
+  setting.series = join(words, " ");
+  return setting;
 }
 
 } // namespace dt

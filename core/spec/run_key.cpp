@@ -2,7 +2,7 @@
 
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
 #include "core/spec/compute_profile.hpp"
 #include "core/spec/secrets.hpp"

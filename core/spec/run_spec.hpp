@@ -93,6 +93,7 @@ struct TrainSpec {
   double loss_scale = 1; // the loss is multiplied by this factor for the backward pass; the update divides the gradients by it
   double label_smoothing = 0;    // share of the target probability that is spread over all classes
   std::string start_from;        // checkpoint with the initial weights; empty: weights drawn from the seed
+  std::int64_t noise_scale = 0;  // steps from one look at the gradient noise scale to the next; 0: not measured
   bool final_checkpoint = false; // write a checkpoint after the last step too
 };
 
@@ -235,6 +236,14 @@ struct UntilSpec {
   Metric metric = Metric::throughput; // one of race_metric_names()
 };
 
+// The search for the best values of some keys, for each candidate on its own (`dtctl sweep`; core/spec/tuned_key.hpp).
+struct TuneSpec {
+  std::map<std::string, std::string> keys; // key -> range; empty: nothing is tuned
+  std::int64_t runs = 12;                  // of a candidate's search, at most
+  std::int64_t seeds = 2;                  // of each setting that is repeated
+  Metric metric = Metric::time_to_target;  // one of tune_metric_names()
+};
+
 struct StudySpec {
   std::optional<StudyMode> mode;   // empty: no scaling study
   std::vector<std::int64_t> ranks; // sizes of the study: exactly one of ranks, nodes and parts is given
@@ -247,6 +256,7 @@ struct StudySpec {
   StudyLayout layout = StudyLayout::separate;
   std::int64_t controls = 2; // ladder: runs of the smallest size, spread from its first to its last run, to measure drift (A/A)
   UntilSpec until;
+  TuneSpec tune;
   double sensitivity = 0; // simulated: share by which runs of their own vary each assumed figure (sensitivity.hpp); 0: none
 };
 
@@ -255,8 +265,8 @@ struct RunSpec {
   std::string description;
   std::string label;       // the values of its sweep: "learning_rate=0.1 momentum=0.9"; empty without a sweep
   std::int64_t repeat = 0; // 0, 1, …: number of this repetition
-  // No point of its study: an A/A control, or a run that varies an assumed figure (StudySpec::sensitivity). Stored in the study
-  // (study.json), not in the run (spec.json).
+  // No point of its study: an A/A control, a run that varies an assumed figure (StudySpec::sensitivity), or one that tries a
+  // setting (StudySpec::tune). Stored in the study (study.json), not in the run (spec.json).
   bool control = false;
   Engine engine = Engine::onednn;
   ModelSpec model;

@@ -1,6 +1,6 @@
 #include "core/spec/simulation_cost.hpp"
 
-#include "core/hierarchical_blocks.hpp"
+#include "core/maths/hierarchical_blocks.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/strategy_table.hpp"
 

@@ -14,8 +14,8 @@ inline constexpr std::size_t longest_simulated_message = std::size_t{1} << 28;
 inline constexpr int simulated_chunks_of_a_vector = 64;
 // Shorter messages travel before their receive is posted, as over TCP in Open MPI.
 inline constexpr std::size_t simulated_eager_bytes = 64 << 10;
-// Simulated nodes sum a long vector in blocks of up to this many times the usual length (core/hierarchical_blocks.hpp). A vector
-// of 250 MB still has 32 of them.
+// Simulated nodes sum a long vector in blocks of up to this many times the usual length (core/maths/hierarchical_blocks.hpp). A
+// vector of 250 MB still has 32 of them.
 inline constexpr std::size_t longest_simulated_block_growth = 4;
 
 struct SimulationCost {

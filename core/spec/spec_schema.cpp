@@ -236,6 +236,12 @@ std::vector<Key> train_computation_keys()
        "prevents small gradients from becoming 0 in low precision."},
       {"train.label_smoothing", real, "", 0, 1, no, yes, none, DT_FIELD(train.label_smoothing),
        "Share of the target that is distributed evenly over all classes."},
+      {"train.noise_scale", integer, "steps", 0, big, no, yes, none, DT_FIELD(train.noise_scale),
+       "Steps from one measurement of the gradient noise scale to the next. That is the batch size at which a batch's mean "
+       "gradient has as much noise as signal. Needs a strategy that sums gradients in every step, and at least two workers, "
+       "whose gradients are compared with their mean; on one worker of dtengine, `accumulation` of at least 2. The weights do "
+       "not depend on it. 0: not measured.",
+       "10"},
       {"train.start_from", text, "", 0, 0, no, no, none, DT_FIELD(train.start_from),
        "Initial weights: the path of a checkpoint or of other weights (.safetensors, .npz), relative to the file that contains "
        "this "
@@ -531,6 +537,21 @@ std::vector<Key> study_keys()
        "2 node-hours"},
       {"study.until.metric", choice, "", 0, 0, no, no, race_metric_names(), DT_FIELD(study.until.metric),
        "With `dtctl sweep --until-decided`: what labels are compared by."},
+      {"study.tune.keys", text_map, "", 0, 0, no, no, none, DT_FIELD(study.tune.keys),
+       "Keys that are tuned for each point of the study on its own, before its points are compared, with their ranges: one or "
+       "two "
+       "numeric keys of `optimizer` or `sync`, or entries of `program.parameters`. A range is `from..to`, logarithmic if it is "
+       "above 0, or `from..to linear`. Only the runs with the tuned values count as results: study.repeats of each point, with "
+       "seeds that the tuning has not used.",
+       R"({"optimizer.learning_rate": "0.001..1"})"},
+      {"study.tune.runs", integer, "", 6, 10000, no, no, none, DT_FIELD(study.tune.runs),
+       "Most runs that the search takes for a point; at least 12 for two keys. Points of a larger size begin at what was found "
+       "at "
+       "the size before and take two thirds of them."},
+      {"study.tune.seeds", integer, "", 1, 100, no, no, none, DT_FIELD(study.tune.seeds),
+       "Seeds of the settings next to the optimum, which the search repeats."},
+      {"study.tune.metric", choice, "", 0, 0, no, no, tune_metric_names(), DT_FIELD(study.tune.metric),
+       "What the settings of a point are compared by."},
       {"study.sensitivity", real, "share", 0, 0.5, no, no, none, DT_FIELD(study.sensitivity),
        "Of a simulated study: runs its smallest and its largest size also with each assumed figure lower and higher by this "
        "share, "

@@ -1,6 +1,6 @@
 // dtbench: benchmarks the parts of a training step.
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/options.hpp"

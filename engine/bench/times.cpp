@@ -1,4 +1,4 @@
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "engine/bench/bench.hpp"
 
 #include <algorithm>

@@ -53,6 +53,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   std::span<float> weights() override { return brought(DTCTL_SYNC_WEIGHTS); }
   std::span<float> gradients() override;
   std::span<const Range> tensors() override { return parts_.layout.tensors; }
+  std::size_t marks() const override { return 1; }
   using sync::Replica::compute;
   sync::BatchLoss compute(sync::GradientListener* listener) override;
   using sync::Replica::update;

@@ -1,7 +1,7 @@
 // RangeSet: a set of positions, as few ranges.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "engine/bindings/report.hpp"
 
-#include "core/descriptor.hpp"
+#include "core/files/descriptor.hpp"
 #include "core/hash.hpp"
 #include "core/record/field.hpp"
 #include "core/spec/strategy_table.hpp"
@@ -28,6 +28,8 @@ void append(const std::string& text)
     const auto written = ::write(file.get(), text.data(), text.size());
 }
 
+std::string word(double figure) { return std::isnan(figure) ? "-" : fmt::format("{}", figure); }
+
 } // namespace
 
 std::int64_t steps_between_meetings(const SyncSpec& sync)
@@ -52,6 +54,8 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
   if (comm.is_root()) {
     for (const auto& bucket : strategy.buckets())
       text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
+    if (const auto noise = strategy.noise_scale(); !std::isnan(noise.value) || !std::isnan(noise.low))
+      text += fmt::format("noise {} {} {}\n", word(noise.value), word(noise.low), word(noise.high));
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
     text += fmt::format("weights {}\n", hash_hex(replica.weights()));

@@ -1,5 +1,5 @@
 // Writes lines about the strategy into the rank's report, the file that DTCTL_REPORT names and that dtjob reads (the grammar is
-// in jobs/program/report_lines.hpp). A process that dtctl has not started has no report, and nothing is written.
+// in jobs/program/reports/report_lines.hpp). A process that dtctl has not started has no report, and nothing is written.
 #pragma once
 
 #include "core/spec/run_spec.hpp"
@@ -15,7 +15,7 @@ std::int64_t steps_between_meetings(const SyncSpec& sync);
 // The line "sync": this rank trains under a strategy.
 void report_begin(const sync::Roles& roles, std::int64_t between_meetings);
 
-// The lines "traffic", "bucket", "staleness", "isolated", "choice" and "weights". before: traffic that does not count.
+// The lines "traffic", "bucket", "staleness", "isolated", "noise", "choice" and "weights". before: traffic that does not count.
 // Collective.
 void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communicator& comm, const comm::Traffic& before);
 

@@ -1,7 +1,7 @@
 #include "engine/bindings/settings.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/lookup.hpp"
 #include "core/number.hpp"
 #include "core/record/run_record.hpp"
@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 
 bool is_settable(const Key& key)
 {
-  return key.field != nullptr && (key.path.starts_with("sync.") || key.path.starts_with("optimizer.") ||
-                                  key.path == "train.warmup_steps" || key.path == "train.stall_after" ||
-                                  key.path == "resources.threads_per_rank" || key.path == "resources.nodes_per_supernode");
+  return key.field != nullptr &&
+         (key.path.starts_with("sync.") || key.path.starts_with("optimizer.") || key.path == "train.warmup_steps" ||
+          key.path == "train.stall_after" || key.path == "train.noise_scale" || key.path == "resources.threads_per_rank" ||
+          key.path == "resources.nodes_per_supernode");
 }
 
 const Key& key_named(std::string_view path)

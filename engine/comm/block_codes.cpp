@@ -1,6 +1,6 @@
 #include "engine/comm/block_codes.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/comm/machine/pass.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Offset of a rank's clock against rank 0's clock, to draw the timelines of all ranks on one axis.
 #pragma once
 
-#include "core/record/trace_record.hpp"
+#include "core/record/attempt/trace_record.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/comm/machine/clock.hpp"
 

@@ -1,7 +1,7 @@
 // Placement: the hosts and the cores of all ranks, and a check that the requested threads fit.
 #pragma once
 
-#include "core/cpu_allowance.hpp"
+#include "core/machine/cpu_allowance.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/comm/machine/place.hpp"
 

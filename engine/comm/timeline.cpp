@@ -1,7 +1,7 @@
 #include "engine/comm/timeline.hpp"
 
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "engine/comm/clock_offset.hpp"
 
 #include <cmath>

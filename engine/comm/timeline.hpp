@@ -1,7 +1,7 @@
 // Timeline: a traced rank's spans from begin to end of its training, with its clock's offset to rank 0's at both ends.
 #pragma once
 
-#include "core/record/trace_record.hpp"
+#include "core/record/attempt/trace_record.hpp"
 #include "engine/comm/communicator.hpp"
 
 namespace dt::comm {

@@ -1,7 +1,7 @@
 #include "engine/comm/vectors.hpp"
 
-#include "core/bfloat16.hpp"
-#include "core/function_clones.hpp"
+#include "core/maths/bfloat16.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/comm/machine/pass.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Sources of labelled images, independent of MPI and strategies.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "core/spec/run_spec.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/optim/rules.hpp"
 
 namespace dt::optim {

@@ -1,7 +1,7 @@
 // Update rules and learning-rate schedules. Independent of MPI and of layers.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "core/spec/run_spec.hpp"
 
 #include <cstdint>

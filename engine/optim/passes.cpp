@@ -1,6 +1,7 @@
 #include "engine/optim/passes.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/block_of_squares.hpp"
+#include "core/maths/function_clones.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,24 +11,7 @@
 namespace dt::optim {
 namespace {
 
-// Floats per partial sum: few enough that a team can share the blocks, many enough that adding the partial sums costs little.
-constexpr std::size_t block = 32 * 1024;
-
-DT_CLONES double block_of_squares(const float* values, std::size_t size)
-{
-  constexpr std::size_t chains = 32; // sums that do not wait for one another
-  std::array<double, chains> sums{};
-  std::size_t i = 0;
-  for (; i + chains <= size; i += chains)
-    for (std::size_t chain = 0; chain < chains; ++chain) {
-      const double value = values[i + chain];
-      sums[chain] += value * value;
-    }
-  for (; i < size; ++i) sums[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-  double sum = 0;
-  for (const double chain : sums) sum += chain;
-  return sum;
-}
+constexpr std::size_t block = floats_of_block;
 
 // The exponent bits are all ones exactly for infinity and NaN.
 DT_CLONES bool block_is_finite(const float* values, std::size_t size)

@@ -1,6 +1,6 @@
 // dtsim: simulates ranks on a machine that is described in figures.
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/spec/names.hpp"
 #include "core/units.hpp"
 #include "engine/bench/options.hpp"

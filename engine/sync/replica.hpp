@@ -2,8 +2,9 @@
 // and the library that computes them.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -45,6 +46,8 @@ class Replica {
   // Those of the tensors that hold running statistics of batches (mean and variance of batch norm). They follow no gradient, so a
   // strategy may average them but must not extrapolate them: a variance would become negative.
   virtual std::span<const Range> statistics() { return {}; }
+  // How many floats at the end of each tensor's range are no numbers of its gradient.
+  virtual std::size_t marks() const { return 0; }
   // Forward and backward pass over this rank's next batch. The listener, if not null, is called once for every tensor.
   virtual BatchLoss compute(GradientListener* listener) = 0;
   BatchLoss compute() { return compute(nullptr); }

@@ -27,6 +27,7 @@ StrategyParts make_parts(const RunSpec& spec, comm::Communicator& comm, const st
           .cache = cache,
           .threads = spec.resources.threads_per_rank,
           .oversubscribe = spec.resources.oversubscribe,
+          .noise_every = spec.train.noise_scale,
           .sums_in_pass = spec.model.batch_norm == BatchNormSamples::synchronized,
           .progress_words = progress.words};
 }

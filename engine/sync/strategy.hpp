@@ -2,6 +2,7 @@
 // row with its properties (core/spec/strategy_table.cpp).
 #pragma once
 
+#include "core/maths/noise_scale.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
@@ -64,6 +65,9 @@ class Strategy {
   virtual void begin_measuring() {}
   // The buckets of gradients in the order of their sums, and when this rank had them. Empty if the strategy sums no gradients.
   virtual std::vector<BucketRecord> buckets() const { return {}; }
+  // The gradient noise scale over the steps since begin_measuring(), in batches of one worker. Equal on all ranks. NaN: not
+  // measured.
+  virtual NoiseScale noise_scale() const { return {}; }
   // Choices that the strategy made at run time, as name and value for the run's record: {"allreduce", "mpi, ring from 64 KiB"}.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };
@@ -79,6 +83,7 @@ struct StrategyParts {
   bool oversubscribe = false;    // more threads than cores are allowed
   std::size_t packed_bytes = 0;  // size of all gradients, or all weights, in one piece; 0: unknown
   bool updates_whole = false;    // an update needs all gradients, because they are clipped by their total norm
+  std::int64_t noise_every = 0;  // steps from one look at the gradient noise scale to the next; 0: none
   NodeSlices* node_slices{};     // the weights that the ranks of this node share; null: each rank has its own
   bool sums_in_pass = false;     // the computing thread makes sums of its own during a pass (synchronized batch norm)
   std::string progress_words{};  // how sync.progress was chosen, for the run record; empty if the recipe names it

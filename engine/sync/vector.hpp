@@ -3,7 +3,7 @@
 // messages touch are copied between the two.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "engine/comm/machine/buffer.hpp"
 
 #include <span>

@@ -1,4 +1,4 @@
-// Runs one attempt that this process owns (core/record/claim.hpp), from its predecessors' results to its `end` record.
+// Runs one attempt that this process owns (core/record/attempt/claim.hpp), from its predecessors' results to its `end` record.
 //
 //   check the predecessors → job.sh: prepare, launch → the ranks → launch again, or: result, preempted, failed → end
 //

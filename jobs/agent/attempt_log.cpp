@@ -1,7 +1,7 @@
 #include "jobs/agent/attempt_log.hpp"
 
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/machine/quick_file.hpp"
 

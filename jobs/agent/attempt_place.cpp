@@ -1,7 +1,7 @@
 #include "jobs/agent/attempt_place.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <cerrno>
 #include <string>

@@ -2,7 +2,7 @@
 // nothing is at this path until the supervisor has made a link there, about a tenth of a second later.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/files/descriptor.hpp"
 #include "core/record/attempt_files.hpp"
 
 #include <chrono>

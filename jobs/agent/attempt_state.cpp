@@ -1,7 +1,7 @@
 #include "jobs/agent/attempt_state.hpp"
 
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/own_processes.hpp"
 

@@ -1,8 +1,8 @@
 #include "jobs/agent/launch_watch.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/script_process.hpp"
 #include "jobs/attempts/attempts.hpp"

@@ -2,10 +2,10 @@
 // cluster `dtjob batch`; the other verbs are parts of the commands that they start. For dtctl to call, not for users.
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/program/interpreter.hpp"
-#include "core/record/claim.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/agent/attempt_job.hpp"

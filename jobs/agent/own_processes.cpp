@@ -1,8 +1,8 @@
 #include "jobs/agent/own_processes.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/record/claim.hpp"
+#include "core/files/file.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/registry/schedulers.hpp"
 

@@ -1,7 +1,7 @@
 #include "jobs/agent/rank_processes.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "jobs/launch/launcher.hpp"
 #include "jobs/machine/inbox.hpp"

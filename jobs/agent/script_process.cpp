@@ -1,8 +1,8 @@
 #include "jobs/agent/script_process.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
 #include "jobs/machine/inbox.hpp"
 
 #include <array>

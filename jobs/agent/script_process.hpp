@@ -4,7 +4,7 @@
 // launch (report_launch) and becomes mpirun or srun. So one process id stands for the script and then for the launcher.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/files/descriptor.hpp"
 #include "core/record/run_record.hpp"
 
 #include <map>

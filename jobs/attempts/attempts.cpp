@@ -1,7 +1,7 @@
 #include "jobs/attempts/attempts.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/study_record.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"

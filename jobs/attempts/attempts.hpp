@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/home/home.hpp"
-#include "core/record/attempt_record.hpp"
+#include "core/record/attempt/attempt_record.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 
 #include <cstddef>

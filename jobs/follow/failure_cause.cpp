@@ -1,12 +1,12 @@
 #include "jobs/follow/failure_cause.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/launch/rank_failure.hpp"
-#include "jobs/program/departures.hpp"
 #include "jobs/program/rank_program.hpp"
+#include "jobs/program/reports/departures.hpp"
 
 #include <algorithm>
 #include <array>

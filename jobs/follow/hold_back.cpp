@@ -1,6 +1,6 @@
 #include "jobs/follow/hold_back.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -130,9 +130,11 @@ std::vector<AttemptFolder> hold_back_rest(const AttemptFolder& failed)
   const Looker looker(home, *study, *own);
   const auto& look = looker.look();
   if (!must_hold_back(look)) return {};
-  const auto why = fmt::format("{}the first {} runs of the study failed before their first step in the same way: {}", held_back,
+  const auto why = fmt::format("the first {} runs of the study failed before their first step in the same way: {}",
                                look.causes.size(), look.causes.front());
-  for (const auto& attempt : look.waiting) create_file_quick(attempt.cancel(), to_line(Cancellation{now_unix_s(), why}));
+  for (const auto& attempt : look.waiting)
+    create_file_quick(attempt.cancel(),
+                      to_line(Cancellation{.unix_s = now_unix_s(), .who = {}, .kind = cause_kind::held_back, .why = why}));
   return look.waiting;
 }
 

@@ -16,9 +16,6 @@ namespace dt::jobs {
 // The rest is held back when this many runs have failed. They are of two points at least if the study has more than one.
 inline constexpr std::size_t failures_that_hold_back = 3;
 
-// The cause of a run that was held back begins with this.
-inline constexpr std::string_view held_back = "held back: ";
-
 // Causes of the same kind differ only in numbers and hashes (ranks, steps, processes, keys of runs), not in the exit code.
 std::string kind_of_cause(std::string_view cause);
 

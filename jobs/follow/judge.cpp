@@ -1,12 +1,11 @@
 // Derives the verdict about an attempt from the evidence. reconcile.cpp collects the evidence.
 #include "core/error.hpp"
-#include "core/record/batch_token.hpp"
+#include "core/record/attempt/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/follow/failure_cause.hpp"
-#include "jobs/follow/hold_back.hpp"
 #include "jobs/follow/reconcile.hpp"
 
 #include <algorithm>
@@ -19,11 +18,10 @@
 namespace dt::jobs {
 namespace {
 
-bool was_held_back(const Evidence& e) { return e.cancel && e.cancel->who.starts_with(held_back); }
-
 std::string cancel_cause(const Evidence& e)
 {
-  if (was_held_back(e)) return printable(e.cancel->who);
+  if (e.cancel && !e.cancel->kind.empty())
+    return fmt::format("{}: {}", words_of_cancellation(e.cancel->kind), printable(e.cancel->why));
   return "cancelled by " + (e.cancel && !e.cancel->who.empty() ? printable(e.cancel->who) : "unknown");
 }
 
@@ -105,7 +103,7 @@ struct End {
 std::optional<End> by_user(const Evidence& e, std::optional<int>)
 {
   if (!e.cancel) return std::nullopt;
-  return End{RunState::cancelled, cancel_cause(e), was_held_back(e) ? std::string(cause_kind::held_back) : ""};
+  return End{RunState::cancelled, cancel_cause(e), std::string(e.cancel->kind)};
 }
 
 // By scancel, even if the ranks stopped in an orderly way.

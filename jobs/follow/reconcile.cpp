@@ -2,9 +2,9 @@
 
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/record/attempt_writer.hpp"
-#include "core/record/batch_token.hpp"
+#include "core/files/file.hpp"
+#include "core/record/attempt/attempt_writer.hpp"
+#include "core/record/attempt/batch_token.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
@@ -314,8 +314,9 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
   return statuses;
 }
 
-std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, const std::string& who)
+std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, Cancellation order)
 {
+  order.unix_s = now_unix_s();
   auto latest = latest_attempts(home, keys);
   const auto ended = ended_but_held(home, latest);
   if (!ended.empty()) refresh(home, latest); // asking the scheduler took time
@@ -333,7 +334,7 @@ std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> key
       }
       handles.push_back(std::move(handle));
       // A run that ended by itself keeps its state; only its job is ended.
-      if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(Cancellation{now_unix_s(), who}));
+      if (!ended.contains(latest[i].key)) create_file_quick(latest[i].folder->cancel(), to_line(order));
     }
     try {
       ask_to_end(*scheduler, handles);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/home/locked_home.hpp"
-#include "core/record/attempt_record.hpp"
+#include "core/record/attempt/attempt_record.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 
 #include <optional>
@@ -84,7 +84,7 @@ std::vector<RunStatus> reconcile(const Home& home, std::span<const std::string> 
                                  std::vector<std::string>* troubles = nullptr);
 
 // Asks for the end of each run's live attempt; finished runs are not changed. Returns the number of runs asked. If the files of a
-// run cannot be read, throws an environment error after all other runs were asked.
-std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, const std::string& who);
+// run cannot be read, throws an environment error after all other runs were asked. `order`: who does it; its time is not used.
+std::size_t cancel_runs(const LockedHome& home, std::span<const std::string> keys, Cancellation order);
 
 } // namespace dt::jobs

@@ -1,10 +1,10 @@
 #include "jobs/launch/container.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/hash.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

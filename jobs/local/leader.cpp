@@ -1,8 +1,8 @@
 #include "jobs/local/leader.hpp"
 
 #include "core/error.hpp"
-#include "core/file_at.hpp"
-#include "core/paths.hpp"
+#include "core/files/file_at.hpp"
+#include "core/files/paths.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "jobs/machine/inbox.hpp"
 

@@ -1,7 +1,7 @@
 // Starts one job. Its leader is a child in its own session, bound to the job's cores, which then executes dtjob (jobs/agent/).
 #pragma once
 
-#include "core/record/claim.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "jobs/local/queue.hpp"
 #include "jobs/machine/cores.hpp"
 

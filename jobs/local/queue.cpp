@@ -1,8 +1,8 @@
 #include "jobs/local/queue.hpp"
 
 #include "core/error.hpp"
+#include "core/machine/process.hpp"
 #include "core/number.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/quick_file.hpp"
 

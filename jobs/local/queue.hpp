@@ -6,12 +6,12 @@
 //   <home>/local/<host>/supervisor.lock, successor.lock, supervisor.log, trouble
 //
 // A job is in the queue from its submission until its end was handled. Whether it runs is recorded only in the attempt's
-// owner.json (core/record/claim.hpp), so that no two files can contradict each other after a process was killed.
+// owner.json (core/record/attempt/claim.hpp), so that no two files can contradict each other after a process was killed.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
-#include "core/surroundings.hpp"
+#include "core/machine/surroundings.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,10 +1,10 @@
 #include "jobs/local/supervisor.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/home/home_identity.hpp"
-#include "core/paths.hpp"
-#include "core/surroundings.hpp"
+#include "core/machine/surroundings.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/launch/job_environment.hpp"

@@ -1,10 +1,10 @@
 #include "jobs/machine/cores.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
-#include "core/record/claim.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/cpu_allowance.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

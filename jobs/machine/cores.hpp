@@ -5,7 +5,7 @@
 // account. A lock file holds the folder of the attempt that took the core last, so that whoever waits can say for whom.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <filesystem>
 #include <map>

@@ -1,6 +1,6 @@
 #include "jobs/machine/gpus.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

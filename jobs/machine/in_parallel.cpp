@@ -1,6 +1,6 @@
 #include "jobs/machine/in_parallel.hpp"
 
-#include "core/cpu_allowance.hpp"
+#include "core/machine/cpu_allowance.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -4,7 +4,7 @@
 // the signals before (local/leader.cpp), so that not even the moment of the exec is unguarded.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/files/descriptor.hpp"
 
 #include <optional>
 

@@ -1,6 +1,6 @@
 #include "jobs/machine/powercap.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 

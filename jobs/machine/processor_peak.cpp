@@ -1,10 +1,10 @@
 #include "jobs/machine/processor_peak.hpp"
 
-#include "core/cpu_allowance.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
-#include "core/multiply_adds.hpp"
-#include "core/process.hpp"
+#include "core/machine/cpu_allowance.hpp"
+#include "core/machine/process.hpp"
+#include "core/maths/multiply_adds.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

@@ -10,7 +10,7 @@
 namespace dt::jobs {
 
 struct ProcessorPeak {
-  double core_flops = 0; // of one of the cores while all of them compute, FLOP/s in fp32 (core/multiply_adds.hpp)
+  double core_flops = 0; // of one of the cores while all of them compute, FLOP/s in fp32 (core/maths/multiply_adds.hpp)
   std::int64_t cores = 0;
   std::string words; // "AMD EPYC 9654, measured on node3 on 2026-11-29"
 };

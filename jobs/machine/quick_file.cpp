@@ -1,9 +1,9 @@
 #include "jobs/machine/quick_file.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/file_at.hpp"
-#include "core/temporary_file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
+#include "core/files/temporary_file.hpp"
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 #include "jobs/machine/quiet_watch.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "jobs/program/asked_environment.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/program/environment.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/text.hpp"

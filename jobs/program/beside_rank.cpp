@@ -1,7 +1,7 @@
 #include "jobs/program/beside_rank.hpp"
 
-#include "core/process.hpp"
-#include "core/record/claim.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/claim.hpp"
 
 #include <chrono>
 #include <exception>

@@ -1,14 +1,14 @@
 #include "jobs/program/energy_watch.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/number.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/machine/quick_file.hpp"
 #include "jobs/program/beside_rank.hpp"
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/reports/report_lines.hpp"
 
 #include <algorithm>
 #include <chrono>

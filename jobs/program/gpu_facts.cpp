@@ -1,8 +1,8 @@
 #include "jobs/program/gpu_facts.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>

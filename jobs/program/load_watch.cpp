@@ -1,11 +1,11 @@
 #include "jobs/program/load_watch.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/cpu_allowance.hpp"
+#include "core/machine/process.hpp"
 #include "jobs/program/beside_rank.hpp"
-#include "jobs/program/departures.hpp"
+#include "jobs/program/reports/departures.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
-// LoadWatch: who else uses a node while the user's own program runs there (core/record/node_load.hpp). dtengine measures it
-// itself; here dtjob does: for the ranks on its own host, and by a process of its own on every other host.
+// LoadWatch: who else uses a node while the user's own program runs there (core/record/measuring/node_load.hpp). dtengine
+// measures it itself; here dtjob does: for the ranks on its own host, and by a process of its own on every other host.
 #pragma once
 
-#include "core/record/node_load.hpp"
+#include "core/record/measuring/node_load.hpp"
 #include "core/record/run_record.hpp"
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/reports/report_lines.hpp"
 
 #include <filesystem>
 #include <map>

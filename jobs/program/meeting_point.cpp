@@ -1,8 +1,8 @@
 #include "jobs/program/meeting_point.hpp"
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/descriptor.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
 

@@ -1,7 +1,7 @@
 // The begin of an attempt of the user's own program: ProgramRecorder::write_begin and what it needs.
-#include "core/file.hpp"
-#include "core/process.hpp"
-#include "core/surroundings.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
+#include "core/machine/surroundings.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/container.hpp"

@@ -1,7 +1,7 @@
 #include "jobs/program/program_copies.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/program_files.hpp"
 #include "jobs/machine/quick_file.hpp"
 

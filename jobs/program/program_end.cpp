@@ -1,18 +1,18 @@
 // The end of an attempt of the user's own program: ProgramRecorder::conclude and what it needs.
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/record/caveats.hpp"
-#include "core/record/trace_record.hpp"
-#include "core/surroundings.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/surroundings.hpp"
+#include "core/record/attempt/trace_record.hpp"
+#include "core/record/measuring/caveats.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/rank_failure.hpp"
-#include "jobs/program/exchange.hpp"
 #include "jobs/program/parts.hpp"
 #include "jobs/program/program_copies.hpp"
-#include "jobs/program/program_profile.hpp"
 #include "jobs/program/program_recorder.hpp"
+#include "jobs/program/reports/exchange.hpp"
+#include "jobs/program/reports/program_profile.hpp"
 
 #include <algorithm>
 #include <set>
@@ -228,6 +228,10 @@ ProgramRecorder::End ProgramRecorder::outcome(int code, double told_to_stop_unix
   if (run_.spec.train.trace && !is_there(trace_path(attempt_, 0)))
     say("train.trace: no timeline was recorded, because the program trains neither with dtctl_sync nor with a PyTorch that dtctl "
         "observes");
+  if (run_.spec.train.noise_scale > 0 && run_.spec.workers() > 1 && std::isnan(result.noise.value) &&
+      std::isnan(result.noise.low))
+    say("train.noise_scale: nothing was measured, because dtctl_sync summed no gradients in a step that is looked at, or the "
+        "program reports no samples");
   if (root_.gap) result.facts["not searched by program.metrics"] = words_of(*root_.gap);
   std::string unknown_load;
   try {

@@ -1,9 +1,9 @@
 #include "jobs/program/program_recorder.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/program/program_files.hpp"
 #include "core/record/rank_state.hpp"
 #include "core/text.hpp"

@@ -4,15 +4,15 @@
 //   prepare → for each launch: begin_launch, look about four times a second → conclude
 #pragma once
 
-#include "core/record/attempt_writer.hpp"
+#include "core/record/attempt/attempt_writer.hpp"
 #include "core/record/rank_state.hpp"
-#include "jobs/program/departures.hpp"
 #include "jobs/program/load_watch.hpp"
-#include "jobs/program/measurement.hpp"
-#include "jobs/program/output_reader.hpp"
-#include "jobs/program/pending_text.hpp"
 #include "jobs/program/rank_channels.hpp"
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/reports/departures.hpp"
+#include "jobs/program/reports/measurement.hpp"
+#include "jobs/program/reports/output_reader.hpp"
+#include "jobs/program/reports/pending_text.hpp"
+#include "jobs/program/reports/report_lines.hpp"
 
 #include <chrono>
 #include <filesystem>

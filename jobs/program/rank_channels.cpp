@@ -1,6 +1,6 @@
 #include "jobs/program/rank_channels.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "jobs/program/beside_rank.hpp"
 

@@ -2,7 +2,7 @@
 // say.
 #pragma once
 
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/reports/report_lines.hpp"
 
 #include <optional>
 #include <span>

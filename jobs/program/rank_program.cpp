@@ -1,12 +1,12 @@
 #include "jobs/program/rank_program.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
+#include "core/files/paths.hpp"
 #include "core/home/home.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/machine/cpu_allowance.hpp"
+#include "core/machine/process.hpp"
 #include "core/program/environment.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/program/program_words.hpp"
@@ -21,7 +21,7 @@
 #include "jobs/program/load_watch.hpp"
 #include "jobs/program/meeting_point.hpp"
 #include "jobs/program/program_copies.hpp"
-#include "jobs/program/report_lines.hpp"
+#include "jobs/program/reports/report_lines.hpp"
 
 #include <array>
 #include <cerrno>

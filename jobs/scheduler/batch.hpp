@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/home/home.hpp"
-#include "core/record/batch_token.hpp"
+#include "core/record/attempt/batch_token.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "jobs/slurm/batch.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/text.hpp"
 

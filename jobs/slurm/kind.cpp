@@ -1,8 +1,8 @@
 #include "jobs/slurm/kind.hpp"
 
 #include "core/error.hpp"
+#include "core/machine/process.hpp"
 #include "core/number.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"

@@ -1,7 +1,7 @@
 #include "jobs/slurm/records.hpp"
 
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 

@@ -1,7 +1,7 @@
 #include "jobs/slurm/slurm_scheduler.hpp"
 
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"

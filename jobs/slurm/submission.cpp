@@ -1,8 +1,8 @@
 #include "jobs/slurm/submission.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/number.hpp"
-#include "core/paths.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/launch/job_environment.hpp"

@@ -1,7 +1,7 @@
 #include "jobs/submit/deferred.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/units.hpp"
 #include "jobs/attempts/attempts.hpp"
 #include "jobs/machine/quick_file.hpp"

@@ -1,7 +1,7 @@
 #include "jobs/submit/submit.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/scheduler_table.hpp"
 #include "core/units.hpp"
@@ -12,9 +12,7 @@
 #include "jobs/program/program_copies.hpp"
 #include "jobs/registry/schedulers.hpp"
 
-#include <map>
 #include <mutex>
-#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -99,40 +97,6 @@ struct Prepared {
   std::optional<Error> failure{}; // error from writing the folder
 };
 
-// Runs that must succeed before the new jobs may start.
-struct Predecessors {
-  std::vector<std::filesystem::path> run_folders;
-  std::map<std::string, std::vector<std::string>> job_ids; // key: scheduler
-};
-
-Predecessors find_predecessors(const Home& home, const std::vector<std::string>& keys)
-{
-  Predecessors found;
-  for (const auto& status : reconcile(home, keys)) {
-    const auto state = status.verdict.state;
-    if (state == RunState::succeeded) continue;
-    if (status.unreadable)
-      throw Error(ErrorKind::environment,
-                  fmt::format("Run {} must come first, but its files cannot be read: {}; nothing was submitted",
-                              short_key(status.key), status.verdict.cause));
-    if (status.is_deferred)
-      throw Error(ErrorKind::usage,
-                  fmt::format("Run {} must come first, but it is {}; nothing was submitted. Submit again when it is "
-                              "in its scheduler's queue (dtctl status submits it when there is room).",
-                              short_key(status.key), status.verdict.cause));
-    if (is_final(state) || state == RunState::planned)
-      throw Error(ErrorKind::usage,
-                  fmt::format("Run {} must come first, but {}; nothing was submitted. Run it again first: dtctl retry {}",
-                              short_key(status.key),
-                              state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
-                              short_key(status.key)));
-    found.run_folders.push_back(fs::absolute(home.run(status.key)));
-    if (status.submission && !status.submission->job_id.empty())
-      found.job_ids[status.submission->scheduler].push_back(status.submission->job_id);
-  }
-  return found;
-}
-
 // Runs of one sweep have identical scripts. The first one is written and the others are hard links to it, which saves inodes.
 class Scripts {
  public:
@@ -158,7 +122,6 @@ class Submitter {
   {
     std::vector<std::string> keys;
     for (const auto& run : runs) keys.push_back(run.key);
-    predecessors_ = find_predecessors(home_, options_.after);
     const auto statuses = reconcile(home_, keys);
     for (std::size_t i = 0; i < runs.size(); ++i) consider(runs[i], statuses[i]);
     for (auto& job : prepared_) groups_[job.submission.scheduler].push_back(&job);
@@ -212,11 +175,12 @@ class Submitter {
     const auto& scheduler = run.spec.resources.scheduler;
     auto request = request_for(run, attempt, decision.token, options_.study);
     request.title = titles_.of(options_.study, run.key);
-    request.after = predecessors_.job_ids[scheduler];
+    if (const auto found = options_.after.job_ids.find(scheduler); found != options_.after.job_ids.end())
+      request.after = found->second;
     Submission submission{decision.number, decision.token, scheduler, options_.study, submitted_unix_s_, {}};
     submission.launch_tries = run.spec.resources.launch_tries;
     submission.git_state = options_.git_state ? *options_.git_state : last ? last->git_state : "";
-    for (const auto& folder : predecessors_.run_folders) submission.after.push_back(folder.string());
+    for (const auto& folder : options_.after.run_folders) submission.after.push_back(folder.string());
     prepared_.push_back({.index = reports_.size() - 1,
                          .run = &run,
                          .request = std::move(request),
@@ -359,7 +323,6 @@ class Submitter {
   const Home& home_;
   const SubmitOptions& options_;
   double submitted_unix_s_ = now_unix_s(); // of all runs: those of one submission are known by it (jobs/follow/hold_back.hpp)
-  Predecessors predecessors_;
   RunTitles titles_{home_};
   Scripts scripts_;
   ProgramCopies programs_{home_};
@@ -389,6 +352,34 @@ std::vector<JobRequest> requests_for(std::span<const PlannedRun> runs, const Pla
 }
 
 } // namespace
+
+Predecessors find_predecessors(const Home& home, const std::vector<std::string>& keys)
+{
+  Predecessors found;
+  for (const auto& status : reconcile(home, keys)) {
+    const auto state = status.verdict.state;
+    if (state == RunState::succeeded) continue;
+    if (status.unreadable)
+      throw Error(ErrorKind::environment,
+                  fmt::format("Run {} must come first, but its files cannot be read: {}; nothing was submitted",
+                              short_key(status.key), status.verdict.cause));
+    if (status.is_deferred)
+      throw Error(ErrorKind::usage,
+                  fmt::format("Run {} must come first, but it is {}; nothing was submitted. Submit again when it is "
+                              "in its scheduler's queue (dtctl status submits it when there is room).",
+                              short_key(status.key), status.verdict.cause));
+    if (is_final(state) || state == RunState::planned)
+      throw Error(ErrorKind::usage,
+                  fmt::format("Run {} must come first, but {}; nothing was submitted. Run it again first: dtctl retry {}",
+                              short_key(status.key),
+                              state == RunState::planned ? "it was never submitted" : "its " + outcome_words(status),
+                              short_key(status.key)));
+    found.run_folders.push_back(fs::absolute(home.run(status.key)));
+    if (status.submission && !status.submission->job_id.empty())
+      found.job_ids[status.submission->scheduler].push_back(status.submission->job_id);
+  }
+  return found;
+}
 
 void remove_refused(const AttemptFolder& attempt)
 {

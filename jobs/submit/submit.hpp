@@ -5,7 +5,8 @@
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 
-#include <functional>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,13 +14,23 @@
 
 namespace dt::jobs {
 
+// Runs that must succeed before the new jobs may start. Those that have succeeded are left out.
+struct Predecessors {
+  std::vector<std::filesystem::path> run_folders;
+  std::map<std::string, std::vector<std::string>> job_ids; // key: scheduler
+};
+
+// Throws a usage error if one of the runs has failed or was never submitted, and an environment error if the files of one cannot
+// be read.
+Predecessors find_predecessors(const Home& home, const std::vector<std::string>& keys);
+
 struct SubmitOptions {
   std::string engine;       // path of dtengine
   std::string study;        // id of the study that requests the runs
   bool retry_failed = true; // a failed, lost, timed-out or cancelled run gets a new attempt
   bool force = false;       // a succeeded run gets a new attempt too
   SubmitRules rules{};
-  std::vector<std::string> after{};       // keys of runs that must succeed before any of these runs starts
+  Predecessors after{};
   std::string agent{};                    // path of dtjob
   std::string simulator{};                // path of dtsim; needed only for simulated runs
   std::optional<std::string> git_state{}; // of the recipe's folder; nothing: that of the run's last attempt
@@ -46,8 +57,8 @@ std::vector<std::string> known_refusals(std::span<const PlannedRun> runs);
 std::vector<std::string> misfits(const Home& home, std::span<const PlannedRun> runs, const std::string& study);
 
 // Submits the runs in the order of `runs` and returns one report per run. A run has at most one live attempt: the call may be
-// repeated and may be killed at any point. Throws a usage error if a run in `after` has failed or was never submitted. Throws a
-// scheduler error, before anything is submitted, if the scheduler cannot be reached. Never overwrites files of earlier
+// repeated and may be killed at any point. Throws a scheduler error, before anything is submitted, if the scheduler cannot be
+// reached. Never overwrites files of earlier
 // submissions, except those of an intent for which nothing was started.
 std::vector<SubmitReport> submit_runs(const LockedHome& home, std::span<const PlannedRun> runs, const SubmitOptions& options);
 

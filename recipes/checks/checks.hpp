@@ -39,6 +39,9 @@ void find_platform_problems(const RunSpec& spec, std::vector<Problem>& problems)
 // recipes/checks/program_checks.cpp: the user's own program, GPUs and wrappers. Adds the problems.
 void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems);
 
+// recipes/checks/tune_checks.cpp: study.tune against the rest of a run. Returns the problems.
+std::vector<Problem> find_tune_problems(const RunSpec& spec);
+
 // Returns a sentence for each model that gets images of another size than in its paper. The images of a packed set are not known
 // here.
 std::vector<std::string> notes_on_images(const std::vector<RunSpec>& runs);

@@ -78,6 +78,9 @@ void check_training(const RunSpec& spec, Problems& problems)
         {{"train.algorithms", "resources.platform"}, "a simulated run computes no convolutions; remove `train.algorithms`"});
   if (train.trace)
     problems.push_back({{"train.trace", "resources.platform"}, "a simulated run records no timeline; remove `train.trace`"});
+  if (train.noise_scale > 0)
+    problems.push_back(
+        {{"train.noise_scale", "resources.platform"}, "a simulated run computes no gradients; remove `train.noise_scale`"});
   if (train.steps == 0 && spec.data.name != "synthetic" && spec.data.train_samples == 0)
     problems.push_back({{"train.epochs", "resources.platform"},
                         "a simulated run does not read the data set " + ticked(spec.data.name) +

@@ -52,14 +52,48 @@ void check_clipping(const RunSpec& spec, Problems& problems)
                           "workers apply their gradients themselves"});
 }
 
+// Whether the study has runs with more than one worker: those with one are then not measured.
+bool has_larger_size(const StudySpec& study) { return study.ranks.size() + study.nodes.size() + study.parts.size() > 1; }
+
+// Whether all ranks sum gradients in every step.
+bool sums_in_every_step(const SyncSpec& sync)
+{
+  return strategy_row(sync.strategy).keeps_equal && !(reads(sync.strategy, "sync.node_period") && sync.node_period > 1);
+}
+
+// The gradient noise scale compares gradients over small batches with their mean, which a step must have both.
+void check_noise_scale(const RunSpec& spec, Problems& problems)
+{
+  if (spec.train.noise_scale == 0) return;
+  const auto& sync = spec.sync;
+  if (spec.is_own_program() && !spec.program.sync) {
+    problems.push_back(
+        {{"train.noise_scale", "program.command"},
+         "`train.noise_scale` of a program of your own is measured by dtctl_sync, and the recipe has no block `sync`; "
+         "add `sync.strategy` and train with dtctl_sync, or remove `train.noise_scale`"});
+  } else if (!sums_in_every_step(sync)) {
+    const bool is_spaced = strategy_row(sync.strategy).keeps_equal;
+    problems.push_back({{"train.noise_scale", "sync.node_period", "sync.strategy"},
+                        "`train.noise_scale` needs a strategy that sums gradients over all ranks in every step, and `" +
+                            sync.strategy + "`" + (is_spaced ? " with `sync.node_period` above 1" : "") +
+                            " does not; take `sync-sgd`, or `hsgd` with `sync.node_period: 1`, or remove `train.noise_scale`"});
+  } else if (spec.workers() == 1 && (spec.train.accumulation == 1 || spec.is_own_program()) && !has_larger_size(spec.study)) {
+    problems.push_back({{"train.noise_scale", "train.accumulation", "study.ranks", "resources.ranks_per_node"},
+                        std::string("`train.noise_scale` compares the gradients of at least two workers, and there is 1; give it "
+                                    "more ranks, ") +
+                            (spec.is_own_program() ? "" : "`train.accumulation` of at least 2, ") +
+                            "or remove `train.noise_scale`"});
+  }
+}
+
 // Synchronized batch norm sums over ranks during a pass. All ranks must be in the same pass with the same weights, and their
 // compute threads must be allowed to communicate.
 void check_batch_norm(const RunSpec& spec, Problems& problems)
 {
   if (spec.model.batch_norm != BatchNormSamples::synchronized) return;
   const auto& sync = spec.sync;
-  const bool is_spaced = reads(sync.strategy, "sync.node_period") && sync.node_period > 1;
-  if (!strategy_row(sync.strategy).keeps_equal || is_spaced)
+  const bool is_spaced = strategy_row(sync.strategy).keeps_equal;
+  if (!sums_in_every_step(sync))
     problems.push_back({{"model.batch_norm", "sync.node_period", "sync.strategy"},
                         "`model.batch_norm: synchronized` needs ranks with the same weights at every step, and `" +
                             sync.strategy + "`" + (is_spaced ? " with `sync.node_period` above 1" : "") +
@@ -192,6 +226,7 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_optimizer(spec, problems);
   check_clipping(spec, problems);
   check_batch_norm(spec, problems);
+  check_noise_scale(spec, problems);
   check_elastic_rate(spec, problems);
   check_outer(spec, problems);
   check_overlap(spec, problems);

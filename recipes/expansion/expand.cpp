@@ -6,6 +6,7 @@
 #include "core/spec/point_label.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/spec/strategy_table.hpp"
+#include "core/spec/tuned_key.hpp"
 #include "core/text.hpp"
 #include "recipes/checks/checks.hpp"
 #include "recipes/expansion/placeholders.hpp"
@@ -78,7 +79,8 @@ class Expander {
     auto labels = labels_of_series();
     const bool varies = varies_seed();
     for (auto& cell : cells_) cell.study.vary_seed = varies;
-    auto runs = with_controls(repeat_cells());
+    check_tuning(varies);
+    auto runs = resolved_.tuned.empty() ? with_controls(repeat_cells()) : tuned_runs();
     if (diagnostics_.empty())
       for (auto& varied : varied_runs(runs)) runs.push_back(std::move(varied));
     for (auto& run : runs) fill_command(run);
@@ -428,6 +430,64 @@ class Expander {
     return runs;
   }
 
+  // Reports keys that study.tune tunes although the sweep sets them, and a study whose search and results would share seeds.
+  void check_tuning(bool varies_seed)
+  {
+    const auto& tune = resolved_.base.study.tune;
+    for (const auto& [path, range] : tune.keys)
+      if (assigns(resolved_.sweep, path))
+        report({{{"study.tune.keys"}, ticked(path) + " is tuned and swept; leave it out of one of them"}}, {});
+    if (!tune.keys.empty() && !varies_seed)
+      report({{{"study.vary_seed", "study.tune.keys"},
+               "the tuned values must be tried with seeds that the tuning has not used; `study.tune` needs `study.vary_seed: "
+               "true` and a `train.seed` that is not swept"}},
+             {});
+    for (const auto& cell : cells_) report(find_tune_problems(cell), {});
+  }
+
+  // In random order, the results of the same round are shuffled. Runs of a search keep their order.
+  std::vector<std::size_t> order_of_tuned() const
+  {
+    const auto& all = resolved_.tuned;
+    const auto& study = resolved_.base.study;
+    Random generator(static_cast<std::uint64_t>(study.seed));
+    std::vector<std::size_t> order;
+    while (order.size() < all.size()) {
+      const auto begin = order.size();
+      auto end = begin;
+      while (end < all.size() && all[end].is_search == all[begin].is_search && all[end].repeat == all[begin].repeat) ++end;
+      const bool is_random = study.order == StudyOrder::random && !all[begin].is_search;
+      for (const auto i : shuffled(end - begin, generator)) order.push_back(begin + (is_random ? i : order.size() - begin));
+    }
+    return order;
+  }
+
+  // The runs that the search of study.tune asks for. Its own are no points of the study (RunSpec::control).
+  std::vector<RunSpec> tuned_runs()
+  {
+    std::map<std::string, const RunSpec*> points;
+    for (const auto& cell : cells_) points.emplace(sized_label(cell), &cell);
+    std::vector<RunSpec> runs;
+    for (const auto i : order_of_tuned()) {
+      const auto& tuned = resolved_.tuned[i];
+      auto run = *points.at(tuned.point);
+      for (const auto& [path, text] : tuned.values) {
+        Node value;
+        value.kind = Node::Kind::scalar;
+        value.mark = resolved_.file;
+        value.text = text;
+        if (const auto assignment = read_assignment(path, value.mark, value, {}, diagnostics_)) assign(run, *assignment);
+      }
+      report(find_problems(run), {});
+      run.repeat = tuned.is_search ? first_search_repeat + tuned.repeat : tuned.repeat;
+      run.train.seed += run.repeat;
+      run.control = tuned.is_search;
+      if (tuned.is_search) run.label += (run.label.empty() ? "" : " ") + tried_word(tuned.values);
+      runs.push_back(std::move(run));
+    }
+    return runs;
+  }
+
   // Adds the controls: repetitions of a run of the smallest size, spread evenly from the first place of the ladder to the last.
   std::vector<RunSpec> with_controls(std::vector<RunSpec> runs) const
   {
@@ -545,18 +605,6 @@ std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<Ru
   notes.push_back(counted(of_engine, "run") + " of dtengine will ask for no GPU, although " + whose + " gives " +
                   ticked(gpus->path) + ": dtengine computes on processor cores");
   return notes;
-}
-
-std::string sized_label(const RunSpec& spec)
-{
-  auto label = spec.label;
-  const auto add_size = [&](const char* unit, std::int64_t size) {
-    label += (label.empty() ? "" : " ") + (unit + std::to_string(size));
-  };
-  if (!spec.study.ranks.empty()) add_size("ranks=", spec.ranks());
-  if (!spec.study.nodes.empty()) add_size("nodes=", spec.resources.nodes);
-  if (!spec.study.parts.empty()) add_size("parts=", spec.resources.ranks_per_node);
-  return label;
 }
 
 std::vector<std::size_t> shuffled(std::size_t count, Random& random)

@@ -1,9 +1,10 @@
 // Expands a resolved recipe to its runs (points x sizes x repeats), in order of submission.
 #pragma once
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "recipes/expansion/sweep.hpp"
 #include "recipes/reading/settings.hpp"
+#include "recipes/reading/types.hpp"
 
 #include <cstddef>
 #include <map>
@@ -23,6 +24,7 @@ struct Resolved {
   std::optional<Price> price{};    // of the machine profile
   Mark file;                       // the recipe file
   std::optional<MarkedText> label; // the recipe's `label`, with its placeholders
+  std::vector<TunedRun> tuned{};   // LoadOptions::tuned
 };
 
 // Returns every run with its label, size, repeat and seed. Contradictions are diagnostics. A recipe with more than most_runs runs
@@ -41,8 +43,5 @@ std::vector<std::string> notes_on(const Resolved& resolved, const std::vector<Ru
 // 0 … count-1 in a random order (Fisher-Yates) that is equal on every machine and with every standard library, because studies
 // are repeated years later.
 std::vector<std::size_t> shuffled(std::size_t count, Random& random);
-
-// The label of the run's point and its size: "learning_rate=0.1 ranks=2".
-std::string sized_label(const RunSpec& spec);
 
 } // namespace dt::recipes

@@ -8,7 +8,7 @@
 // `dtbench comm` measures the three and prints the block.
 #pragma once
 
-#include "core/allreduce_cost.hpp"
+#include "core/maths/allreduce_cost.hpp"
 #include "recipes/reading/diagnostics.hpp"
 #include "recipes/reading/document.hpp"
 

@@ -1,8 +1,8 @@
 #include "recipes/reading/platforms.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/lookup.hpp"
-#include "core/paths.hpp"
 #include "core/text.hpp"
 #include "recipes/reading/document.hpp"
 #include "recipes/reading/recipe_file.hpp"

@@ -1,6 +1,6 @@
 #include "recipes/reading/profiles.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/lookup.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"

@@ -1,10 +1,12 @@
 // The types that other rooms need to read recipes: mistakes, options, profiles, platforms.
 #pragma once
 
-#include "core/allreduce_cost.hpp"
 #include "core/error.hpp"
+#include "core/maths/allreduce_cost.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +35,14 @@ class RecipeError : public Error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// A run that the search of study.tune asks for.
+struct TunedRun {
+  std::string point;                         // label and size of its point, as sized_label has them
+  std::map<std::string, std::string> values; // of the tuned keys
+  bool is_search = true;                     // false: its figures are a result of the point
+  std::int64_t repeat = 0;                   // counted from 0, of the results and of a setting of the search
+};
+
 struct LoadOptions {
   std::vector<std::string> set;         // "train.epochs=3": overrides the recipe, but not its sweep
   std::vector<std::string> over;        // "optimizer.learning_rate=0.1,0.2": each adds an axis to the sweep's matrix
@@ -40,6 +50,7 @@ struct LoadOptions {
   std::filesystem::path user_config;    // may be empty or missing
   std::filesystem::path project_config; // may be empty or missing; its profiles override the user's
   std::string platform{};               // overrides the recipe's resources.platform; empty: the recipe's
+  std::vector<TunedRun> tuned{};        // the runs of the plan, in place of all repeats of all points; empty: those
 };
 
 // A shipped machine for simulated runs.

@@ -5,7 +5,7 @@ The machines drift, have two speeds, outliers, … Options are those of the prog
   scripts/measure statistics                  all of it, 4,000 studies a case: ten minutes on two cores
   scripts/measure statistics --quick          400 studies a case, one minute
   scripts/measure statistics --json FILE      also writes a JSON object for each row
-  scripts/measure statistics --only races     one part: comparisons, gains, studies or races
+  scripts/measure statistics --only races     one part: comparisons, gains, studies, races or tunings
   scripts/measure statistics --only studies --machine unequal --candidates 2 --repeats 3 --trials 100000
 """
 import subprocess

@@ -10,9 +10,9 @@
 // With the time between epochs p (BetweenEpochs), where it was measured, else P = B. Q is between P and T, and where it was not
 // measured, Q = P.
 //
-// R and m are the useful time of a fast worker (core/record/fast_worker.hpp). m is the lower quartile of the workers' Σ_s u. R is
-// Σ over windows of intervals of their number times the lower quartile of all u in them, and the pauses that all workers make
-// together, but not more than m.
+// R and m are the useful time of a fast worker (core/record/measuring/fast_worker.hpp). m is the lower quartile of the workers'
+// Σ_s u. R is Σ over windows of intervals of their number times the lower quartile of all u in them, and the pauses that all
+// workers make together, but not more than m.
 //
 //   n/(W R)     computation, in samples per second of useful time: n/L · L/(W R), with L = n/b (time of one batch of b samples
 //               on one rank while all others sleep) + Σ update; n/L is the effect of the batch, L/(W R) that of contention

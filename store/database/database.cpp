@@ -1,8 +1,8 @@
 #include "store/database/database.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/temporary_file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/temporary_file.hpp"
 #include "store/database/migrations.hpp"
 #include "store/database/sqlite.hpp"
 

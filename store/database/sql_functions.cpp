@@ -1,8 +1,8 @@
 #include "store/database/sql_functions.hpp"
 
+#include "core/maths/statistics.hpp"
 #include "core/natural_key.hpp"
 #include "core/record/field.hpp"
-#include "core/statistics.hpp"
 #include "store/analysis/statistics/candidate.hpp"
 
 #include <limits>

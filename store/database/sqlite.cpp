@@ -1,6 +1,6 @@
 #include "store/database/sqlite.hpp"
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/spec/secrets.hpp"
 #include "core/text.hpp"
 #include "store/database/sql_functions.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "store/database/database.hpp"
 #include "store/database/file_system.hpp"
 

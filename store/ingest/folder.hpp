@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/record/attempt_record.hpp"
+#include "core/record/attempt/attempt_record.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "store/ingest/ingest.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/ingest/folder.hpp"
 #include "store/ingest/rows.hpp"

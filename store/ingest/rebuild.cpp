@@ -1,6 +1,6 @@
 // Rebuilds the database from the run folders.
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/notes.hpp"
 #include "core/record/study_record.hpp"
 #include "store/database/migrations.hpp"

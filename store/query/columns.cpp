@@ -31,16 +31,19 @@ constexpr std::array own_run_columns{
     OwnColumn{"label", "TEXT", "", "the values that the sweep varies, and the size"},
     OwnColumn{"series", "TEXT", "", "the label without the size"},
     OwnColumn{"position", "INTEGER", "", "place of the run in the study, from 0"},
-    OwnColumn{"control", "INTEGER", "",
-              "1: no point of the study: an A/A control of a ladder, or a run that varies an assumed figure (study.sensitivity)"},
+    OwnColumn{
+        "control", "INTEGER", "",
+        "1: no point of the study: an A/A control of a ladder, a run that varies an assumed figure (study.sensitivity), or one "
+        "that tries a setting (study.tune)"},
     OwnColumn{"run_id", "INTEGER", "", "joins the tables of the database; means nothing outside"},
     OwnColumn{"key", "TEXT", "", "key of the run: a hash of all that its figures depend on"},
     OwnColumn{"repeat", "INTEGER", "", "number of the repeat, from 0"},
     OwnColumn{"state", "TEXT", "", "queued, running, succeeded, failed, …"},
     OwnColumn{"cause", "TEXT", "", "why the run failed, in words"},
-    OwnColumn{"cause_kind", "TEXT", "",
-              "of what kind the cause is, as in cause.json (run-folder.md), or held_back; NULL: it ended otherwise, or the "
-              "scheduler told the cause"},
+    OwnColumn{
+        "cause_kind", "TEXT", "",
+        "of what kind the cause is, as in cause.json (run-folder.md), held_back or ended_early; NULL: it ended otherwise, or the "
+        "scheduler told the cause"},
     OwnColumn{"attempt", "INTEGER", "", "number of the current attempt, from 1"},
     OwnColumn{"model", "", "", "model.name"},
     OwnColumn{"data", "", "", "data.name"},

@@ -77,6 +77,7 @@ Run figures_of(const RunRow& row)
           .throughput = row.figure("throughput"),
           .step_s = row.figure("step_p50_s"),
           .accuracy = row.figure("accuracy"),
+          .eval_loss = row.figure("eval_loss"),
           .communication_share = row.figure("communication_share"),
           .time_to_accuracy_s = row.figure("time_to_accuracy_s"),
           .wall_s = row.figure("wall_s"),

@@ -1,7 +1,7 @@
 #include "store/query/doubts.hpp"
 
+#include "core/maths/statistics.hpp"
 #include "core/record/field.hpp"
-#include "core/statistics.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/dependences.hpp"

@@ -47,7 +47,7 @@ struct ShortRuns {
 };
 inline constexpr double least_measured_s = 2;
 
-// Caveats of one kind (core/record/caveats.hpp).
+// Caveats of one kind (core/record/measuring/caveats.hpp).
 struct CaveatedRuns {
   std::size_t runs = 0;
   std::map<std::string, std::size_t> sentences; // number of runs by sentence

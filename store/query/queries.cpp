@@ -91,7 +91,7 @@ const RunColumn run_columns[]{
     {"coalesce(note, '')", "(SELECT text FROM note_texts WHERE note_texts.key = runs.key)", text<&RunRow::note>},
     {"coalesce(json_extract(nullif(caveats, ''), '$.copies'), '')",
      "coalesce(json_extract(nullif(results.caveats, ''), '$.copies'), '')", text<&RunRow::copies>},
-    {"end_unix_s IS NOT NULL", "attempts.end_unix_s IS NOT NULL", integer<&RunRow::has_end>},
+    {"end_unix_s", "attempts.end_unix_s", real<&RunRow::end_unix_s>},
 };
 
 bool is_number(const Field<RunResult>& field)
@@ -144,8 +144,9 @@ RunRow run_row(const Statement& s)
   RunRow row;
   int at = 0;
   for (const auto& column : run_columns) column.read(row, s, at++);
-  row.figures.resize(numeric_figures().size());
-  for (auto& figure : row.figures) figure = s.real(at++);
+  std::vector<double> figures(numeric_figures().size());
+  for (auto& figure : figures) figure = s.real(at++);
+  row.figures = std::make_shared<const std::vector<double>>(std::move(figures));
   row.not_finite = s.text(at);
   return row;
 }
@@ -270,7 +271,7 @@ double RunRow::figure(std::string_view figure_name) const
   }();
   const auto place = places.find(figure_name);
   if (place == places.end()) throw Error(ErrorKind::internal, "a result has no figure " + std::string(figure_name));
-  return place->second < figures.size() ? figures[place->second] : not_measured;
+  return figures ? (*figures)[place->second] : not_measured;
 }
 
 std::string RunRow::word(std::string_view figure_name) const

@@ -8,7 +8,9 @@
 #include "store/analysis/verdict/metric.hpp"
 #include "store/database/database.hpp"
 
+#include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,7 +37,7 @@ struct RunRow {
   std::int64_t position = 0; // position in the study's order
   RunState state = RunState::planned;
   std::string cause;
-  std::string cause_kind; // as in cause.json, or held_back; empty: it neither failed nor was held back
+  std::string cause_kind; // as in cause.json, held_back or ended_early; empty: it neither failed nor was cancelled by dtctl
   std::string model, data, strategy, allreduce;
   std::string platform; // machine on which it is simulated; empty: it is measured
   std::int64_t nodes = 0, ranks = 0, workers = 0, threads = 0, global_batch = 0; // workers: ranks that train
@@ -50,8 +52,9 @@ struct RunRow {
   bool is_exact = false;              // Run::is_exact
   bool records_trace = false;         // train.trace of its last submission
   std::string tags, note;             // its own; tags are separated by blanks
-  bool has_end = false;               // the job's end is recorded too; the result is written a moment earlier
-  std::vector<double> figures;        // those of result_fields() that are numbers, in its order
+  double end_unix_s = not_measured;   // of that attempt's job; NaN: not recorded. The result is written a moment earlier
+  // Those of result_fields() that are numbers, in its order; copies of the row share them.
+  std::shared_ptr<const std::vector<double>> figures;
 
   std::string copies;     // Run::copies
   std::string not_finite; // of the table `results`
@@ -59,6 +62,7 @@ struct RunRow {
   // The figure with this name in result_fields(): figure("throughput"). NaN if it was not measured or there is no result, and for
   // a figure that has a word.
   double figure(std::string_view figure_name) const;
+  bool has_end() const { return !std::isnan(end_unix_s); }
   // "NaN", "inf" or "-inf" for a figure that was reported so; else empty.
   std::string word(std::string_view figure_name) const;
   // Whether the run has a result and its loss was NaN or infinite to its end. Its accuracy, its losses and its time to the target

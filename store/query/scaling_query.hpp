@@ -13,8 +13,8 @@ namespace dt::store {
 
 // SQL expression over a run and its attempt: the name of the block in which the run was measured; an empty text if it belongs to
 // none. A block is one repeat of a ladder: its runs follow each other in one allocation. The name comes from the attempt's token
-// "l<batch>.<index>" (core/record/batch_token.hpp). The job's id would not do: it is missing if the submission was interrupted
-// before the scheduler's answer was written.
+// "l<batch>.<index>" (core/record/attempt/batch_token.hpp). The job's id would not do: it is missing if the submission was
+// interrupted before the scheduler's answer was written.
 inline constexpr std::string_view ladder_block =
     "CASE WHEN attempts.token GLOB 'l*.*' "
     "THEN substr(attempts.token, 1, instr(attempts.token, '.') - 1) || ' ' || repeat ELSE '' END";

@@ -9,7 +9,7 @@
 // The home is made below --folder and removed at the end. sweep submits nothing: every run is there already.
 #include "cli/planning/resolve.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"

@@ -1,6 +1,6 @@
 // How often the statistics of verdicts (store/analysis/) are right: simulates studies whose truth is known and counts.
 //
-//   bench_statistics [--quick | --trials 4000] [--seed 1] [--json FILE] [--only comparisons|gains|studies|races]
+//   bench_statistics [--quick | --trials 4000] [--seed 1] [--json FILE] [--only comparisons|gains|studies|races|tunings]
 //                    [--machine NAME] [--candidates K] [--sizes S] [--repeats N]
 //
 // Prints tables, and into FILE a JSON object for each row, in which shares are numbers between 0 and 1.
@@ -27,7 +27,7 @@ int main(int argc, char** argv)
       ->excludes(trials);
   app.add_option("--seed", options.seed, "of the random numbers")->capture_default_str();
   app.add_option("--json", file, "write a JSON object for each row to this file");
-  app.add_option("--only", only, "one part")->check(CLI::IsMember({"comparisons", "gains", "studies", "races"}));
+  app.add_option("--only", only, "one part")->check(CLI::IsMember({"comparisons", "gains", "studies", "races", "tunings"}));
   app.add_option("--machine", options.machine, "of the studies, those of this machine: equal, unequal, drift, …");
   app.add_option("--candidates", options.candidates, "of the studies, those of so many candidates");
   app.add_option("--sizes", options.sizes, "of the studies, those of so many sizes");
@@ -44,4 +44,5 @@ int main(int argc, char** argv)
   if (only.empty() || only == "gains") report_gains(report, options);
   if (only.empty() || only == "studies") report_studies(report, options);
   if (only.empty() || only == "races") report_races(report, options);
+  if (only.empty() || only == "tunings") report_tunings(report, options);
 }

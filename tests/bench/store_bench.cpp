@@ -5,9 +5,9 @@
 //                                                        and --ranks set the shape of its studies
 //   bench_store --study FILE [--times 20]                opens FILE and answers `results` of one study in the middle, with its
 //                                                        verdict and the attribution of --why
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/record/study_record.hpp"
-#include "core/statistics.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 #include "store/analysis/verdict/standing.hpp"
 #include "store/database/sqlite.hpp"

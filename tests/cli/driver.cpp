@@ -1,9 +1,10 @@
 #include "tests/cli/driver.hpp"
 
+#include "tests/support/processes.hpp"
+
 #include <array>
 #include <csignal>
 #include <fstream>
-#include <stdexcept>
 
 #include <catch2/catch.hpp>
 
@@ -23,13 +24,18 @@ std::vector<char*> pointers(Words& words)
   return argv;
 }
 
-std::string read_until_closed(int descriptor)
+// Starts the program of these words in a terminal of that width.
+pid_t start_in_terminal(Words line, unsigned short columns, int& terminal)
 {
-  std::string text;
-  std::array<char, 4096> block{};
-  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;)
-    text.append(block.data(), static_cast<std::size_t>(got));
-  return text;
+  const auto argv = pointers(line);
+  winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  return child;
 }
 
 } // namespace
@@ -44,23 +50,11 @@ std::string Dtctl::program() { return DTCTL_BINARY_DIR "/bin/dtctl"; }
 Words Dtctl::command(const Words& words, const Words& environment) const
 {
   const auto at = folder().string();
-  Words line{"env",
-             "-C",
-             at,
-             "-u",
-             "NO_COLOR",
-             "-u",
-             "COLUMNS",
-             "-u",
-             "DTCTL_ENGINE",
-             "-u",
-             "DTCTL_JOB_AGENT",
-             "-u",
-             "XDG_DATA_HOME",
-             "DTCTL_HOME=" + home().string(),
-             "XDG_CONFIG_HOME=" + at + "/config",
-             "DTCTL_CORE_LOCKS=" + at + "/locks",
-             "TERM=xterm"};
+  Words line{"env", "-C", at};
+  for (const auto* name : {"NO_COLOR", "COLUMNS", "DTCTL_ENGINE", "DTCTL_JOB_AGENT", "XDG_DATA_HOME"})
+    line.insert(line.end(), {"-u", name});
+  line.insert(line.end(), {"DTCTL_HOME=" + home().string(), "XDG_CONFIG_HOME=" + at + "/config",
+                           "DTCTL_CORE_LOCKS=" + at + "/locks", "TERM=xterm"});
   line.insert(line.end(), environment.begin(), environment.end());
   line.push_back(program());
   line.insert(line.end(), words.begin(), words.end());
@@ -86,17 +80,12 @@ Json Dtctl::json(Words words, const Words& environment) const
 
 std::string Dtctl::in_terminal(const Words& words, unsigned short columns, const Words& environment) const
 {
-  auto line = command(words, environment);
-  const auto argv = pointers(line);
-  winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1;
-  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
-  if (child == 0) {
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  REQUIRE(child > 0);
-  auto text = read_until_closed(terminal);
+  const pid_t child = start_in_terminal(command(words, environment), columns, terminal);
+  std::string text;
+  std::array<char, 4096> block{};
+  for (ssize_t got = 0; (got = ::read(terminal, block.data(), block.size())) > 0;)
+    text.append(block.data(), static_cast<std::size_t>(got));
   ::close(terminal);
   ::waitpid(child, nullptr, 0);
   std::erase(text, '\r');
@@ -104,16 +93,8 @@ std::string Dtctl::in_terminal(const Words& words, unsigned short columns, const
 }
 
 TerminalSession::TerminalSession(const Dtctl& dtctl, const Words& words, unsigned short columns)
+    : child_(start_in_terminal(dtctl.command(words), columns, terminal_))
 {
-  auto line = dtctl.command(words);
-  const auto argv = pointers(line);
-  winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
-  child_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
-  if (child_ == 0) {
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  REQUIRE(child_ > 0);
 }
 
 TerminalSession::~TerminalSession()
@@ -151,14 +132,9 @@ bool TerminalSession::read_until(const std::string& what)
 
 pid_t Dtctl::start(const Words& words, const Words& environment) const
 {
-  auto line = command(words, environment);
-  const auto argv = pointers(line);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const pid_t child = start_program(command(words, environment), [] {
     if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
+  });
   REQUIRE(child > 0);
   return child;
 }

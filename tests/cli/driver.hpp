@@ -1,7 +1,7 @@
 // The real dtctl, with a home, configuration and core locks of its own.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <filesystem>

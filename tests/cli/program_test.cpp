@@ -24,14 +24,7 @@ TEST_CASE("a reader that has enough is no error")
   }
 }
 
-TEST_CASE("results that cannot be written are an error")
-{
-  const auto result = run_command({"bash", "-c", "'" + Dtctl::program() + "' recipe docs > /dev/full"});
-  CHECK(result.exit_code == 74);
-  CHECK(result.err == "dtctl: error: write the results to standard output: No space left on device\n");
-}
-
-TEST_CASE("a limit of a file's size is an error of the disk with exit code 74, for results as for what a submission writes")
+TEST_CASE("a full disk or a limit of a file's size ends with exit code 74, for results as for what a submission writes")
 {
   const Dtctl dtctl;
   dtctl.write("tiny.yaml", dt::test::tiny_recipe());
@@ -40,10 +33,10 @@ TEST_CASE("a limit of a file's size is an error of the disk with exit code 74, f
                         "cd '" + dtctl.folder().string() + "' && export DTCTL_HOME='" + dtctl.home().string() +
                             "' && ulimit -f 1 && '" + Dtctl::program() + "' " + words});
   };
+  CHECK(limited("recipe docs > /dev/full").exit_code == 74);
   const auto printed = limited("recipe docs > docs.md");
   CHECK(printed.signal == 0);
   CHECK(printed.exit_code == 74);
-  CHECK(printed.err == "dtctl: error: write the results to standard output: File too large\n");
 
   const auto submitted = limited("submit tiny.yaml");
   CHECK(submitted.exit_code == 74);
@@ -57,7 +50,7 @@ TEST_CASE("messages go to standard error, results to standard output, and --quie
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto loud = dtctl.run({"sweep", "--dry-run", "tiny.yaml"}),
              quiet = dtctl.run({"sweep", "--dry-run", "tiny.yaml", "--quiet"});
-  CHECK(loud.err == "dtctl: nothing was submitted. Add --scripts to print the job scripts.\n");
+  CHECK_FALSE(loud.err.empty());
   CHECK(quiet.err == "");
   CHECK_FALSE(loud.out.empty());
   CHECK(quiet.out == "");
@@ -73,6 +66,7 @@ TEST_CASE("option --quiet silences the progress and the tables of runs that are 
   const auto waited = dtctl.run({"submit", "tiny.yaml", "--wait", "--quiet"});
   CHECK(waited.exit_code == 0);
   CHECK(waited.err == "");
+  CHECK(dtctl.run({"results"}).err == ""); // nothing about efficiency or medians of a single run
   CHECK(dtctl.run({"status", "--follow", "--quiet"}).err == "");
   CHECK(dtctl.run({"status", "--follow"}).out.find("succeeded") != std::string::npos);
   for (const auto* line : {"status --follow", "status", "status --all", "explain", "results"}) {
@@ -83,14 +77,6 @@ TEST_CASE("option --quiet silences the progress and the tables of runs that are 
     CHECK(result.ok());
     CHECK(result.out + result.err == "");
   }
-}
-
-TEST_CASE("results of a single run says nothing about efficiency or medians")
-{
-  const Dtctl dtctl;
-  dtctl.write("tiny.yaml", tiny_recipe());
-  REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).exit_code == 0);
-  CHECK(dtctl.run({"results"}).err == "");
 }
 
 TEST_CASE("of a study with several runs, logs shows the one that began last and says which")
@@ -154,13 +140,11 @@ TEST_CASE("the list of studies counts cancelled runs as cancelled")
 TEST_CASE("a slip of the pen is answered with what was probably meant")
 {
   const Dtctl dtctl;
-  CHECK(dtctl.run({"stauts"})
-            .err.starts_with(
-                "dtctl: error: there is no verb `stauts`; did you mean `dtctl status`? Allowed: new, validate, recipe, "));
-  CHECK(dtctl.run({"db", "rebuidl"}).err ==
-        "dtctl: error: there is no verb `rebuidl`; did you mean `dtctl db rebuild`? Allowed: migrate, rebuild, check, columns\n");
-  CHECK(dtctl.run({"status", "--failde"}).err ==
-        "dtctl: error: there is no option --failde; did you mean --failed?; see: dtctl status --help\n");
-  CHECK(dtctl.run({"status", "a", "b"}).err == "dtctl: error: unexpected argument \"b\"; see: dtctl status --help\n");
-  CHECK(dtctl.run({"--json"}).out.find("a verb is missing; see: dtctl --help") != std::string::npos);
+  const auto told = [&](const dt::test::Words& words) { return dtctl.json(words).at("error").at("message").get<std::string>(); };
+  CHECK_THAT(told({"stauts"}),
+             Catch::StartsWith("there is no verb `stauts`; did you mean `dtctl status`? Allowed: new, validate, "));
+  CHECK_THAT(told({"db", "rebuidl"}), Catch::Contains("did you mean `dtctl db rebuild`? Allowed: migrate, rebuild, check"));
+  CHECK_THAT(told({"status", "--failde"}), Catch::Contains("did you mean --failed?; see: dtctl status --help"));
+  CHECK_THAT(told({"status", "a", "b"}), Catch::Contains("unexpected argument \"b\""));
+  CHECK_THAT(told({}), Catch::Contains("a verb is missing"));
 }

@@ -15,20 +15,6 @@ bool queue_is_empty(const Cluster& cluster)
 
 } // namespace
 
-TEST_CASE("a pending job is cancelled and never starts")
-{
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
-  user.sweep(cluster_recipe(a_moment));
-  CHECK(user.states() == Json{{"queued", 1}});
-  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
-  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
-  CHECK(queue_is_empty(cluster));
-  CHECK(user.states() == Json{{"cancelled", 1}});
-  CHECK_FALSE(read_begin(newest_attempt(user.run_folders().at(0))));
-}
-
 TEST_CASE("of an array the running and the pending tasks can be cancelled one by one", "[commands]")
 {
   const Cluster cluster({"--nodes", "1", "--cpus", "2"});

@@ -1,7 +1,7 @@
 // The private Slurm itself: what the other tests here rely on.
 #include "tests/cluster/playground.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <catch2/catch.hpp>
@@ -41,15 +41,6 @@ TEST_CASE("a private cluster of four nodes runs a job on each, and stopped it le
   CHECK(dt::read_file("/proc/self/mountinfo").find(folder.string()) == std::string::npos);
 }
 
-TEST_CASE("two clusters run side by side, and a setting takes the place of the default")
-{
-  const Cluster one({"--nodes", "1"}), other({"--nodes", "2", "--set", "MinJobAge=77"});
-  CHECK(one.slurm({"sinfo", "-h", "-o", "%D"}) == "1");
-  CHECK(other.slurm({"sinfo", "-h", "-o", "%D"}) == "2");
-  CHECK(one.slurm({"scontrol", "show", "config"}).find("MinJobAge               = 300 sec") != std::string::npos);
-  CHECK(other.slurm({"scontrol", "show", "config"}).find("MinJobAge               = 77 sec") != std::string::npos);
-}
-
 TEST_CASE("a controller that was killed comes back, one that is held still answers nothing")
 {
   const Cluster cluster({"--nodes", "1"});
@@ -61,16 +52,4 @@ TEST_CASE("a controller that was killed comes back, one that is held still answe
   CHECK(cluster.slurm({"timeout", "1", "squeue"}).empty());
   cluster.hurt({"resume-controller"});
   CHECK(cluster.slurm({"squeue", "-h", "-o", "%i"}).empty());
-}
-
-TEST_CASE("accounting remembers a job that the controller has forgotten")
-{
-  const Cluster cluster({"--nodes", "1", "--accounting", "--set", "MinJobAge=2"});
-  cluster.slurm({"sbatch", "-o", "/dev/null", "-J", "gone", "--wrap", "exit 3"});
-  CHECK(eventually([&] { return cluster.slurm({"squeue", "-h", "-t", "all"}).empty(); }));
-  CHECK(eventually(
-      [&] {
-        return cluster.slurm({"sacct", "-n", "-X", "-o", "jobname,exitcode"}).find("gone") != std::string::npos;
-      },
-      20));
 }

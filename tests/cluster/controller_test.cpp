@@ -2,7 +2,7 @@
 #include "tests/cluster/playground.hpp"
 #include "tests/support/traced_program.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <map>
@@ -116,9 +116,8 @@ TEST_CASE("who waits for runs is patient with a controller that is down: one war
   CHECK(waited.exit_code == 3);
   const auto warning = waited.err.find("warning:");
   REQUIRE(warning != std::string::npos);
-  CHECK(waited.err.find("dtctl asks again for up to 3s (--patience)") != std::string::npos);
+  CHECK_THAT(waited.err, Catch::Contains("3s (--patience)"));
   CHECK(waited.err.find("warning:", warning + 1) == std::string::npos);
-  CHECK(user.run({"status", "--follow", "--help"}).out.find("15m; 45s, 1h30m, HH:MM:SS") != std::string::npos);
   CHECK(user.run({"status", "--follow", "last", "--patience", "soon"}).exit_code == 2);
   cluster.hurt({"start-controller"});
   user.run({"cancel", "all"});

@@ -2,8 +2,8 @@
 // cluster, and wishes that Slurm did not hear.
 #include "tests/cluster/playground.hpp"
 
-#include "core/file.hpp"
-#include "core/record/batch_token.hpp"
+#include "core/files/file.hpp"
+#include "core/record/attempt/batch_token.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -51,59 +51,88 @@ bool has_left_queue(const Cluster& cluster)
 
 // A run whose job waits in Slurm until it is released.
 struct HeldRun {
-  Cluster cluster{{"--nodes", "1"}};
-  ClusterUser user{cluster};
+  explicit HeldRun(const Cluster& cluster) : user(cluster) {}
+  ClusterUser user;
   std::string id = (user.sweep(endless("--hold")), id_of(user));
 };
 
 } // namespace
 
-TEST_CASE("a job whose comment an administrator has replaced is known by its id, and cancel ends it", "[commands]")
-{
-  const HeldRun held;
-  const auto& [cluster, user, id] = held;
-  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=note of the admin"});
-  CHECK(user.states() == Json{{"queued", 1}});
-  cluster.slurm({"scontrol", "update", "jobid=" + id, "jobname=renamed"});
-  CHECK(user.states() == Json{{"queued", 1}});
-  cluster.slurm({"scontrol", "release", id});
-  CHECK(user.reach("running", 1));
-  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment="});
-  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
-  CHECK(has_left_queue(cluster));
-  CHECK(user.reach("cancelled", 1));
-}
-
-TEST_CASE("a job that was started again after its comment was replaced is still known", "[commands]")
-{
-  const HeldRun held;
-  const auto& [cluster, user, id] = held;
-  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});
-  cluster.slurm({"scontrol", "release", id});
-  REQUIRE(user.reach("running", 1));
-  cluster.slurm({"scontrol", "requeuehold", id});
-  CHECK(user.reach("queued", 1));
-  CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
-  CHECK(has_left_queue(cluster));
-  CHECK(user.reach("cancelled", 1));
-}
-
-TEST_CASE("a living job with the run's id that nothing else identifies is unknown, and cancel does not say it were cancelled",
+TEST_CASE("a job whose comment somebody has replaced is known by its id, also when it starts again, and where nothing else "
+          "identifies it "
+          "it is unknown, and cancel does not say it were cancelled",
           "[commands]")
 {
-  const HeldRun held;
-  const auto& [cluster, user, id] = held;
-  const auto batch = parse_token(read_submission(newest_attempt(user.run_folders().at(0)))->token)->batch;
-  std::filesystem::remove(user.dtctl().home() / "slurm" / batch / "jobs"); // as of a submission by an earlier dtctl
-  cluster.slurm({"scontrol", "update", "jobid=" + id, "comment=x"});
-  const auto run = user.runs().at(0);
+  const Cluster cluster({"--nodes", "1"});
+  const auto update = [&](const HeldRun& run, const std::string& what) {
+    cluster.slurm({"scontrol", "update", "jobid=" + run.id, what});
+  };
+  const auto check_cancels = [&](const HeldRun& run) {
+    CHECK(run.user.json({"cancel", "all"}).at("cancelled") == 1);
+    CHECK(has_left_queue(cluster));
+    CHECK(run.user.reach("cancelled", 1));
+  };
+  const HeldRun renamed(cluster);
+  update(renamed, "comment=note of the admin");
+  CHECK(renamed.user.states() == Json{{"queued", 1}});
+  update(renamed, "jobname=renamed");
+  CHECK(renamed.user.states() == Json{{"queued", 1}});
+  cluster.slurm({"scontrol", "release", renamed.id});
+  CHECK(renamed.user.reach("running", 1));
+  update(renamed, "comment=");
+  check_cancels(renamed);
+
+  const HeldRun requeued(cluster);
+  update(requeued, "comment=x");
+  cluster.slurm({"scontrol", "release", requeued.id});
+  REQUIRE(requeued.user.reach("running", 1));
+  cluster.slurm({"scontrol", "requeuehold", requeued.id});
+  CHECK(requeued.user.reach("queued", 1));
+  check_cancels(requeued);
+
+  const HeldRun nameless(cluster);
+  const auto token = read_submission(newest_attempt(nameless.user.run_folders().at(0)))->token;
+  std::filesystem::remove(nameless.user.dtctl().home() / "slurm" / parse_token(token)->batch /
+                          "jobs"); // as an earlier dtctl left it
+  update(nameless, "comment=x");
+  const auto run = nameless.user.runs().at(0);
   CHECK(run.at("state") == "unknown");
-  CHECK(run.at("cause").get<std::string>().starts_with("job " + id + " is PENDING in Slurm, but its comment"));
-  const auto cancelled = user.run({"cancel", "all"});
+  CHECK_THAT(run.at("cause").get<std::string>(), Catch::StartsWith("job " + nameless.id));
+  const auto cancelled = nameless.user.run({"cancel", "all"});
   CHECK(cancelled.exit_code == 3);
-  CHECK(cancelled.err.find("end it by: scancel " + id) != std::string::npos);
-  CHECK(state_in_slurm(cluster, id) == "PENDING");
-  CHECK(user.states() == Json{{"unknown", 1}});
+  CHECK_THAT(cancelled.err, Catch::Contains("scancel " + nameless.id));
+  CHECK(state_in_slurm(cluster, nameless.id) == "PENDING");
+  CHECK(nameless.user.states() == Json{{"unknown", 1}});
+}
+
+TEST_CASE("a job waits for files that reach its node late, and the cause of a run whose files never come is what its job wrote",
+          "[commands]")
+{
+  const Cluster cluster({"--nodes", "1"});
+  const HeldRun late(cluster), never(cluster);
+  const auto batch_of = [](const HeldRun& run) {
+    const auto token = read_submission(newest_attempt(run.user.run_folders().at(0)))->token;
+    return run.user.dtctl().home() / "slurm" / parse_token(token)->batch;
+  };
+  for (const auto* run : {&late, &never}) {
+    std::filesystem::rename(batch_of(*run) / "tasks", batch_of(*run) / "aside");
+    cluster.slurm({"scontrol", "release", run->id});
+  }
+  REQUIRE(eventually([&] {
+    return read_file_if_exists(batch_of(late) / "log").value_or("").find("is not there yet: waits for it") != std::string::npos;
+  }));
+  std::filesystem::rename(batch_of(late) / "aside", batch_of(late) / "tasks");
+  CHECK(late.user.reach("running", 1));
+  CHECK(eventually([&] { return read_begin(newest_attempt(late.user.run_folders().at(0))).has_value(); }));
+  CHECK(late.user.json({"cancel", "all"}).at("cancelled") == 1);
+  CHECK(late.user.reach("cancelled", 1));
+
+  CHECK(never.user.reach("failed", 1, 120));
+  const auto missing = (batch_of(never) / "tasks").string() + ": No such file or directory";
+  CHECK_THAT(never.user.runs().at(0).at("cause").get<std::string>(), Catch::Contains("exit code 74") && Catch::Contains(missing));
+  const auto logs = never.user.run({"logs", "all"});
+  CHECK_THAT(logs.err, Catch::Contains((batch_of(never) / "log").string()));
+  CHECK_THAT(logs.out, Catch::Contains(missing));
 }
 
 TEST_CASE("a site whose plug-in replaces every comment is told at the submission, and its jobs are followed and cancelled",
@@ -114,7 +143,7 @@ TEST_CASE("a site whose plug-in replaces every comment is told at the submission
   const ClusterUser user(cluster);
   user.dtctl().write("recipe.yaml", endless());
   const auto submitted = user.run({"sweep", "recipe.yaml", "--profile", "cluster"});
-  CHECK(submitted.err.find("this site changes the comment of jobs") != std::string::npos);
+  CHECK_THAT(submitted.err, Catch::Contains("changes the comment"));
   CHECK(user.reach("running", 1));
   CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
   CHECK(has_left_queue(cluster));
@@ -138,11 +167,7 @@ TEST_CASE("runs of another cluster are unknown: nothing is cancelled, submitted 
   CHECK(read_submission(attempt)->cluster == "dtctl");
   const auto run = json_at_other({"status", "all"}).at("runs").at(0);
   CHECK(run.at("state") == "unknown");
-  CHECK(run.at("cause") == "it was submitted to the cluster dtctl, and this is other");
-  const auto cancelled = at_other({"cancel", "all"});
-  CHECK(cancelled.exit_code == 3);
-  CHECK(cancelled.err.find("1 run was not cancelled: it was submitted to the cluster dtctl, and this is other") !=
-        std::string::npos);
+  CHECK(at_other({"cancel", "all"}).exit_code == 3);
   CHECK_FALSE(std::filesystem::exists(attempt.cancel()));
   at_other({"retry", "all"});
   at_other({"sweep", "recipe.yaml", "--profile", "cluster"});
@@ -180,7 +205,6 @@ TEST_CASE("a cancellation that no controller heard ends the program all the same
   cluster.hurt({"stop-controller"});
   const auto cancelled = user.run({"cancel", "all"});
   CHECK(cancelled.exit_code == 3);
-  CHECK(cancelled.err.find("The cancellation is kept") != std::string::npos);
   CHECK(eventually([&] { return read_end(*running).has_value(); }, 60)); // by its own dtjob
   cluster.hurt({"start-controller"});
   CHECK(user.reach("cancelled", 2));
@@ -192,39 +216,6 @@ TEST_CASE("a cancellation that no controller heard ends the program all the same
     if (asked.ends_with(" cancel accepted\n")) ++accepted;
   }
   CHECK(accepted >= 1); // of the one that waited
-}
-
-TEST_CASE("a job waits for files that reach its node late, and the cause of a run whose files never come is what its job wrote",
-          "[commands]")
-{
-  const HeldRun held;
-  const auto& [cluster, user, id] = held;
-  const auto attempt = newest_attempt(user.run_folders().at(0));
-  const auto batch = user.dtctl().home() / "slurm" / parse_token(read_submission(attempt)->token)->batch;
-  const auto tasks = batch / "tasks", aside = batch / "aside";
-  std::filesystem::rename(tasks, aside);
-  cluster.slurm({"scontrol", "release", id});
-  SECTION("late")
-  {
-    const auto waits = tasks.string() + " is not there yet: waits for it";
-    REQUIRE(eventually([&] { return read_file_if_exists(batch / "log").value_or("").find(waits) != std::string::npos; }));
-    std::filesystem::rename(aside, tasks);
-    CHECK(user.reach("running", 1));
-    CHECK(eventually([&] { return read_begin(attempt).has_value(); }));
-    CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
-    CHECK(user.reach("cancelled", 1));
-  }
-  SECTION("never")
-  {
-    CHECK(user.reach("failed", 1, 120));
-    const auto expected = "read " + tasks.string() + ": No such file or directory";
-    CHECK(user.runs().at(0).at("cause").get<std::string>().starts_with("its job ended with exit code 74 before the run began: " +
-                                                                       expected));
-    const auto logs = user.run({"logs", "all"});
-    CHECK(logs.err.find("printed nothing (failed); this is the log of its job: " + (batch / "log").string()) !=
-          std::string::npos);
-    CHECK(logs.out.find(expected) != std::string::npos);
-  }
 }
 
 TEST_CASE("a time limit that was changed in Slurm ends a run, and is said so", "[commands]")
@@ -242,5 +233,5 @@ TEST_CASE("a time limit that was changed in Slurm ends a run, and is said so", "
   REQUIRE(eventually([&] { return user.runs().at(0).at("state") != "running"; }));
   const auto run = user.runs().at(0);
   INFO(run.dump(1));
-  CHECK(run.at("cause").get<std::string>().starts_with("it reached its time limit (2m, changed after the submission) at step "));
+  CHECK_THAT(run.at("cause").get<std::string>(), Catch::Contains("time limit (2m, changed"));
 }

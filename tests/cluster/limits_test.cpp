@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include <csignal>
+#include <tuple>
 
 using namespace dt;
 using namespace dt::test;
@@ -80,9 +80,7 @@ TEST_CASE("a sweep larger than the limit on submitted jobs goes in by portions, 
   CHECK(user.states() == Json{{"queued", 3}, {"planned", 3}});
   const auto waiting = key_with(user, "planned");
   const auto explained = explanation_of(user, waiting);
-  CHECK(explained.at("why") ==
-        "it is not handed to Slurm yet: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)");
-  CHECK(explained.at("advice").get<std::string>().starts_with("nothing: dtctl status"));
+  CHECK_THAT(explained.at("why").get<std::string>(), Catch::Contains("(QOSMaxSubmitJobPerUserLimit)"));
 
   // Asked to end, it is never handed over.
   CHECK(user.json({"cancel", waiting}).at("cancelled") == 1);
@@ -99,10 +97,11 @@ TEST_CASE("a sweep larger than the limit on submitted jobs goes in by portions, 
   check_nothing_ran_twice(user);
 }
 
-TEST_CASE("a sweep that waits for room can be submitted again, and nothing is handed over twice")
+TEST_CASE("a sweep that waits for room can be submitted again, and plan tells what the cluster can never start for its time, its "
+          "size or its account")
 {
   const Cluster cluster(enforced);
-  const ClusterUser user(cluster);
+  const ClusterUser user(cluster), planner(cluster);
   limit_submitted_jobs(cluster, 1);
   partition(cluster, "state=down");
   CHECK(user.sweep(seeds(3), {}, some_are_deferred).at("counts") == Json{{"submitted", 1}, {"deferred", 2}});
@@ -113,6 +112,25 @@ TEST_CASE("a sweep that waits for room can be submitted again, and nothing is ha
   partition(cluster, "state=up");
   CHECK(user.wait() == 0);
   check_nothing_ran_twice(user);
+
+  partition(cluster, "MaxTime=10");
+  for (const auto& [resources, misfits, why] : std::vector<std::tuple<std::string, std::size_t, std::string>>{
+           {"time_limit: 5m}", 0, ""},
+           {"time_limit: 20m}", 1, "at most 10m"},
+           {"time_limit: 5m}\nstudy: {mode: weak, nodes: [1, 2, 4]}", 2, "4 nodes"},
+           {"time_limit: 5m, ranks_per_node: 3}", 1, "3 cores"},
+           {"time_limit: 5m, account: physics}", 1, "one of yours: root, lab"}}) {
+    INFO(resources);
+    planner.dtctl().write("recipe.yaml", cluster_recipe(a_moment, "resources: {" + resources + "\n"));
+    const auto found = planner.json({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).at("misfits");
+    REQUIRE(found.size() == misfits);
+    if (misfits > 0) CHECK_THAT(found.back().at("reason").get<std::string>(), Catch::Contains(why));
+  }
+  CHECK_THAT(planner.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).out, Catch::Contains("cannot start"));
+  cluster.hurt({"stop-controller"});
+  const auto blind = planner.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"});
+  CHECK(blind.exit_code == 0);
+  CHECK_THAT(blind.err, Catch::Contains("is unknown"));
 }
 
 TEST_CASE("a job that can never start has a next step in explain, and wait says so once and keeps its time limit", "[commands]")
@@ -122,21 +140,19 @@ TEST_CASE("a job that can never start has a next step in explain, and wait says 
   user.sweep(cluster_recipe(a_moment, "resources: {time_limit: 30m}\n"));
   REQUIRE(eventually(
       [&] { return user.runs().at(0).at("waits_for").get<std::string>().find("PartitionTimeLimit") != std::string::npos; }));
-  CHECK(user.runs().at(0).at("remedy") ==
-        "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)");
+  const auto remedy = user.runs().at(0).at("remedy").get<std::string>();
+  CHECK_THAT(remedy, Catch::Contains("lower resources.time_limit"));
   const auto explained = explanation_of(user, user.runs().at(0).at("key"));
-  CHECK(explained.at("why") == "it cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)");
-  CHECK(explained.at("advice").get<std::string>().ends_with("lower resources.time_limit or choose another resources.partition "
-                                                            "(dtctl doctor lists their limits), and submit its recipe again"));
+  CHECK_THAT(explained.at("why").get<std::string>(), Catch::Contains("(PartitionTimeLimit)"));
+  CHECK_THAT(explained.at("advice").get<std::string>(), Catch::Contains(remedy));
 
   const auto waited = user.run({"status", "--follow", "all", "--timeout", "5s"});
-  CHECK(waited.exit_code == 124);
-  const std::string words = "cannot start as submitted: asks for more time than its partition allows (PartitionTimeLimit)";
-  const auto place = waited.err.find(words);
   INFO(waited.err);
+  CHECK(waited.exit_code == 124);
+  const auto place = waited.err.find("(PartitionTimeLimit)");
   CHECK(place != std::string::npos);
-  CHECK(waited.err.find(words, place + 1) == std::string::npos);
-  CHECK(waited.err.find("1 run cannot start as submitted; dtctl explain says why") != std::string::npos);
+  CHECK(waited.err.find("(PartitionTimeLimit)", place + 1) == std::string::npos);
+  CHECK_THAT(waited.err, Catch::Contains("1 run cannot start as submitted"));
 
   // What it says helps: cancelled and submitted again with a lower limit, it runs.
   user.json({"cancel", "all"});
@@ -156,12 +172,12 @@ TEST_CASE("a job that waits for one that failed can never start, and one that is
   REQUIRE(eventually([&] {
     return user.runs().at(0).at("waits_for").get<std::string>().find("DependencyNeverSatisfied") != std::string::npos;
   }));
-  CHECK(user.runs().at(0).at("remedy") == "remove the dependency, or run the job that it waits for again");
+  CHECK_THAT(user.runs().at(0).at("remedy").get<std::string>(), Catch::Contains("remove the dependency"));
   user.json({"cancel", "all"});
 
   sweep_with(user, cluster_recipe(a_moment), {}, {"--hold"});
   const auto job = *slurm_jobs(user).begin();
-  CHECK(user.runs().at(0).at("remedy") == "release it: scontrol release " + job);
+  CHECK_THAT(user.runs().at(0).at("remedy").get<std::string>(), Catch::Contains("scontrol release " + job));
   cluster.slurm({"scontrol", "release", job});
   CHECK(user.wait() == 0);
 }
@@ -236,39 +252,6 @@ TEST_CASE("what stands behind -- reaches Slurm as if sbatch had been given it", 
   }
 }
 
-TEST_CASE("plan tells what the cluster can never start: too much time, sizes it does not have, an account one may not charge")
-{
-  const Cluster cluster(enforced);
-  const ClusterUser user(cluster);
-  limit_submitted_jobs(cluster, 90); // this user may charge the account lab
-  partition(cluster, "MaxTime=10");
-  const auto misfits = [&](const std::string& more) {
-    user.dtctl().write("recipe.yaml", cluster_recipe(a_moment, more));
-    return user.json({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).at("misfits");
-  };
-  CHECK(misfits("resources: {time_limit: 5m}\n").empty());
-  const auto slow = misfits("resources: {time_limit: 20m}\n");
-  REQUIRE(slow.size() == 1);
-  CHECK(slow[0].at("reason") == "it asks for 20m, and the partition main allows at most 10m; lower resources.time_limit");
-  CHECK(slow[0].at("runs") == 1);
-  const auto wide = misfits("resources: {time_limit: 5m}\nstudy: {mode: weak, nodes: [1, 2, 4]}\n");
-  REQUIRE(wide.size() == 2);
-  CHECK(wide[1].at("reason") == "it asks for 4 nodes, and the partition main has 1");
-  const auto fat = misfits("resources: {time_limit: 5m, ranks_per_node: 3}\n");
-  REQUIRE(fat.size() == 1);
-  CHECK(fat[0].at("reason").get<std::string>().find("1 node with 3 cores each") != std::string::npos);
-  const auto poor = misfits("resources: {time_limit: 5m, account: physics}\n");
-  REQUIRE(poor.size() == 1);
-  const auto why_poor = poor[0].at("reason").get<std::string>();
-  INFO(why_poor);
-  CHECK(why_poor.find("set resources.account to one of yours: root, lab") != std::string::npos);
-  CHECK(user.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"}).out.find("cannot start") != std::string::npos);
-  cluster.hurt({"stop-controller"});
-  const auto blind = user.run({"sweep", "--dry-run", "recipe.yaml", "--profile", "cluster"});
-  CHECK(blind.exit_code == 0);
-  CHECK(blind.err.find("whether the cluster can start these runs is unknown") != std::string::npos);
-}
-
 TEST_CASE("with --max-jobs the sizes of a study run side by side, and no more runs than allowed")
 {
   const Cluster cluster({"--nodes", "3"});
@@ -282,40 +265,37 @@ TEST_CASE("with --max-jobs the sizes of a study run side by side, and no more ru
   user.run({"cancel", "all"});
 }
 
-TEST_CASE("explain tells once what many waiting runs wait for, and a held task of an array by its own id", "[commands]")
+TEST_CASE("explain tells once what many waiting runs wait for, a held task of an array by its own id, and the time limit that "
+          "would fit "
+          "before a reservation",
+          "[commands]")
 {
   const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
+  const ClusterUser user(cluster), reserved(cluster);
   cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
   user.sweep(seeds(30));
   const auto text = user.run({"explain", "last"}).out;
   INFO(text);
   CHECK(std::count(text.begin(), text.end(), '\n') < 20);
-  CHECK(text.find("the same is true of 30 of 30 runs") != std::string::npos);
-  CHECK(text.find("and 24 more") != std::string::npos);
+  CHECK_THAT(text, Catch::Contains("30 of 30 runs") && Catch::Contains("and 24 more"));
   CHECK(user.json({"explain", "last"}).at("runs").size() == 30);
   const auto task = *slurm_jobs(user).begin() + "_5";
   cluster.slurm({"scontrol", "uhold", task});
   REQUIRE(eventually([&] { return cluster.slurm({"squeue", "-h", "-j", task, "-o", "%r"}).find("Held") != std::string::npos; }));
-  CHECK(user.json({"explain", task}).at("runs").at(0).at("advice").get<std::string>().find("scontrol release " + task) !=
-        std::string::npos);
+  CHECK_THAT(explanation_of(user, task).at("advice").get<std::string>(), Catch::Contains("scontrol release " + task));
   user.run({"cancel", "all"});
-}
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
 
-TEST_CASE("a run that a reservation keeps from its nodes is told the time limit that would fit before it", "[commands]")
-{
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
   const auto self = std::string(trim(run_command({"id", "-un"}).out));
   cluster.slurm({"scontrol", "create", "reservation", "reservationname=maint", "starttime=now+30minutes", "duration=60",
                  "nodes=ALL", "flags=maint", "users=" + self});
-  user.sweep(cluster_recipe(a_moment, "resources: {time_limit: 1h}\n"));
-  const auto why = [&] { return user.json({"explain", "last"}).at("runs").at(0).at("why").get<std::string>(); };
+  reserved.sweep(cluster_recipe(a_moment, "resources: {time_limit: 1h}\n"));
+  const auto why = [&] { return explanation_of(reserved, "last").at("why").get<std::string>(); };
   CHECK(eventually([&] { return why().find("the reservation maint begins at ") != std::string::npos; }));
   INFO(why());
-  CHECK(why().find("it waits for nodes that are down, drained or reserved (ReqNodeNotAvail)") == 0);
+  CHECK_THAT(why(), Catch::Contains("(ReqNodeNotAvail)"));
   const auto advised = why().substr(why().find("timelimit=") + 10);
   cluster.slurm(
-      {"scontrol", "update", "jobid=" + *slurm_jobs(user).begin(), "timelimit=" + advised.substr(0, advised.find(')'))});
-  CHECK(user.wait() == 0);
+      {"scontrol", "update", "jobid=" + *slurm_jobs(reserved).begin(), "timelimit=" + advised.substr(0, advised.find(')'))});
+  CHECK(reserved.wait() == 0);
 }

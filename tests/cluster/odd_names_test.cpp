@@ -2,7 +2,7 @@
 // command lines of mpirun and srun.
 #include "tests/cluster/playground.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <catch2/catch.hpp>
 

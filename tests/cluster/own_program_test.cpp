@@ -2,8 +2,8 @@
 #include "tests/cluster/playground.hpp"
 #include "tests/e2e/python.hpp"
 
-#include "core/file.hpp"
-#include "core/host_list.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/host_list.hpp"
 #include "core/record/load_record.hpp"
 
 #include <algorithm>
@@ -29,29 +29,40 @@ std::string trainer(const std::string& more = "")
          more + "\nfor i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n";
 }
 
+std::string launched_by(const std::string& launcher)
+{
+  return "launcher: " + launcher + (launcher == "srun" ? ", launcher_args: ['--mpi=none']" : "");
+}
+
 std::string kept(const ClusterUser& user, const std::string& name)
 {
   return read_file_if_exists(user.run_folders().at(0) / "keep" / name).value_or("");
 }
 
+// The run has succeeded, with two ranks on each of two nodes.
+void check_four_ranks(const ClusterUser& user)
+{
+  INFO(user.runs().dump());
+  CHECK(user.states() == Json{{"succeeded", 1}});
+  for (int rank = 0; rank < 4; ++rank)
+    CHECK(kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+}
+
 } // namespace
 
-TEST_CASE("a program runs on two nodes through mpirun and through srun, and its result is that of all ranks")
+TEST_CASE(
+    "a program runs on two nodes through mpirun and through srun: its result is that of all ranks, the cause of a failure names "
+    "rank, node, exit code and last line, and ranks of another node on the same host are left in peace")
 {
   const Cluster cluster({"--nodes", "2"});
-  for (const auto* launcher : {"mpirun", "srun"}) {
+  for (const std::string launcher : {"mpirun", "srun"}) {
     INFO(launcher);
     const ClusterUser user(cluster);
     user.dtctl().write("train.py",
                        trainer(connects + "until = time.process_time() + 1\nwhile time.process_time() < until: pass"));
-    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
-    user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, launcher: " + launcher + mpi + "}\n");
+    user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, " + launched_by(launcher) + "}\n");
     CHECK(user.wait(90) == 0);
-    INFO(user.runs().dump());
-    CHECK(user.states() == Json{{"succeeded", 1}});
-    for (int rank = 0; rank < 4; ++rank)
-      CHECK(
-          kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+    check_four_ranks(user);
     CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
     // Who else used the nodes is known of both.
     const AttemptFolder attempt(user.run_folders().at(0), 1);
@@ -63,22 +74,21 @@ TEST_CASE("a program runs on two nodes through mpirun and through srun, and its 
     CHECK(hosts == compact_hosts(begin->rank_hosts));
     for (const auto& node : load->nodes) CHECK(node.others_share >= 0);
   }
-}
+  const ClusterUser failing(cluster), apart(cluster);
+  failing.dtctl().write("train.py", "import os, sys, time\n"
+                                    "if os.environ['RANK'] == '2': sys.exit('no data for this rank')\n"
+                                    "time.sleep(1000)\n");
+  failing.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 2, launch_tries: 1, " + launched_by("srun") + "}\n");
+  CHECK(failing.wait(90) == 1);
+  CHECK(failing.states() == Json{{"failed", 1}});
+  CHECK(failing.runs().at(0).at("cause") == "rank 2 on node1 ended with exit code 1: no data for this rank");
 
-TEST_CASE("the cause of a run names the rank that failed under srun, its node, its exit code and its last line")
-{
-  const Cluster cluster({"--nodes", "2"});
-  const ClusterUser user(cluster);
-  user.dtctl().write("train.py", "import os, sys, time\n"
-                                 "if os.environ['RANK'] == '2': sys.exit('no data for this rank')\n"
-                                 "time.sleep(1000)\n");
-  user.sweep(recipe +
-             "resources: {nodes: 2, ranks_per_node: 2, launcher: srun, launcher_args: ['--mpi=none'], launch_tries: 1}\n");
-  CHECK(user.wait(90) == 1);
-  const auto run = user.runs().at(0);
-  INFO(run.dump());
-  CHECK(run.at("state") == "failed");
-  CHECK(run.at("cause") == "rank 2 on node1 ended with exit code 1: no data for this rank");
+  // The others go on for longer than dtjob waits before it ends what ranks leave behind.
+  apart.dtctl().write("train.py", trainer("if os.environ['RANK'] != '0': time.sleep(6)"));
+  apart.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 1, " + launched_by("srun") + "}\n");
+  CHECK(apart.wait(90) == 0);
+  CHECK(apart.states() == Json{{"succeeded", 1}});
+  CHECK_THAT(read_file(AttemptFolder(apart.run_folders().at(0), 1).err()), !Catch::Contains("left behind"));
 }
 
 TEST_CASE("every rank sees its own GPUs of those that Slurm gave the job, and a job that asks for too many is refused")
@@ -113,25 +123,10 @@ TEST_CASE("a program whose job is requeued goes on in a second attempt from what
   check_nothing_ran_twice(user);
 }
 
-TEST_CASE("ranks of another node on the same host are left in peace when those of the first node have ended")
-{
-  const Cluster cluster({"--nodes", "2"});
-  const ClusterUser user(cluster);
-  // The others go on for longer than dtjob waits before it ends what ranks leave behind.
-  user.dtctl().write("train.py", trainer("if os.environ['RANK'] != '0': time.sleep(6)"));
-  user.sweep(recipe + "resources: {nodes: 2, ranks_per_node: 1, launcher: srun, launcher_args: ['--mpi=none']}\n");
-  CHECK(user.wait(90) == 0);
-  INFO(user.runs().dump());
-  CHECK(user.states() == Json{{"succeeded", 1}});
-  const auto log = read_file(AttemptFolder(user.run_folders().at(0), 1).err());
-  INFO(log);
-  CHECK(log.find("left behind") == std::string::npos);
-}
-
 TEST_CASE("a daemon that the program leaves behind ends with the run")
 {
   const Cluster cluster({"--nodes", "1"});
-  for (const auto* launcher : {"mpirun", "srun"}) {
+  for (const std::string launcher : {"mpirun", "srun"}) {
     INFO(launcher);
     const ClusterUser user(cluster);
     user.dtctl().write("train.py", trainer("if os.fork() == 0:\n"
@@ -142,8 +137,7 @@ TEST_CASE("a daemon that the program leaves behind ends with the run")
                                            "  os.rename(keep + '/daemon.new', keep + '/daemon')\n"
                                            "  time.sleep(1000)\n"
                                            "while not os.path.exists(keep + '/daemon'): time.sleep(0.01)\n"));
-    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
-    user.sweep(recipe + "resources: {launcher: " + launcher + mpi + "}\n");
+    user.sweep(recipe + "resources: {" + launched_by(launcher) + "}\n");
     CHECK(user.wait(90) == 0);
     CHECK(user.states() == Json{{"succeeded", 1}});
     const auto daemon = std::stoi(kept(user, "daemon"));
@@ -196,47 +190,35 @@ TEST_CASE("the same run goes to every node that is up, each alone")
   }
 }
 
-TEST_CASE("on Slurm a launcher is started once on each node and starts the ranks of its node")
+TEST_CASE(
+    "on Slurm a launcher is started once on each node and starts the ranks of its node, and torchrun meets at the port of dtctl")
 {
   const Cluster cluster({"--nodes", "2"});
-  for (const auto* launcher : {"mpirun", "srun"}) {
+  for (const std::string launcher : {"mpirun", "srun"}) {
     INFO(launcher);
     const ClusterUser user(cluster);
     user.dtctl().write("train.py", trainer());
-    const std::string mpi = std::string(launcher) == "srun" ? ", launcher_args: ['--mpi=none']" : "";
     user.dtctl().write(
         "start.sh", "for i in $(seq 0 $((DTCTL_RANKS_PER_NODE - 1))); do\n"
                     "  RANK=$((DTCTL_NODE_RANK * DTCTL_RANKS_PER_NODE + i)) LOCAL_RANK=$i LOCAL_WORLD_SIZE=$DTCTL_RANKS_PER_NODE "
                     "WORLD_SIZE=$((DTCTL_NODES * DTCTL_RANKS_PER_NODE)) python3 train.py &\ndone\nwait\n");
     user.sweep("version: 1\nname: own\nprogram:\n  command: [bash, start.sh]\n  files: [train.py, start.sh]\n  launch: per-node\n"
-               "resources: {nodes: 2, ranks_per_node: 2, launcher: " +
-               std::string(launcher) + mpi + "}\n");
+               "resources: {nodes: 2, ranks_per_node: 2, " +
+               launched_by(launcher) + "}\n");
     CHECK(user.wait(90) == 0);
-    INFO(user.runs().dump());
-    CHECK(user.states() == Json{{"succeeded", 1}});
-    for (int rank = 0; rank < 4; ++rank)
-      CHECK(
-          kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+    check_four_ranks(user);
     const auto begin = read_begin(AttemptFolder(user.run_folders().at(0), 1));
     REQUIRE(begin);
     CHECK(compact_hosts(begin->rank_hosts) == "node[0-1]");
     CHECK(begin->rank_hosts[1] == begin->rank_hosts[0]);
   }
-}
-
-TEST_CASE("torchrun on two nodes meets at the port that dtctl has chosen")
-{
-  if (!has_torch("torch.distributed.run")) return;
-  const Cluster cluster({"--nodes", "2"});
+  if (!has_torch()) return;
   const ClusterUser user(cluster);
   user.dtctl().write("train.py", "import torch.distributed as dist\ndist.init_process_group('gloo')\n" + trainer());
   user.sweep("version: 1\nname: own\nprogram:\n  command: [" + python() +
              ", -m, torch.distributed.run, --redirects, '9:1', --tee, '9:1', train.py]\n  files: [train.py]\n  launch: per-node\n"
              "resources: {nodes: 2, ranks_per_node: 2}\n");
   CHECK(user.wait(120) == 0);
-  INFO(user.runs().dump());
-  CHECK(user.states() == Json{{"succeeded", 1}});
-  for (int rank = 0; rank < 4; ++rank)
-    CHECK(kept(user, "rank-" + std::to_string(rank)).starts_with(std::to_string(rank) + " " + std::to_string(rank % 2) + " 4 2"));
+  check_four_ranks(user);
   CHECK(results_of(user.run_folders().at(0)).at(0).measured_samples == 4 * 4 * 10);
 }

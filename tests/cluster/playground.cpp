@@ -1,6 +1,6 @@
 #include "tests/cluster/playground.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -36,6 +36,9 @@ class Cluster {
   TemporaryFolder folder_;
 };
 
+// Options of a cluster on which a requeued job starts again soon: Slurm waits until the job's credentials have expired.
+inline const Words soon_again{"--set", "AuthInfo=socket=%f/munge/socket,cred_expire=5"};
+
 // dtctl as a user of that cluster calls it.
 class ClusterUser {
  public:
@@ -57,7 +60,7 @@ class ClusterUser {
   int wait(int timeout_s = 90) const;
   // True when every run has that state before the time is over.
   bool reach(const std::string& state, std::size_t count, int timeout_s = 60) const;
-  // Waits until so many runs are training; false when they are not within a minute.
+  // Waits until `count` runs are training; false when they are not within a minute.
   bool train(std::size_t count) const;
 
   // Folders of all runs, sorted by key, and the attempts of a run.

@@ -2,7 +2,7 @@
 #include "tests/cluster/playground.hpp"
 #include "tests/support/held_ranks.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Slurm waits until the credentials of a requeued job have expired before it starts the job again.
-const Words soon_again{"--set", "AuthInfo=socket=%f/munge/socket,cred_expire=5", "--set", "KillWait=30"};
+const Words patient = with(soon_again, {"--set", "KillWait=30"});
 
 // Two partitions over all nodes, of which the second preempts jobs of the first.
 Words preempting(int nodes, const std::string& grace)
@@ -87,7 +86,7 @@ void check_goes_on(const SlowUser& user, const AttemptFolder& attempt)
 
 TEST_CASE("a run on two nodes that is requeued in a long step writes its checkpoint, is queued meanwhile and goes on from there")
 {
-  const Cluster cluster(with({"--nodes", "2"}, soon_again));
+  const Cluster cluster(with({"--nodes", "2"}, patient));
   SlowUser user(cluster);
   user.train_on(2);
   const AttemptFolder first(user.run_folder(), 1);
@@ -104,7 +103,7 @@ TEST_CASE("a run on two nodes that is requeued in a long step writes its checkpo
 TEST_CASE("a run on four nodes that is preempted in a long step writes its checkpoint, and can be cancelled while it waits for "
           "its next start")
 {
-  const Cluster cluster(with(with({"--nodes", "4"}, soon_again), preempting(4, "")));
+  const Cluster cluster(with(with({"--nodes", "4"}, patient), preempting(4, "")));
   SlowUser user(cluster);
   user.train_on(4);
   const AttemptFolder first(user.run_folder(), 1);
@@ -124,7 +123,7 @@ TEST_CASE("a run on four nodes that is preempted in a long step writes its check
 
 TEST_CASE("a run on two nodes that is preempted with a grace time uses it, and goes on behind its better")
 {
-  const Cluster cluster(with(with({"--nodes", "2"}, soon_again), preempting(2, "GraceTime=60")));
+  const Cluster cluster(with(with({"--nodes", "2"}, patient), preempting(2, "GraceTime=60")));
   SlowUser user(cluster);
   user.train_on(2);
   const AttemptFolder first(user.run_folder(), 1);
@@ -136,11 +135,17 @@ TEST_CASE("a run on two nodes that is preempted with a grace time uses it, and g
 
 TEST_CASE("a program that does nothing about signals is started again after a preemption with a grace time")
 {
-  const Cluster cluster(with(with({"--nodes", "2"}, soon_again), preempting(2, "GraceTime=60")));
-  for (const std::string resources : {"nodes: 1, launcher: srun, launcher_args: ['--mpi=none']",
-                                      "nodes: 2, launcher: srun, launcher_args: ['--mpi=none']", "nodes: 2, launcher: mpirun"}) {
-    INFO(resources);
-    const ClusterUser user(cluster);
+  const Cluster cluster(with(with({"--nodes", "5"}, patient), preempting(5, "GraceTime=60")));
+  const std::string srun = "launcher: srun, launcher_args: ['--mpi=none']";
+  struct Way {
+    std::string resources;
+    std::size_t nodes;
+    ClusterUser user;
+  };
+  const Way ways[]{{"nodes: 1, " + srun, 1, ClusterUser(cluster)}, // all of them at once
+                   {"nodes: 2, " + srun, 2, ClusterUser(cluster)},
+                   {"nodes: 2, launcher: mpirun", 2, ClusterUser(cluster)}};
+  for (const auto& [resources, nodes, user] : ways) {
     user.dtctl().write("train.py", "import dtctl_report as report, os, time\n"
                                    "begun = os.environ['DTCTL_KEEP_FOLDER'] + '/begun-' + os.environ['RANK']\n"
                                    "first = not os.path.exists(begun)\n"
@@ -150,10 +155,15 @@ TEST_CASE("a program that does nothing about signals is started again after a pr
                                    "for i in range(8): report.step(loss=1.0, samples=10)\nreport.result()\n");
     user.sweep("version: 1\nname: own\nprogram:\n  command: [python3, train.py]\n  files: [train.py]\nresources: {requeue: 3, " +
                resources + "}\n");
+  }
+  for (const auto& way : ways) {
+    const auto run = way.user.run_folders().at(0);
+    REQUIRE(eventually([&] { return names_in(run / "keep").size() == way.nodes && read_heartbeat(AttemptFolder(run, 1)); }, 60));
+  }
+  cluster.slurm({"sbatch", "-p", "urgent", "--exclusive", "-N5", "-t1", "-o", "/dev/null", "--wrap", "true"});
+  for (const auto& [resources, nodes, user] : ways) {
+    INFO(resources);
     const auto run = user.run_folders().at(0);
-    const auto nodes = resources.find("nodes: 2") != std::string::npos ? 2U : 1U;
-    REQUIRE(eventually([&] { return names_in(run / "keep").size() == nodes && read_heartbeat(AttemptFolder(run, 1)); }, 60));
-    cluster.slurm({"sbatch", "-p", "urgent", "--exclusive", "-N2", "-t1", "-o", "/dev/null", "--wrap", "true"});
     CHECK(user.wait(150) == 0);
     INFO(user.runs().dump());
     CHECK(user.states() == Json{{"succeeded", 1}});
@@ -166,7 +176,7 @@ TEST_CASE("a program that does nothing about signals is started again after a pr
 TEST_CASE("a ladder's run that is killed in a step longer than KillWait runs again when its job comes back, and the others keep "
           "their turn")
 {
-  const Cluster cluster({"--nodes", "2", "--set", "AuthInfo=socket=%f/munge/socket,cred_expire=5", "--set", "KillWait=2"});
+  const Cluster cluster(with({"--nodes", "2", "--set", "KillWait=2"}, soon_again));
   SlowUser user(cluster);
   user.train_study("study: {mode: weak, nodes: [2], repeats: 2, layout: ladder, controls: 0}\n");
   std::string running;
@@ -185,7 +195,7 @@ TEST_CASE("a ladder's run that is killed in a step longer than KillWait runs aga
 
 TEST_CASE("a run on two nodes that loses one of them is started again on others")
 {
-  const Cluster cluster({"--nodes", "3", "--set", "AuthInfo=socket=%f/munge/socket,cred_expire=5", "--set", "SlurmdTimeout=5"});
+  const Cluster cluster(with({"--nodes", "3", "--set", "SlurmdTimeout=5"}, soon_again));
   SlowUser user(cluster);
   user.train_on(2);
   const auto run = user.run_folder();

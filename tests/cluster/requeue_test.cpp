@@ -2,7 +2,7 @@
 #include "tests/cluster/playground.hpp"
 #include "tests/support/held_ranks.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -39,7 +39,7 @@ bool was_told(const ClusterUser& user) { return std::filesystem::exists(AttemptF
 
 TEST_CASE("a run at its time limit writes a checkpoint, is started again by Slurm, and ends in the same bits as one undisturbed")
 {
-  const Cluster cluster({"--nodes", "2"});
+  const Cluster cluster(with({"--nodes", "2"}, soon_again));
   const ClusterUser user(cluster), other(cluster);
   const auto recipe = cluster_recipe(2000);
   const HeldRanks ranks(cluster.folder() / "tmp" / "hold"); // until the warning has come
@@ -61,9 +61,11 @@ TEST_CASE("a run at its time limit writes a checkpoint, is started again by Slur
 
 TEST_CASE("a preempted run leaves the node in order, comes back behind its better, and ends in the same bits as one undisturbed")
 {
-  const Cluster cluster({"--nodes", "1", "--set", "PreemptType=preempt/partition_prio", "--set", "PreemptMode=REQUEUE", "--set",
-                         "PartitionName=main Nodes=node0 Default=YES MaxTime=INFINITE State=UP PriorityTier=1", "--set",
-                         "PartitionName=urgent Nodes=node0 MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"});
+  const Cluster cluster(
+      with({"--nodes", "1", "--set", "PreemptType=preempt/partition_prio", "--set", "PreemptMode=REQUEUE", "--set",
+            "PartitionName=main Nodes=node0 Default=YES MaxTime=INFINITE State=UP PriorityTier=1", "--set",
+            "PartitionName=urgent Nodes=node0 MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"},
+           soon_again));
   const ClusterUser user(cluster), other(cluster);
   const auto recipe = cluster_recipe(2000);
   const HeldRanks ranks(cluster.folder() / "tmp" / "hold"); // until the better one has come
@@ -79,16 +81,21 @@ TEST_CASE("a preempted run leaves the node in order, comes back behind its bette
   CHECK(resumed_weights(user) == undisturbed_weights(other, recipe));
 }
 
-TEST_CASE("a run whose slurmd was killed goes on elsewhere as a new attempt, and the old copy is fenced off and ends")
+TEST_CASE("a run whose slurmd was killed goes on elsewhere, and the old copy is fenced off and ends, and one without requeue "
+          "whose node loses "
+          "power has failed")
 {
-  const Cluster cluster({"--nodes", "2", "--set", "SlurmdTimeout=5"});
-  const ClusterUser user(cluster);
+  const Cluster cluster(with({"--nodes", "3", "--cpus", "1", "--set", "SlurmdTimeout=5"}, soon_again));
+  const ClusterUser user(cluster), other(cluster);
   user.sweep(cluster_recipe(for_ever), {"--set", "resources.requeue=3"});
+  other.sweep(cluster_recipe(for_ever));
   REQUIRE(user.train(1));
+  REQUIRE(other.train(1));
   const auto run = user.run_folders().at(0);
-  const auto begin = read_begin(AttemptFolder(run, 1));
-  REQUIRE(begin);
+  const auto begin = read_begin(AttemptFolder(run, 1)), begin_of_other = read_begin(AttemptFolder(other.run_folders().at(0), 1));
+  REQUIRE((begin && begin_of_other));
   cluster.hurt({"kill-slurmd", begin->host});
+  cluster.hurt({"kill-node", begin_of_other->host});
   REQUIRE(eventually([&] { return attempt_numbers(run).size() == 2 && is_training(run); }, 100));
   CHECK(fenced_by(AttemptFolder(run, 1)) == 2);
   CHECK(eventually([&] { return engines_in(AttemptFolder(run, 1).path()).empty(); }, 10));
@@ -98,18 +105,8 @@ TEST_CASE("a run whose slurmd was killed goes on elsewhere as a new attempt, and
   CHECK(user.json({"cancel", "all"}).at("cancelled") == 1);
   CHECK(user.wait() == 1);
   CHECK(user.states() == Json{{"cancelled", 1}});
-}
 
-TEST_CASE("a run without requeue whose node loses power has failed, and the cause names the node")
-{
-  const Cluster cluster({"--nodes", "1", "--set", "SlurmdTimeout=5"});
-  const ClusterUser user(cluster);
-  user.sweep(cluster_recipe(for_ever));
-  REQUIRE(user.train(1));
-  cluster.hurt({"kill-node", "node0"});
-  CHECK(user.wait(100) == 1);
-  const auto ended = user.runs()[0];
-  INFO(ended.dump());
-  CHECK(ended.at("state") == "failed");
-  CHECK(ended.at("cause").get<std::string>().find("node0") != std::string::npos);
+  CHECK(other.wait(100) == 1);
+  CHECK(other.states() == Json{{"failed", 1}});
+  CHECK_THAT(other.runs()[0].at("cause").get<std::string>(), Catch::Contains(begin_of_other->host));
 }

@@ -30,11 +30,13 @@ void check_all_at_first_try(const ClusterUser& user, std::size_t count)
 
 } // namespace
 
-TEST_CASE("a run on Slurm trains on the nodes it asked for, in a job that carries its key and its token")
+TEST_CASE("a run trains on the nodes it asked for, in a job that carries its key and token, and runs of one shape are one array, "
+          "of which "
+          "no more run at a time than was asked for")
 {
   const Cluster cluster({"--nodes", "2"});
-  const ClusterUser user(cluster);
-  CHECK(user.sweep(cluster_recipe(a_moment, "resources: {nodes: 2, ranks_per_node: 2}\n")).at("exit_code") == 0);
+  const ClusterUser user(cluster), sweeper(cluster), mixer(cluster);
+  user.sweep(cluster_recipe(a_moment, "resources: {nodes: 2, ranks_per_node: 2}\n"));
   CHECK(user.wait() == 0);
   check_all_at_first_try(user, 1);
   const auto run = user.run_folders().at(0);
@@ -42,15 +44,34 @@ TEST_CASE("a run on Slurm trains on the nodes it asked for, in a job that carrie
   const auto submission = read_submission(newest_attempt(run));
   REQUIRE(submission);
   const auto job = cluster.slurm({"scontrol", "show", "job", "-o", submission->job_id});
-  CHECK(job.find("JobName=dtctl:cluster ") != std::string::npos);
-  CHECK(job.find("Comment=dtctl:" + submission->token.substr(0, submission->token.find('.')) + " " + run.filename().string() +
-                 " ") != std::string::npos);
+  const auto batch = submission->token.substr(0, submission->token.find('.'));
+  CHECK_THAT(job, Catch::Contains("JobName=dtctl:cluster ") &&
+                      Catch::Contains("Comment=dtctl:" + batch + " " + run.filename().string() + " "));
+
+  const auto recipe = cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6]}}\n");
+  CHECK(sweeper.sweep(recipe, {"--max-jobs", "2"}).at("counts") == Json{{"submitted", 6}});
+  CHECK(slurm_jobs(sweeper).size() == 1);
+  CHECK_THAT(cluster.slurm({"scontrol", "show", "job", "-o"}), Catch::Contains("ArrayTaskThrottle=2 "));
+  CHECK(sweeper.wait() == 0);
+  check_all_at_first_try(sweeper, 6);
+  CHECK(sweeper.sweep(recipe).at("counts") == Json{{"already_done", 6}});
+
+  mixer.sweep(cluster_recipe(a_moment, "study: {mode: weak, nodes: [1, 2], repeats: 2}\n"));
+  CHECK(slurm_jobs(mixer).size() == 2); // one for each shape
+  CHECK(mixer.wait() == 0);
+  check_all_at_first_try(mixer, 4);
 }
 
-TEST_CASE("runs are told and found by the ids of their jobs: of a job, of a task, of an array, of an earlier attempt")
+TEST_CASE("a partition that does not exist is refused, and runs are found by the ids of jobs, tasks, arrays and earlier attempts")
 {
   const Cluster cluster({"--nodes", "1"});
   const ClusterUser user(cluster);
+  const auto refused = user.try_sweep(cluster_recipe(a_moment), {"--set", "resources.partition=nowhere", "--json"});
+  INFO(refused.out << refused.err);
+  CHECK(refused.exit_code == 3);
+  CHECK_THAT(refused.out, Catch::Contains("nvalid partition"));
+  CHECK(cluster.slurm({"squeue", "-h"}).empty());
+
   cluster.slurm({"scontrol", "update", "partition=main", "state=down"});
   user.sweep(cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2]}}\nstudy: {repeats: 2}\n"));
   const auto array = *slurm_jobs(user).begin();
@@ -73,20 +94,8 @@ TEST_CASE("runs are told and found by the ids of their jobs: of a job, of a task
   user.run({"cancel", "all"});
 }
 
-TEST_CASE("a sweep of one shape is one array, of which no more run at a time than was asked for")
-{
-  const Cluster cluster({"--nodes", "2"});
-  const ClusterUser user(cluster);
-  const auto recipe = cluster_recipe(a_moment, "sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6]}}\n");
-  CHECK(user.sweep(recipe, {"--max-jobs", "2"}).at("counts") == Json{{"submitted", 6}});
-  CHECK(slurm_jobs(user).size() == 1);
-  CHECK(cluster.slurm({"scontrol", "show", "job", "-o"}).find("ArrayTaskThrottle=2 ") != std::string::npos);
-  CHECK(user.wait() == 0);
-  check_all_at_first_try(user, 6);
-  CHECK(user.sweep(recipe).at("counts") == Json{{"already_done", 6}});
-}
-
-TEST_CASE("a sweep larger than MaxArraySize is split into as few arrays as there must be, and cancelled as one")
+TEST_CASE(
+    "a sweep larger than MaxArraySize is split into as few arrays as there must be, and cancelled as one before any run starts")
 {
   const Cluster cluster({"--nodes", "1", "--set", "MaxArraySize=4"});
   const ClusterUser user(cluster);
@@ -95,18 +104,10 @@ TEST_CASE("a sweep larger than MaxArraySize is split into as few arrays as there
   CHECK(slurm_jobs(user).size() == 3);
   CHECK(user.states() == Json{{"queued", 10}});
   CHECK(user.json({"cancel", "all"}).at("cancelled") == 10);
-  CHECK(user.states() == Json{{"cancelled", 10}});
+  cluster.slurm({"scontrol", "update", "partition=main", "state=up"});
   CHECK(eventually([&] { return cluster.slurm({"squeue", "-h"}).empty(); }, 20));
-}
-
-TEST_CASE("different shapes are separate jobs, equal ones share an array")
-{
-  const Cluster cluster({"--nodes", "2"});
-  const ClusterUser user(cluster);
-  user.sweep(cluster_recipe(a_moment, "study: {mode: weak, nodes: [1, 2], repeats: 2}\n"));
-  CHECK(slurm_jobs(user).size() == 2);
-  CHECK(user.wait() == 0);
-  check_all_at_first_try(user, 4);
+  CHECK(user.states() == Json{{"cancelled", 10}});
+  for (const auto& run : user.run_folders()) CHECK_FALSE(read_begin(newest_attempt(run)));
 }
 
 TEST_CASE("a ladder is one job of the largest size, and each run has the first of its nodes")
@@ -124,17 +125,4 @@ TEST_CASE("a ladder is one job of the largest size, and each run has the first o
     const auto hosts = hosts_of(run);
     CHECK(hosts == std::vector<std::string>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(hosts.size())));
   }
-}
-
-TEST_CASE("a partition that does not exist is refused in Slurm's words, and nothing is left in the queue")
-{
-  const Cluster cluster({"--nodes", "1"});
-  const ClusterUser user(cluster);
-  const auto refused = user.try_sweep(cluster_recipe(a_moment), {"--set", "resources.partition=nowhere", "--json"});
-  INFO(refused.out << refused.err);
-  CHECK(refused.exit_code == 3);
-  CHECK(refused.out.find("nvalid partition") != std::string::npos);
-  CHECK(cluster.slurm({"squeue", "-h"}).empty());
-  CHECK(user.sweep(cluster_recipe(a_moment)).at("counts") == Json{{"submitted", 1}});
-  CHECK(user.wait() == 0);
 }

@@ -1,7 +1,8 @@
 // tests/cluster/testbed: real hosts with shaped links, and dtctl on them through the profile that it prints.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "tests/cluster/playground.hpp"
+#include "tests/e2e/python.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -347,10 +348,12 @@ TEST_CASE("wrong words, and users who cannot have a testbed, are refused with ex
   CHECK(bed.call({"run", "2", "true"}).exit_code == 1);
 }
 
-TEST_CASE("dtctl trains on the hosts of a testbed through the profile it prints")
+TEST_CASE("dtctl trains and runs programs on the hosts of a testbed through the profile it prints, cancels a run and leaves no "
+          "rank, and "
+          "says when the testbed has gone down")
 {
   const Testbed bed({"--hosts", "2"});
-  const TestbedUser user(bed);
+  const TestbedUser user(bed), canceller(bed), late(bed);
   user.submit(a_moment, {"--wait"});
   const auto begin = read_begin(newest_attempt(user.run()));
   REQUIRE(begin);
@@ -358,29 +361,32 @@ TEST_CASE("dtctl trains on the hosts of a testbed through the profile it prints"
   CHECK(begin->rank_hosts == Words{"host0", "host0", "host1", "host1"});
   CHECK(read_result(newest_attempt(user.run())));
   CHECK(bed.counters().at("host1").sent > 40 * 100000); // gradients of 40 steps
-}
 
-TEST_CASE("a run on hosts that is cancelled leaves no rank on any of them")
-{
-  const Testbed bed({"--hosts", "2"});
-  const TestbedUser user(bed);
-  user.submit(for_ever);
-  REQUIRE(eventually([&] { return is_training(user.run()); }));
+  user.dtctl().write("train.py", connects + "import dtctl_report as report\nreport.begin()\n"
+                                            "report.step(loss=1.0, samples=3)\nreport.result()\n");
+  user.dtctl().write("own.yaml", "version: 1\nname: own\nprogram: {command: [python3, train.py], files: [train.py]}\n"
+                                 "resources: {nodes: 2, time_limit: 60s}\n");
+  const auto outcome = user.dtctl().json({"submit", "own.yaml", "--profile", "testbed", "--wait"});
+  INFO(outcome.dump() << user.dtctl().run({"explain"}).out);
+  CHECK(outcome.at("states") == Json{{"succeeded", 1}});
+  const auto rows =
+      user.dtctl()
+          .json({"query", "SELECT DISTINCT host FROM ranks JOIN runs ON runs.id = run_id WHERE program_command IS NOT NULL"})
+          .at("rows");
+  CHECK(rows.size() == 2);
+
+  canceller.submit(for_ever);
+  REQUIRE(eventually([&] { return is_training(canceller.run()); }));
   CHECK(bed.processes().size() > 4);
-  user.dtctl().run({"cancel", "all"});
-  CHECK(user.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
-  CHECK(user.dtctl().json({"status", "all"}).at("states") == Json{{"cancelled", 1}});
+  canceller.dtctl().run({"cancel", "all"});
+  CHECK(canceller.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK(canceller.dtctl().json({"status", "all"}).at("states") == Json{{"cancelled", 1}});
   CHECK(eventually([&] { return bed.processes().size() == 2; }, 20));
-}
 
-TEST_CASE("a run on a testbed that has gone down fails and says so")
-{
-  const Testbed bed({"--hosts", "2"});
-  const TestbedUser user(bed);
   bed.tell({"down"});
-  user.submit(a_moment);
-  CHECK(user.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
-  CHECK_THAT(user.dtctl().run({"explain", "last"}).out, Catch::Contains("no testbed stands in " + bed.folder().string()));
+  late.submit(a_moment);
+  CHECK(late.dtctl().run({"status", "--follow", "all", "--timeout", "60s"}).exit_code == 1);
+  CHECK_THAT(late.dtctl().run({"explain", "last"}).out, Catch::Contains("no testbed stands in"));
 }
 
 TEST_CASE("a slow link appears as exposed communication")
@@ -410,28 +416,4 @@ TEST_CASE("a slow link appears as exposed communication")
   INFO(planted.dump() << "\nclean " << clean.dump());
   CHECK(lost < std::log(0.5)); // the ring sends 0.43 MB a step over each link, which take 0.17 s
   CHECK(std::log(factor(planted, "factor_communication") / factor(clean, "factor_communication")) <= 0.8 * lost);
-}
-
-TEST_CASE("a program of the user runs on named hosts, and its ranks meet there")
-{
-  const Dtctl dtctl;
-  const Testbed bed({"--hosts", "2"});
-  fs::create_directories(dtctl.folder() / "config" / "dtctl");
-  write_file_atomic(dtctl.folder() / "config" / "dtctl" / "config.yaml", bed.tell({"profile"}));
-  dtctl.write("train.py", "import dtctl_report as report, os, socket, time\n"
-                          "place = (os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT']))\n"
-                          "def meet():\n"
-                          "    if os.environ['RANK'] == '0': return socket.create_server(('', place[1])).accept()\n"
-                          "    while True:\n"
-                          "        try: return socket.create_connection(place)\n"
-                          "        except ConnectionRefusedError: time.sleep(0.02)\n"
-                          "meet()\nreport.begin()\nreport.step(loss=1.0, samples=3)\nreport.result()\n");
-  dtctl.write("own.yaml", "version: 1\nname: own\nprogram: {command: [python3, train.py], files: [train.py]}\n"
-                          "resources: {nodes: 2, time_limit: 60s}\n");
-  const auto outcome = dtctl.json({"submit", "own.yaml", "--profile", "testbed", "--wait"});
-  INFO(outcome.dump() << dtctl.run({"explain"}).out);
-  CHECK(outcome.at("states") == Json{{"succeeded", 1}});
-  const auto rows = dtctl.json({"query", "SELECT host FROM ranks ORDER BY rank"}).at("rows");
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].at("host") != rows[1].at("host"));
 }

@@ -4,19 +4,11 @@
 
 using namespace dt;
 
-TEST_CASE("the hash is XXH3's 128 bits, written high half first")
+TEST_CASE("the hash, after which run folders are named, stays: XXH3's 128 bits in 32 lower-case digits, high half first")
 {
   // The published digest of no bytes with seed 0.
   CHECK(hash_hex("") == "99aa06d3014798d86001c324468d497f");
-}
-
-TEST_CASE("the hash of a text is frozen: run folders are named after it")
-{
   CHECK(hash_hex("dtctl") == "5415a4f1fd4c7c950c5f5bda832badf0");
-}
-
-TEST_CASE("a hash is 32 lower-case hexadecimal digits")
-{
   for (int i = 0; i < 100; ++i) {
     const auto hex = hash_hex(std::to_string(i));
     CHECK(hex.size() == 32);
@@ -24,7 +16,7 @@ TEST_CASE("a hash is 32 lower-case hexadecimal digits")
   }
 }
 
-TEST_CASE("bytes given piece by piece have the hash of the whole, wherever they are cut")
+TEST_CASE("bytes given piece by piece have the hash of the whole, wherever they are cut, and asking for a digest does not end it")
 {
   std::string bytes(5000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 % 251);
@@ -33,16 +25,12 @@ TEST_CASE("bytes given piece by piece have the hash of the whole, wherever they 
     for (std::size_t at = 0; at < bytes.size(); at += piece) hasher.update(std::string_view(bytes).substr(at, piece));
     CHECK(hasher.hex() == hash_hex(bytes));
   }
-}
-
-TEST_CASE("asking a hasher for its digest does not end it")
-{
-  Hasher hasher;
-  CHECK(hasher.hex() == hash_hex(""));
-  hasher.update("a");
-  CHECK(hasher.hex() == hash_hex("a"));
-  hasher.update("b");
-  CHECK(hasher.hex() == hash_hex("ab"));
+  Hasher asked;
+  CHECK(asked.hex() == hash_hex(""));
+  asked.update("a");
+  CHECK(asked.hex() == hash_hex("a"));
+  asked.update("b");
+  CHECK(asked.hex() == hash_hex("ab"));
 }
 
 TEST_CASE("one bit changes the hash, also at the end of a long text and in a zero byte")

@@ -30,17 +30,13 @@ TEST_CASE("a character that looks like another one, or like nothing, is named wi
   CHECK(words_for("\u043E\u043A") == "U+043E, which looks like `o`");
 }
 
-TEST_CASE("the first such character is found at its byte, behind letters of any script")
+TEST_CASE("the first odd character is found at its byte, behind letters of any script, and plain text and broken bytes hold none")
 {
   CHECK(find_odd_character("\u00E9\u00E9\u2212")->offset == 4);
   CHECK(find_odd_character("\U0001F600\u200B\u2212")->offset == 4);
   CHECK(find_odd_character("x\u2212")->looks_like_dash);
   CHECK_FALSE(find_odd_character("x\u00A0")->looks_like_dash);
   CHECK(find_odd_character("x\u00A0")->is_invisible);
-}
-
-TEST_CASE("plain text, letters of other scripts and broken bytes hold none")
-{
   for (const auto* text : {"", "a-b 'c' \"d\"", "\u00E9t\u00E9", "\u4E2D\u6587", "\U0001F600", "\xA0", "\xE2\x80"})
     CHECK_FALSE(find_odd_character(text));
 }

@@ -10,7 +10,8 @@
 
 using namespace dt;
 
-TEST_CASE("split keeps empty parts, so that join undoes it")
+TEST_CASE(
+    "split keeps empty parts, so that join undoes it with the separator between parts only, and trim removes blanks at both ends")
 {
   CHECK(split("", ',') == std::vector<std::string>{""});
   CHECK(split("a", ',') == std::vector<std::string>{"a"});
@@ -22,24 +23,16 @@ TEST_CASE("split keeps empty parts, so that join undoes it")
     for (auto& c : text) c = "a,b"[random() % 3];
     CHECK(join(split(text, ','), ",") == text);
   }
-}
-
-TEST_CASE("join puts the separator between parts only")
-{
   CHECK(join({}, ", ").empty());
   CHECK(join(std::vector<std::string>{"a"}, ", ") == "a");
   CHECK(join(std::vector<std::string>{"a", "", "b"}, ", ") == "a, , b");
-}
-
-TEST_CASE("trim removes blanks at both ends and none inside")
-{
   CHECK(trim(" \t a b \r\n") == "a b");
   CHECK(trim(" \n\t ").empty());
   CHECK(trim("").empty());
   CHECK(trim("a") == "a");
 }
 
-TEST_CASE("nearest finds the name behind a slip of the pen")
+TEST_CASE("nearest finds the name behind a slip of the pen, the first of equals, and does not guess a name that it does not know")
 {
   const std::vector<std::string> names{"momentum", "sgd", "learning_rate", "weight_decay", "lenet"};
   CHECK(nearest("momentun", names) == "momentum");  // one wrong letter
@@ -48,23 +41,15 @@ TEST_CASE("nearest finds the name behind a slip of the pen")
   CHECK(nearest("sdg", names) == "sgd");            // two swapped
   CHECK(nearest("learing-rate", names) == "learning_rate");
   CHECK(nearest("lenet", names) == "lenet");
-}
-
-TEST_CASE("nearest does not guess when a name is meant that it does not know")
-{
-  const std::vector<std::string> names{"momentum", "sgd", "learning_rate"};
-  CHECK_FALSE(nearest("adam", names));
-  CHECK_FALSE(nearest("rmsprop", names));
-  CHECK_FALSE(nearest("", names));
+  CHECK(nearest("grid", std::vector<std::string>{"gird_", "grim", "grad"}) == "grim");
+  CHECK(nearest("abcd", std::vector<std::string>{"abxy", "abcx"}) == "abcx");
+  const std::vector<std::string> few{"momentum", "sgd", "learning_rate"};
+  CHECK_FALSE(nearest("adam", few));
+  CHECK_FALSE(nearest("rmsprop", few));
+  CHECK_FALSE(nearest("", few));
   CHECK_FALSE(nearest("sgd", {}));
   CHECK_FALSE(nearest("x", std::vector<std::string>{"y"})); // nothing of the one is in the other
   CHECK_FALSE(nearest(std::string(65, 'a'), std::vector<std::string>{std::string(65, 'a')})); // no name of ours is so long
-}
-
-TEST_CASE("of several near names the nearest wins, the first of equals")
-{
-  CHECK(nearest("grid", std::vector<std::string>{"gird_", "grim", "grad"}) == "grim");
-  CHECK(nearest("abcd", std::vector<std::string>{"abxy", "abcx"}) == "abcx");
 }
 
 TEST_CASE("UTF-8 is well formed exactly when RFC 3629 says so")
@@ -116,7 +101,8 @@ TEST_CASE("UTF-8 is well formed exactly when RFC 3629 says so")
   }
 }
 
-TEST_CASE("printable shows control characters and broken bytes as hexadecimal and leaves all else")
+TEST_CASE(
+    "printable shows control characters and broken bytes as hexadecimal and leaves all else, and lines keep line feeds and tabs")
 {
   CHECK(printable("") == "");
   CHECK(printable("héllo 漢 \xF0\x9F\x98\x80") == "héllo 漢 \xF0\x9F\x98\x80");
@@ -124,18 +110,17 @@ TEST_CASE("printable shows control characters and broken bytes as hexadecimal an
   CHECK(printable(std::string_view("\0", 1)) == "\\x00");
   CHECK(printable("\xC3(\xFF") == "\\xc3(\\xff");
   CHECK(printable("\xED\xA0\x80") == "\\xed\\xa0\\x80");
+  CHECK(printable_lines("a\tb\n\x1b[2Jc\u202E\n") == "a\tb\n\\x1b[2Jc\\xe2\\x80\\xae\n");
+  CHECK(printable_lines("") == "");
+  CHECK(printable_lines("\n\n") == "\n\n");
 }
 
-TEST_CASE("printable disarms the one-character escape sequences U+0080 to U+009F too")
+TEST_CASE("printable disarms the escape sequences U+0080 to U+009F and the marks that change the direction of text")
 {
   CHECK(printable("\xC2\x9B"
                   "31m") == "\\xc2\\x9b31m"); // a terminal reads U+009B as ESC [
   CHECK(printable("\xC2\x80") == "\\xc2\\x80");
   CHECK(printable("\xC2\xA0") == "\xC2\xA0"); // no-break space is no control character
-}
-
-TEST_CASE("printable disarms the marks that change the direction of text")
-{
   CHECK(printable("a\u202Eb") == "a\\xe2\\x80\\xaeb");
   for (const auto* mark :
        {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
@@ -144,13 +129,6 @@ TEST_CASE("printable disarms the marks that change the direction of text")
   }
   for (const auto* plain : {"\u061B", "\u200D", "\u2010", "\u2029", "\u202F", "\u2065", "\u206A", "\u05D0"})
     CHECK(printable(plain) == plain);
-}
-
-TEST_CASE("printable lines keep line feeds and tabs, and nothing else that a terminal obeys")
-{
-  CHECK(printable_lines("a\tb\n\x1b[2Jc\u202E\n") == "a\tb\n\\x1b[2Jc\\xe2\\x80\\xae\n");
-  CHECK(printable_lines("") == "");
-  CHECK(printable_lines("\n\n") == "\n\n");
 }
 
 TEST_CASE("what printable returns is valid UTF-8 without control characters, whatever it got")
@@ -165,15 +143,8 @@ TEST_CASE("what printable returns is valid UTF-8 without control characters, wha
   }
 }
 
-TEST_CASE("the display width counts code points, not bytes")
-{
-  CHECK(display_width("") == 0);
-  CHECK(display_width("abc") == 3);
-  CHECK(display_width("héé") == 3);
-  CHECK(display_width("\xF0\x9F\x98\x80x") == 2);
-}
-
-TEST_CASE("the shortest form of a number reads back to the same number")
+TEST_CASE(
+    "the shortest form of a number reads back to the same number, not-a-number has one form whatever its sign, infinity has two")
 {
   CHECK(format_shortest(0.1) == "0.1");
   CHECK(format_shortest(1e-5) == "1e-05");
@@ -190,19 +161,19 @@ TEST_CASE("the shortest form of a number reads back to the same number")
     if (!std::isfinite(value)) continue;
     CHECK(std::strtod(format_shortest(value).c_str(), nullptr) == value);
   }
-}
-
-TEST_CASE("not-a-number has one form whatever its sign, infinity has two")
-{
   CHECK(format_shortest(std::nan("")) == "nan");
   CHECK(format_shortest(-std::nan("")) == "nan");
   CHECK(format_shortest(std::numeric_limits<double>::infinity()) == "inf");
   CHECK(format_shortest(-std::numeric_limits<double>::infinity()) == "-inf");
 }
 
-TEST_CASE("advice names the nearest and all that is allowed")
+TEST_CASE("advice names the nearest and all that is allowed, and the display width counts code points")
 {
   const std::vector<std::string> allowed{"epochs", "steps"};
   CHECK(advice("epocs", allowed) == "; did you mean `epochs`? Allowed: epochs, steps");
   CHECK(advice("zzzzzz", allowed) == "; allowed: epochs, steps");
+  CHECK(display_width("") == 0);
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("héé") == 3);
+  CHECK(display_width("\xF0\x9F\x98\x80x") == 2);
 }

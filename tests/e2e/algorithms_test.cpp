@@ -1,5 +1,5 @@
 // From the algorithms that one run has chosen to another that repeats them, as a user does it.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/algorithms.hpp"
 #include "tests/cli/driver.hpp"
@@ -38,7 +38,8 @@ dt::AttemptFolder attempt_of(const Dtctl& dtctl, const std::string& key) { retur
 
 } // namespace
 
-TEST_CASE("a run times its algorithms and records them, and fixed repeats them by key, folder, file or as a list: the same run")
+TEST_CASE("a run times its algorithms and records them, and fixed repeats them by key, folder, file or as a list, which is the "
+          "same run")
 {
   const Dtctl dtctl;
   const auto timed = done(dtctl, "timed");

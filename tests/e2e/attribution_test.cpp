@@ -1,5 +1,5 @@
 // A cause of lost efficiency is planted in a real run; most of the loss must appear in its factor.
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/e2e/ranks_of.hpp"
 #include "tests/support/busy_loop.hpp"

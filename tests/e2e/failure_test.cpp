@@ -1,16 +1,13 @@
 // Runs that fail, are cancelled, do not fit or take too long.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/e2e/ranks_of.hpp"
 #include "tests/support/eventually.hpp"
 
-#include <chrono>
-#include <csignal>
-#include <thread>
-
 #include <catch2/catch.hpp>
 
+using Catch::Contains;
 using dt::test::Dtctl;
 using dt::test::eventually;
 using dt::test::Json;
@@ -60,14 +57,8 @@ TEST_CASE("a run whose data set is damaged while it waits has failed, with rank 
   const auto outcome = dtctl.json({"submit", "bad.yaml", "--wait"});
   CHECK(outcome.at("exit_code") == 1);
   CHECK(outcome.at("states") == Json{{"failed", 1}});
-  const auto cause = outcome.at("runs")[0].at("cause").get<std::string>();
-  INFO(cause);
-  CHECK(cause.find("rank 0") != std::string::npos);
-  CHECK(cause.find("digits") != std::string::npos);
-
-  const auto explained = dtctl.run({"explain", "--failed"});
-  CHECK(explained.out.find("it ended as failed: ") != std::string::npos);
-  CHECK(explained.out.find("dtctl retry ") != std::string::npos);
+  CHECK_THAT(outcome.at("runs")[0].at("cause").get<std::string>(), Contains("rank 0") && Contains("digits"));
+  CHECK_THAT(dtctl.json({"explain", "--failed"}).at("runs")[0].at("advice").get<std::string>(), Contains("dtctl retry "));
   CHECK(dtctl.run({"status", "--follow"}).exit_code == 1);
   CHECK(dtctl.json({"status", "--failed"}).at("runs").size() == 1);
 
@@ -85,11 +76,8 @@ TEST_CASE("a run whose loss becomes NaN tells the step once and is not advised t
   dtctl.write("diverges.yaml", tiny_recipe("optimizer: {learning_rate: 100000}\n"));
   CHECK(dtctl.json({"submit", "diverges.yaml", "--set", "train.steps=200", "--wait"}).at("states") == Json{{"failed", 1}});
   const auto run = dtctl.json({"explain"}).at("runs")[0];
-  const auto why = run.at("why").get<std::string>(), advice = run.at("advice").get<std::string>();
-  INFO(why << "\n" << advice);
-  CHECK(why.find(": the loss is NaN at a learning rate of 100000") != std::string::npos);
-  CHECK(why.find("(step ") == std::string::npos);
-  CHECK(advice.starts_with("lower the learning rate or limit the gradient"));
+  CHECK_THAT(run.at("why").get<std::string>(), Contains("the loss is NaN") && Contains("100000") && !Contains("(step "));
+  CHECK_THAT(run.at("advice").get<std::string>(), Contains("learning rate") && !Contains("dtctl retry"));
 }
 
 TEST_CASE("a set-up line that ends the job is the cause")
@@ -98,7 +86,6 @@ TEST_CASE("a set-up line that ends the job is the cause")
   dtctl.write("setup.yaml", tiny_recipe("resources: {setup: ['exit 3']}\n"));
   const auto run = dtctl.json({"submit", "setup.yaml", "--wait"}).at("runs")[0];
   CHECK(run.at("cause") == "set-up line 1 failed: exit 3 (exit code 3)");
-  CHECK(dtctl.run({"logs"}).out.find("set-up line 1 failed: exit 3 (exit code 3)") != std::string::npos);
 }
 
 TEST_CASE("where neither ssh nor rsh is installed, as in a container, ranks of this machine start")
@@ -120,22 +107,7 @@ TEST_CASE("where neither ssh nor rsh is installed, as in a container, ranks of t
   }
 }
 
-TEST_CASE("a rank killed with SIGKILL leaves a run that failed, with the cause, within seconds")
-{
-  const Dtctl dtctl;
-  const Cancelled cancelled{dtctl};
-  dtctl.write("endless.yaml", endless_recipe("resources: {ranks_per_node: 2}\n"));
-  dtctl.json({"submit", "endless.yaml"});
-  REQUIRE(eventually([&] { return is_training(dtctl) && ranks_of(dtctl).size() == 2; }));
-  ::kill(ranks_of(dtctl).front(), SIGKILL);
-  CHECK(dtctl.run({"status", "--follow", "--timeout", "30s"}).exit_code == 1);
-  const auto run = dtctl.json({"status"}).at("runs")[0];
-  CHECK(run.at("state") == "failed");
-  CHECK(run.at("cause").get<std::string>().find("SIGKILL") != std::string::npos);
-  CHECK(eventually([&] { return ranks_of(dtctl).empty(); }));
-}
-
-TEST_CASE("a running run is cancelled, stays cancelled, and runs again when asked to")
+TEST_CASE("a running run outlasts a wait with a timeout (exit code 124), is cancelled, stays so, and runs again when asked to")
 {
   const Dtctl dtctl;
   const Cancelled cancelled{dtctl};
@@ -143,6 +115,10 @@ TEST_CASE("a running run is cancelled, stays cancelled, and runs again when aske
   dtctl.json({"submit", "endless.yaml"});
   REQUIRE(eventually([&] { return is_training(dtctl); }));
   CHECK(dtctl.json({"submit", "endless.yaml"}).at("counts") == Json{{"already_active", 1}});
+  const auto timed_out = dtctl.run({"status", "--follow", "--timeout", "1s"});
+  CHECK(timed_out.exit_code == 124);
+  CHECK_THAT(timed_out.err, Contains("1 running"));
+  CHECK_THAT(timed_out.out, !Contains("ended"));
   CHECK(dtctl.json({"cancel", "last"}).at("cancelled") == 1);
   CHECK(dtctl.run({"status", "--follow", "--timeout", "60s"}).exit_code == 1);
   CHECK(state_of(dtctl) == "cancelled");
@@ -158,30 +134,16 @@ TEST_CASE("a queued run says what it waits for, and is cancelled without ever st
 {
   const Dtctl dtctl;
   const Cancelled cancelled{dtctl};
-  dtctl.write(
-      "endless.yaml",
-      endless_recipe("sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8]}, exclude: []}\nresources: {threads_per_rank: 2}\n"));
+  dtctl.write("endless.yaml",
+              endless_recipe("sweep: {matrix: {train.seed: [1, 2, 3, 4, 5, 6, 7, 8]}}\nresources: {threads_per_rank: 2}\n"));
   const auto cores = std::to_string(dt::cores_in_mask().size());
   dtctl.json({"sweep", "endless.yaml", "--set", "resources.threads_per_rank=" + cores});
   REQUIRE(eventually([&] { return is_training(dtctl); }));
   const auto waiting = dtctl.json({"explain", "--where", "state=queued"}).at("runs");
   REQUIRE(waiting.size() == 7);
-  CHECK(waiting[0].at("why").get<std::string>().starts_with("it waits for "));
+  CHECK_THAT(waiting[0].at("why").get<std::string>(), Contains("waits for"));
   CHECK(dtctl.json({"cancel", "last", "--where", "state=queued"}).at("cancelled") == 7);
   CHECK(dtctl.json({"status"}).at("states") == Json{{"running", 1}, {"cancelled", 7}});
-}
-
-TEST_CASE("exit code 124: waiting timed out, and the run goes on")
-{
-  const Dtctl dtctl;
-  const Cancelled cancelled{dtctl};
-  dtctl.write("endless.yaml", endless_recipe());
-  dtctl.json({"submit", "endless.yaml"});
-  CHECK(dtctl.json({"status", "--follow", "--timeout", "2s"}).at("exit_code") == 124);
-  const auto timed_out = dtctl.run({"status", "--follow", "--timeout", "1s"});
-  CHECK(timed_out.err.find("the timeout of 1s has passed, and 1 run has not ended: 1 running") != std::string::npos);
-  CHECK(timed_out.out.find("ended") == std::string::npos);
-  CHECK(state_of(dtctl) != "failed");
 }
 
 TEST_CASE("exit code 4: some runs do not fit this machine, the others are submitted")
@@ -201,9 +163,7 @@ TEST_CASE("a run at its time limit stops in order and keeps a checkpoint, and a 
   const auto outcome = dtctl.json({"submit", "endless.yaml", "--wait"});
   CHECK(outcome.at("states") == Json{{"preempted", 1}});
   CHECK(outcome.at("exit_code") == 1);
-  const auto cause = dtctl.json({"status"}).at("runs")[0].at("cause").get<std::string>();
-  CHECK(cause.starts_with("it reached its time limit at step "));
-  CHECK(cause.find("a checkpoint is kept: step-") != std::string::npos);
+  CHECK_THAT(dtctl.json({"status"}).at("runs")[0].at("cause").get<std::string>(), Contains("time limit") && Contains("step-"));
   const auto plan = dtctl.json({"sweep", "--dry-run", "endless.yaml", "--set", "resources.time_limit=10m"});
   CHECK(plan.at("runs")[0].at("state") == "preempted");
   CHECK(plan.at("to_submit") == 1);

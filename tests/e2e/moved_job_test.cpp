@@ -1,6 +1,6 @@
 // A home is moved before a call by which its supervisor, or the job that it starts, uses a name in it.
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
 #include "jobs/local/queue.hpp"
 #include "tests/cli/driver.hpp"

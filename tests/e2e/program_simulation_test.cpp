@@ -1,9 +1,8 @@
 // A PyTorch program that nobody changed, predicted and simulated on more nodes from what was observed of it.
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "tests/e2e/compute_profile.hpp"
 #include "tests/e2e/own_program.hpp"
-#include "tests/e2e/python.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -43,7 +42,9 @@ const std::string recipe = "version: 1\nname: own\nprogram:\n  command: [" + pyt
 
 } // namespace
 
-TEST_CASE("an unchanged PyTorch program is predicted, and simulated under several strategies on many nodes")
+TEST_CASE("an unchanged PyTorch program is predicted, and simulated under several strategies on many nodes, and what cannot be "
+          "is refused "
+          "with what to do")
 {
   if (!has_torch()) return;
   const Own own(script, recipe);
@@ -84,6 +85,17 @@ TEST_CASE("an unchanged PyTorch program is predicted, and simulated under severa
                                              "study = 'own-on-ethernet-10g'"});
   CHECK(runs.at("rows") == Json::parse(R"([{"model_name": "", "resources_platform": "ethernet-10g", "parameters": 20302}])"));
   CHECK(own.dtctl.json(simulate).at("scaling") == points); // nothing is simulated twice
+
+  for (const auto& [words, what_to_do] :
+       {std::pair{dt::test::Words{}, "--platform"},
+        {{"--platform", "ethernet-11g"}, "ethernet-10g"},
+        {{"--platform", "ethernet-10g", "--strategy", "sync-sdg"}, "sync-sgd"},
+        {{"--platform", "ethernet-10g", "--nodes", "4..2"}, "by doubling"},
+        {{"--platform", "ethernet-10g", "--set", "model.name=lenet", "--set", "data.name=synthetic"}, "remove model.name"}}) {
+    const auto refused = own.dtctl.run(dt::test::with({"simulate", "own"}, words));
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Catch::Contains(what_to_do));
+  }
 }
 
 TEST_CASE("one node of a simulation is as fast as the program was measured, though a pause hits another phase in each step")
@@ -128,22 +140,4 @@ for x in torch.utils.data.DataLoader(Data(), batch_size=32):
   INFO(answer.dump(1));
   const double simulated = answer.at("scaling")[0].at("throughput");
   CHECK(simulated / measured == Approx(1).epsilon(0.1)); // the medians of the phases would make it three times as fast
-}
-
-TEST_CASE("what cannot be simulated is refused with what to do")
-{
-  if (!has_torch()) return;
-  const Own own(script, recipe);
-  REQUIRE(own.dtctl.json({"sweep", "own.yaml", "--set", "study.ranks=1", "--wait"}).at("states") == Json{{"succeeded", 1}});
-  const auto refusal = [&](dt::test::Words more) {
-    const auto result = own.dtctl.run(dt::test::with({"simulate", "last"}, more));
-    CHECK(result.exit_code == 2);
-    return result.err;
-  };
-  CHECK(refusal({}).find("--platform") != std::string::npos);
-  CHECK(refusal({"--platform", "ethernet-11g"}).find("ethernet-10g") != std::string::npos);
-  CHECK(refusal({"--platform", "ethernet-10g", "--strategy", "sync-sdg"}).find("sync-sgd") != std::string::npos);
-  CHECK(refusal({"--platform", "ethernet-10g", "--nodes", "4..2"}).find("by doubling") != std::string::npos);
-  CHECK(refusal({"--platform", "ethernet-10g", "--set", "model.name=lenet", "--set", "data.name=synthetic"})
-            .find("remove model.name") != std::string::npos);
 }

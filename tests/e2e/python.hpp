@@ -1,7 +1,7 @@
 // The Python that runs PyTorch scripts in tests.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 #include <cstdlib>
 #include <string>
@@ -17,11 +17,13 @@ inline std::string python()
   return named != nullptr ? named : "/usr/bin/python3";
 }
 
-// Whether it can import these modules; tells that the test is skipped if not.
-inline bool has_torch(const std::string& modules = "torch")
+// Whether it has PyTorch, which it does not import: that alone takes two seconds. Tells that the test is skipped if not.
+inline bool has_torch(const std::string& interpreter = python())
 {
-  if (run_command({python(), "-c", "import " + modules}).ok()) return true;
-  WARN("SKIPPED: " << python() << " has no PyTorch (Debian: python3-torch)");
+  if (run_command({interpreter, "-c", "import importlib.util as i; exit(not (i.find_spec('torch') and i.find_spec('numpy')))"})
+          .ok())
+    return true;
+  WARN("SKIPPED: " << interpreter << " has no PyTorch (Debian: python3-torch)");
   return false;
 }
 

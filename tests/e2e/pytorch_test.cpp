@@ -10,7 +10,7 @@ using dt::test::python;
 
 TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives the same logits for the same weights")
 {
-  if (!has_torch("torch, numpy")) return;
+  if (!has_torch()) return;
   const auto result =
       dt::run_command({python(), DTCTL_SOURCE_DIR "/scripts/measure", "logits", "--build", DTCTL_BINARY_DIR}, 500);
   INFO(result.out << result.err);
@@ -31,7 +31,7 @@ dt::CommandResult run_torch_test(std::vector<std::string> command, const std::st
 
 void require_loops(const std::vector<std::string>& tests)
 {
-  if (!has_torch("torch, numpy")) return;
+  if (!has_torch()) return;
   const auto result = run_torch_test({}, "torch_loop_test.py", tests);
   INFO(result.out << result.err);
   CHECK(result.ok());
@@ -41,7 +41,7 @@ void require_loops(const std::vector<std::string>& tests)
 
 TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors expect, and what cannot work is refused")
 {
-  if (!has_torch("torch, numpy")) return;
+  if (!has_torch()) return;
   const auto result = run_torch_test({"mpirun", "--oversubscribe", "-np", "2"}, "torch_test.py");
   INFO(result.out << result.err);
   CHECK(result.ok());

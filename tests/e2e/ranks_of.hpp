@@ -1,7 +1,7 @@
 // Finds the ranks of a run.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/processes.hpp"

@@ -1,6 +1,6 @@
 // Runs whose folders go away while they run, and runs whose files are no files: they end, and dtctl says what became of them.
-#include "core/file.hpp"
-#include "core/record/claim.hpp"
+#include "core/files/file.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "jobs/local/queue.hpp"
 #include "tests/cli/driver.hpp"

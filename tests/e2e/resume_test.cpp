@@ -1,5 +1,5 @@
 // A run that is told to stop by its time limit goes on in its next attempt, and ends as the run that was never stopped.
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,5 +1,5 @@
 // Secrets that are planted in each place that takes text, and looked for in all that dtctl prints, exports and keeps.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
@@ -57,31 +57,20 @@ TEST_CASE("no output and no record holds a secret, whatever its form and whereve
   REQUIRE(dtctl.run({"note", "last", "see https://me:Pw42r@host, --api-key Pw42s, password: Pw42t"}).ok());
   const auto out = [&](const char* name) { return (dtctl.folder() / name).string(); };
   const auto key = dtctl.json({"status"}).at("runs")[0].at("key").get<std::string>();
-  for (const Words& verb : {Words{"status"},
-                            Words{"status", "--all"},
-                            Words{"results"},
-                            Words{"results", "--why"},
-                            Words{"explain", "last"},
-                            Words{"explain", key},
-                            Words{"show", "last"},
-                            Words{"show", key},
-                            Words{"show", "last", "--recipe"},
-                            Words{"note", "last"},
-                            Words{"trend", "throughput"},
-                            Words{"sweep", "--dry-run", "planted.yaml"},
-                            Words{"sweep", "--dry-run", "planted.yaml", "--scripts"},
-                            Words{"validate", "planted.yaml"},
-                            Words{"config", "show"},
-                            Words{"query", "SELECT * FROM environment"},
-                            Words{"query", "SELECT * FROM runs"},
-                            Words{"query", "SELECT * FROM studies"},
-                            Words{"query", "SELECT * FROM note_texts"},
-                            Words{"export", "last", "--format", "csv"},
-                            Words{"export", "last", "--format", "json"},
-                            Words{"export", "last", "--format", "jsonl"},
-                            Words{"export", "last", "--format", "prometheus", "-o", out("secrets.prom")},
-                            Words{"report", "last", "-o", out("report.html")},
-                            Words{"report", "last", "--format", "markdown", "-o", out("report.md")}})
+  std::vector<Words> verbs{{"sweep", "--dry-run", "planted.yaml", "--scripts"},
+                           {"export", "last", "--format", "prometheus", "-o", out("secrets.prom")},
+                           {"report", "last", "-o", out("report.html")},
+                           {"report", "last", "--format", "markdown", "-o", out("report.md")},
+                           {"explain", key},
+                           {"show", key}};
+  for (const auto* line :
+       {"status", "status --all", "results", "results --why", "explain last", "show last", "show last --recipe", "note last",
+        "trend throughput", "sweep --dry-run planted.yaml", "validate planted.yaml", "config show", "export last --format csv",
+        "export last --format json", "export last --format jsonl"})
+    verbs.push_back(dt::split(line, ' '));
+  for (const std::string table : {"environment", "runs", "studies", "note_texts"})
+    verbs.push_back({"query", "SELECT * FROM " + table});
+  for (const auto& verb : verbs)
     for (const bool as_json : {false, true}) {
       auto words = verb;
       if (as_json) words.emplace_back("--json");

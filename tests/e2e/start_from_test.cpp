@@ -1,5 +1,5 @@
 // From one run's final checkpoint to another run and to NumPy, as a user does it.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
 #include "core/spec/run_key.hpp"
 #include "tests/cli/driver.hpp"
@@ -60,7 +60,7 @@ struct First {
 
 } // namespace
 
-TEST_CASE("a run is shown with its checkpoint, and another starts from its key, its folder or the file: the same run")
+TEST_CASE("a run is shown with its checkpoint, and another starts from its key, its folder or the file, which is the same run")
 {
   const First first;
   const auto shown = first.dtctl.json({"show", first.key}).at("checkpoints");
@@ -77,33 +77,30 @@ TEST_CASE("a run is shown with its checkpoint, and another starts from its key, 
   first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: last"));
   const auto refused = first.dtctl.run({"sweep", "--dry-run", "fifth.yaml"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Contains("the newest study, fourth, has left no checkpoint"));
+  CHECK_THAT(refused.err, Contains("no checkpoint"));
   first.dtctl.write("fifth.yaml", recipe("fifth", "start_from: fourth"));
-  CHECK_THAT(first.dtctl.run({"submit", "fifth.yaml"}).err,
-             Contains("fourth is a study. Name one of its runs by its key, such as "));
+  CHECK_THAT(first.dtctl.run({"submit", "fifth.yaml"}).err, Contains("fourth is a study"));
   CHECK_THAT(dt::read_file(first.dtctl.home() / "runs" / by_key / "attempts" / "1" / "stdout"),
-             Contains("starts from step 6 of run " + first.key.substr(0, 10) + ": weights and the optimizer's buffers"));
+             Contains("starts from step 6 of run " + first.key.substr(0, 10)));
 }
 
 TEST_CASE("a start that is not there, or is no checkpoint, is refused before anything is submitted")
 {
   const Dtctl dtctl;
-  dtctl.write("missing.yaml", recipe("missing", "start_from: nowhere/step-9.safetensors"));
-  const auto missing = dtctl.run({"submit", "missing.yaml"});
-  CHECK(missing.exit_code == 2);
-  CHECK_THAT(missing.err, Contains("train.start_from: " + (dtctl.folder() / "nowhere/step-9.safetensors").string() +
-                                   ": there is no such file"));
   dtctl.write("notes.txt", "notes");
-  dtctl.write("wrong.yaml", recipe("wrong", "start_from: notes.txt"));
-  const auto wrong = dtctl.run({"submit", "wrong.yaml"});
-  CHECK(wrong.exit_code == 2);
-  CHECK_THAT(wrong.err,
-             Contains("notes.txt is not a file of weights: checkpoints and other files of weights end in .safetensors or .npz"));
+  for (const auto& [start, why] :
+       {std::pair{"nowhere/step-9.safetensors", ": there is no such file"}, {"notes.txt", " is not a file of weights"}}) {
+    dtctl.write("wrong.yaml", recipe("wrong", std::string("start_from: ") + start));
+    const auto wrong = dtctl.run({"submit", "wrong.yaml"});
+    CHECK(wrong.exit_code == 2);
+    CHECK_THAT(wrong.err, Contains((dtctl.folder() / start).string() + why));
+  }
   CHECK_FALSE(fs::exists(dtctl.home() / "runs"));
 }
 
-TEST_CASE(
-    "weights that do not fit the model, or are no weights, are refused where the recipe names them, before anything is submitted")
+TEST_CASE("weights that do not fit the model, are torn, altered or none at all are refused with their place, in a recipe before "
+          "anything "
+          "is submitted, in an export with exit code 2")
 {
   const First first;
   const auto& dtctl = first.dtctl;
@@ -119,15 +116,30 @@ TEST_CASE(
       CHECK_THAT(end.err, Contains(why));
     }
   };
-  const std::string other_shape = " does not fit the model: tensor fc3.weight is 10x84 in the file and 7x84 in the model.";
+  const std::string other_shape = " does not fit the model: tensor fc3.weight is 10x84 in the file";
   refused("archive", "w.npz", (dtctl.folder() / "w.npz").string() + other_shape);
   refused("of-run", first.key, first.checkpoint.string() + other_shape);
   dtctl.write("notes.npz", "these are no weights");
-  refused("notes", "notes.npz", "notes.npz: the zip archive cannot be read: Unrecognized archive format.");
+  refused("notes", "notes.npz", "notes.npz: the zip archive cannot be read");
   dtctl.write("notes.safetensors", "these are no weights");
-  refused("plain", "notes.safetensors", "notes.safetensors: this is not a safetensors file, or it is cut short: its header has ");
+  refused("plain", "notes.safetensors", "notes.safetensors: this is not a safetensors file");
   refused("nowhere", "nowhere.npz", "there is no such file");
   CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
+
+  const auto whole = dt::read_file(first.checkpoint);
+  dtctl.write("torn.safetensors", whole.substr(0, whole.size() / 2));
+  dtctl.write("crafted.safetensors", crafted());
+  dtctl.write("tiny.yaml", dt::test::tiny_recipe());
+  REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok());
+  for (const auto& [source, why] : {std::pair{"torn.safetensors", "torn or was altered"},
+                                    {"notes.safetensors", "the file is no checkpoint"},
+                                    {"crafted.safetensors", "its header is not JSON"},
+                                    {"last", "train.final_checkpoint: true"}}) { // the run of tiny.yaml has none
+    const auto end = dtctl.run({"export", "--format", "weights", source, "-o", "new.npz"});
+    CHECK(end.exit_code == 2);
+    CHECK_THAT(end.err, Contains(source == std::string("last") ? "tiny" : source) && Contains(why));
+    CHECK_FALSE(fs::exists(dtctl.folder() / "new.npz"));
+  }
 }
 
 TEST_CASE("weights are listed and exported by run and by file, and what is there is not replaced unasked")
@@ -141,7 +153,7 @@ TEST_CASE("weights are listed and exported by run and by file, and what is there
   const auto bytes = dt::read_file(dtctl.folder() / "w.npz");
   const auto again = dtctl.run({"export", "--format", "weights", first.checkpoint.string(), "-o", "w.npz"});
   CHECK(again.exit_code == 2);
-  CHECK_THAT(again.err, Contains("w.npz exists already. Name another file, or give --force to replace it."));
+  CHECK_THAT(again.err, Contains("--force"));
   CHECK(dtctl.run({"export", "--format", "weights", first.checkpoint.string(), "-o", "w.npz", "--force"}).ok());
   CHECK(dt::read_file(dtctl.folder() / "w.npz") == bytes);
   CHECK(dtctl.run({"export", "--format", "weights", "last"}).exit_code == 2);
@@ -151,34 +163,4 @@ TEST_CASE("weights are listed and exported by run and by file, and what is there
   CHECK(dtctl.run({"export", "--format", "weights", first.key, "-o", "w.pt"}).exit_code == 2);
   REQUIRE(dtctl.run({"export", "--format", "weights", first.key, "-o", "w.safetensors"}).ok());
   CHECK(first.run("sixth", "start_from: w.safetensors") != from_archive);
-}
-
-TEST_CASE("a checkpoint that is torn, altered or none at all ends an export with exit code 2, the file's name and what is wrong")
-{
-  const First first;
-  const auto& dtctl = first.dtctl;
-  const auto whole = dt::read_file(first.checkpoint);
-  dtctl.write("torn.safetensors", whole.substr(0, whole.size() / 2));
-  dtctl.write("notes.safetensors", "notes");
-  dtctl.write("crafted.safetensors", crafted());
-  const std::string altered = "the file is torn or was altered: its content does not have the hash in its header.";
-  for (const auto& [name, why] :
-       {std::pair{"torn.safetensors", altered},
-        {"notes.safetensors", "the file is no checkpoint. A file step-<number>.safetensors is expected, "},
-        {"crafted.safetensors", std::string("its header is not JSON: ")}}) {
-    const auto end = dtctl.run({"export", "--format", "weights", name, "-o", "w.npz"});
-    CHECK(end.exit_code == 2);
-    CHECK_THAT(end.err, Contains("read " + (dtctl.folder() / name).string() + ": " + why));
-    CHECK_FALSE(fs::exists(dtctl.folder() / "w.npz"));
-  }
-}
-
-TEST_CASE("a run without a checkpoint cannot be exported, and the sentence says how to get one")
-{
-  const Dtctl dtctl;
-  dtctl.write("tiny.yaml", dt::test::tiny_recipe());
-  REQUIRE(dtctl.run({"submit", "tiny.yaml", "--wait"}).ok());
-  const auto end = dtctl.run({"export", "--format", "weights", "last", "-o", "w.npz"});
-  CHECK(end.exit_code == 2);
-  CHECK_THAT(end.err, Contains("tiny has no checkpoint. Set train.final_checkpoint: true, or train.checkpoint_every"));
 }

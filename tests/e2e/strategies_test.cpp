@@ -1,5 +1,5 @@
 // Every strategy learns: its shipped recipe on four workers, stopped when it has reached its target accuracy.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/names.hpp"
 #include "tests/cli/driver.hpp"
 
@@ -40,6 +40,33 @@ void check_learns(const std::string& name, const std::string& strategy)
 void check_learns(const std::string& strategy) { check_learns(strategy, strategy); }
 
 } // namespace
+
+TEST_CASE("a run of two ranks records its gradient noise scale, and ends in the same weights as without")
+{
+  const Dtctl dtctl;
+  REQUIRE(dtctl.run({"data", "make", "digits"}).exit_code == 0);
+  std::vector<std::string> words{"submit",
+                                 recipe_of("sync-sgd").string(),
+                                 "--wait",
+                                 "--set",
+                                 "resources.ranks_per_node=2",
+                                 "--set",
+                                 "train.epochs=1",
+                                 "--set",
+                                 "train.algorithms=rules",
+                                 "--set",
+                                 "resources.oversubscribe=true"};
+  REQUIRE(dtctl.json(words).at("exit_code") == 0);
+  words.insert(words.end(), {"--set", "train.noise_scale=5"});
+  REQUIRE(dtctl.json(words).at("exit_code") == 0); // another run
+  const auto rows =
+      dtctl.json({"query", "SELECT noise_scale, noise_scale_low, weights_hash FROM results ORDER BY noise_scale"}).at("rows");
+  INFO(rows.dump(1));
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].at("noise_scale").is_null());
+  CHECK(rows[1].at("noise_scale").get<double>() > rows[1].at("noise_scale_low").get<double>());
+  CHECK(rows[0].at("weights_hash") == rows[1].at("weights_hash"));
+}
 
 TEST_CASE("every strategy has a shipped recipe")
 {

@@ -1,7 +1,7 @@
 // What a job inherits from shells: the one that submitted it gives it its niceness, umask and limits, and no other.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/surroundings.hpp"
 #include "core/record/run_record.hpp"
-#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"

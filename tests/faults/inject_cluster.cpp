@@ -10,8 +10,8 @@
 // Prints a table with a row for each kind of fault (docs/benchmarks.md has the sums); exit 1 when any of the last four columns is
 // not 0.
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
@@ -72,27 +72,13 @@ class Cluster {
     ::setenv("DTCTL_CLUSTER", folder_.c_str(), 1);
     ::setenv("SLURM_CONF", (folder_ / "etc" / "slurm.conf").c_str(), 1);
     ::setenv("XDG_CONFIG_HOME", (folder_ / "config").c_str(), 1);
-    Words words{"start",
-                "--owner",
-                std::to_string(::getpid()),
-                "--nodes",
-                "4",
-                "--set",
-                "SlurmdTimeout=5",
-                "--set",
-                "MessageTimeout=3",
-                "--set",
-                "KillWait=2",
-                "--set",
-                "AuthInfo=socket=%f/munge/socket,cred_expire=5",
-                "--set",
-                "PreemptType=preempt/partition_prio",
-                "--set",
-                "PreemptMode=REQUEUE",
-                "--set",
-                "PartitionName=main Nodes=node[0-3] Default=YES MaxTime=INFINITE State=UP PriorityTier=1",
-                "--set",
-                "PartitionName=urgent Nodes=node[0-3] MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"};
+    Words words{"start", "--owner", std::to_string(::getpid()), "--nodes", "4"};
+    for (const auto* setting :
+         {"SlurmdTimeout=5", "MessageTimeout=3", "KillWait=2", "AuthInfo=socket=%f/munge/socket,cred_expire=5",
+          "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
+          "PartitionName=main Nodes=node[0-3] Default=YES MaxTime=INFINITE State=UP PriorityTier=1",
+          "PartitionName=urgent Nodes=node[0-3] MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF"})
+      words.insert(words.end(), {"--set", setting});
     if (::getuid() == 0) words.insert(words.end(), {"--small-spool", "--disk", "48m"});
     verb(words);
   }
@@ -613,6 +599,8 @@ int run(const std::string& dtctl, const std::string& script, int count, unsigned
 {
   const test::TemporaryFolder folder;
   const Cluster cluster(script, folder.path() / "cluster");
+  std::printf("seed %u\n", seed);
+  std::fflush(stdout);
   std::mt19937 random(seed);
   Expected expected;
   std::map<std::string, Tally> tallies;
@@ -630,7 +618,6 @@ int run(const std::string& dtctl, const std::string& script, int count, unsigned
         const int strikes = std::min(is_short(count) ? 1 : fault.strikes, count - injected);
         injected += play_and_tell(fault, cluster, dtctl, strikes, random, expected, tallies[fault.name]);
       }
-  std::printf("seed %u\n", seed);
   faults.insert(faults.begin(), {.name = "none"});
   print_table(faults, tallies);
   const bool clean = std::all_of(tallies.begin(), tallies.end(), [](const auto& entry) { return entry.second.is_clean(); });

@@ -1,5 +1,6 @@
-// inject_faults DTCTL VICTIM MOMENTS: kills VICTIM (dtctl, supervisor, dtjob or rank) with SIGKILL at MOMENTS moments of a sweep,
-// each in a fresh home, lets dtctl go on, and compares what happened with the run folders:
+// inject_faults DTCTL VICTIM MOMENTS [DRAWN [SEED]]: kills VICTIM (dtctl, supervisor, dtjob or rank) with SIGKILL at MOMENTS
+// moments of a sweep, or at DRAWN of them that a seed chooses, each in a fresh home, lets dtctl go on, and compares what happened
+// with the run folders:
 //
 //   nothing lost       every run of the sweep has ended, and succeeded, except the run whose rank or dtjob was killed
 //   nothing run twice  no run was begun twice, unless its first attempt had failed
@@ -8,15 +9,18 @@
 // A moment is an event, never a time: a system call of dtctl that changes files, a job that the supervisor has started, a step
 // that the rank has done. So the moments are the same on a fast machine as on a slow or a busy one.
 //
-// Prints one line per moment; exit 1 when any of these is broken, or when a moment found nothing to kill three times.
+// Prints the seed and one line per moment; exit 1 when any of these is broken, or when a moment found nothing to kill three
+// times.
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "tests/faults/processes.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/traced_program.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -25,6 +29,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -268,6 +273,8 @@ Verdict play(const std::string& dtctl, const std::string& victim, const Moment& 
   if (hits_a_run(victim) && !struck) throw Error(ErrorKind::run, "no " + victim + " of the long run was there at " + moment.name);
   const auto wait = scene.dtctl({"status", "--follow", "last", "--timeout", "9m"}, 600);
   auto verdict = examine(scene.home());
+  if (!test::eventually([&] { return scene.processes("dtengine", "run").empty(); }, 60))
+    verdict.broken.emplace_back("ranks are left although every run has ended");
   const int expected_failures = hits_a_run(victim) ? 1 : 0;
   if (verdict.failed != expected_failures) verdict.broken.push_back(std::to_string(verdict.failed) + " runs without a result");
   const int expected_exit = verdict.failed > 0 ? 1 : 0;
@@ -281,6 +288,7 @@ Verdict play(const std::string& dtctl, const std::string& victim, const Moment& 
   const auto counted = scene.dtctl({"query", "--json", "select count(*) from runs_flat where state = 'succeeded'"}, 60);
   if (counted.out.find("\"count(*)\": " + std::to_string(verdict.succeeded) + "\n") == std::string::npos)
     verdict.broken.push_back("the database disagrees: " + counted.out + counted.err);
+  if (const auto check = scene.dtctl({"db", "check"}, 60); !check.ok()) verdict.broken.push_back("db check: " + check.out);
   return verdict;
 }
 
@@ -299,24 +307,31 @@ bool play_until_it_hits(const std::string& dtctl, const std::string& victim, con
   return struck && !broken;
 }
 
-int run(const std::string& dtctl, const std::string& victim, int count)
+int run(const std::string& dtctl, const std::string& victim, int count, int drawn, unsigned seed)
 {
+  auto moments = moments_of(dtctl, victim, count);
+  if (drawn < count) {
+    std::printf("%d of %d moments, seed %u\n", drawn, count, seed);
+    std::shuffle(moments.begin(), moments.end(), std::mt19937(seed));
+    moments.resize(static_cast<std::size_t>(drawn));
+  }
   int good = 0;
-  for (const auto& moment : moments_of(dtctl, victim, count)) good += play_until_it_hits(dtctl, victim, moment) ? 1 : 0;
-  std::printf("%s: %d of %d moments hit it with nothing broken\n", victim.c_str(), good, count);
-  return good == count ? 0 : 1;
+  for (const auto& moment : moments) good += play_until_it_hits(dtctl, victim, moment) ? 1 : 0;
+  std::printf("%s: %d of %d moments hit it with nothing broken\n", victim.c_str(), good, drawn);
+  return good == drawn ? 0 : 1;
 }
 
 } // namespace
 
 int main(int argc, char* argv[])
 {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: inject_faults DTCTL dtctl|supervisor|dtjob|rank MOMENTS\n");
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: inject_faults DTCTL dtctl|supervisor|dtjob|rank MOMENTS [DRAWN [SEED]]\n");
     return 2;
   }
   try {
-    return run(argv[1], argv[2], std::atoi(argv[3]));
+    const int count = std::atoi(argv[3]), drawn = argc > 4 ? std::min(std::atoi(argv[4]), count) : count;
+    return run(argv[1], argv[2], count, drawn, argc > 5 ? static_cast<unsigned>(std::atoi(argv[5])) : std::random_device()());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "inject_faults: %s\n", error.what());
     return 1;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/processes.hpp"
 
 #include <filesystem>

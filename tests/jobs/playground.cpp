@@ -1,8 +1,7 @@
 #include "tests/jobs/playground.hpp"
 
+#include "core/files/paths.hpp"
 #include "core/hash.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/machine/cores.hpp"
@@ -10,29 +9,16 @@
 #include "tests/support/processes.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
-#include <unistd.h>
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
 
 namespace dt::jobs::testing {
 
 namespace fs = std::filesystem;
-
-Folder::Folder()
-{
-  std::string name = "/tmp/dtctl-test-XXXXXX";
-  path_ = ::mkdtemp(name.data());
-}
-
-Folder::~Folder()
-{
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
 
 Variable::Variable(std::string name, const std::string& value) : name_(std::move(name))
 {
@@ -106,6 +92,20 @@ bool Playground::kill_supervisor() const
 bool all_final(const std::vector<RunStatus>& statuses)
 {
   return std::all_of(statuses.begin(), statuses.end(), [](const auto& status) { return is_final(status.verdict.state); });
+}
+
+void check_golden(const std::string& name, const std::string& text)
+{
+  const auto path = fs::path(DTCTL_SOURCE_DIR) / "tests" / "golden" / "scripts" / (name + ".sh");
+  if (std::getenv("DTCTL_UPDATE_GOLDEN") != nullptr) write_file_atomic(path, text);
+  CHECK(text == read_file_if_exists(path).value_or("(missing)"));
+}
+
+int end_of_process(pid_t child)
+{
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::vector<std::string> lines(const std::string& text)

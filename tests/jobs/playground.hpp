@@ -1,34 +1,23 @@
 // A home of its own with core locks of its own, and jobs that are real processes: the script is given by the test.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
-#include "core/record/claim.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "jobs/follow/reconcile.hpp"
 #include "jobs/local/queue.hpp"
 #include "jobs/scheduler/scheduler.hpp"
 #include "tests/support/eventually.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace dt::jobs::testing {
 
-// A folder that goes when the test ends.
-class Folder {
- public:
-  Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = test::TemporaryFolder;
 
 // Sets a variable of the environment while it lives.
 class Variable {
@@ -79,5 +68,9 @@ class Playground {
 using dt::test::eventually;
 bool all_final(const std::vector<RunStatus>& statuses);
 std::vector<std::string> lines(const std::string& text);
+// Compares with tests/golden/scripts/NAME.sh, or writes it if DTCTL_UPDATE_GOLDEN is set.
+void check_golden(const std::string& name, const std::string& text);
+// Waits for a child; its exit code, or 128 and the signal.
+int end_of_process(pid_t child);
 
 } // namespace dt::jobs::testing

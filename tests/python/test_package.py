@@ -121,7 +121,7 @@ class OnAStudy(unittest.TestCase):
         self.assertIn("smallest size", figure.caption)
 
     def test_two_studies_are_compared_by_dtctl(self):
-        other = dict(site.TINY, name="more-decay", optimizer={"weight_decay": 0.01})
+        other = dict(site.TINY, name="more-decay", optimizer={"weight_decay": 0.01}, study=dict(site.TINY["study"], repeats=2))
         with contextlib.redirect_stderr(io.StringIO()):
             second = dtctl.home().submit(other, wait=True)
         comparison = dtctl.home().compare(second, self.study)
@@ -135,7 +135,7 @@ class OnAStudy(unittest.TestCase):
         self.assertIn(told[0]["verdict"], comparison._repr_html_())
 
     def test_candidates_within_a_study_are_ranked(self):
-        rates = dict(site.TINY, name="rates", study={"repeats": 3, "order": "random"},
+        rates = dict(site.TINY, name="rates", study={"repeats": 2, "order": "random"},
                      sweep={"matrix": {"optimizer.learning_rate": [0.01, 0.02]}})
         with contextlib.redirect_stderr(io.StringIO()):
             study = dtctl.home().submit(rates, wait=True)

@@ -2,7 +2,7 @@
 // RecipeError. Every file in corpus/ is read as it is and as the seed of mutations; a failure that is found joins it.
 #include "recipes/recipe.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "recipes/expansion/expand.hpp"
 #include "tests/recipes/support.hpp"
 
@@ -40,48 +40,13 @@ std::string piece_of(const std::string& text, Random& random)
 
 std::string mutated(std::string text, const std::vector<std::string>& seeds, Random& random)
 {
-  static const std::array<std::string, 42> tokens{"[",
-                                                  "]",
-                                                  "{",
-                                                  "}",
-                                                  ":",
-                                                  ": ",
-                                                  "- ",
-                                                  "? ",
-                                                  "&a ",
-                                                  "*a",
-                                                  "!x ",
-                                                  "!!str ",
-                                                  "\"",
-                                                  "'",
-                                                  "|\n",
-                                                  ">\n",
-                                                  "\n",
-                                                  "\n  ",
-                                                  "\t",
-                                                  "#",
-                                                  "---\n",
-                                                  "...\n",
-                                                  "<<: ",
-                                                  ", ",
-                                                  "~",
-                                                  "null",
-                                                  ".nan",
-                                                  "-.inf",
-                                                  "1e999",
-                                                  "99999999999999999999",
-                                                  "-1",
-                                                  "\\",
-                                                  "\r\n",
-                                                  "\xEF\xBB\xBF",
-                                                  "\xff",
-                                                  "é",
-                                                  std::string(1, '\0'),
-                                                  "%YAML 1.2\n",
-                                                  "version: 1\n",
-                                                  "extends: self.yaml\n",
-                                                  "profile: p\n",
-                                                  "0"};
+  using Tokens = std::vector<std::string>;
+  static const Tokens syntax{"[",  "]",   "{",      "}",    ":",  ": ", "- ", "? ", "&a ",
+                             "*a", "!x ", "!!str ", "<<: ", ", ", "~",  "#",  "\\"},
+      lines{"\"", "'", "|\n", ">\n", "\n", "\n  ", "\t", "---\n", "...\n", "\r\n", "%YAML 1.2\n"},
+      odd{"\xEF\xBB\xBF", "\xff", "é", {"\0", 1}, "null", ".nan", "-.inf", "1e999", "99999999999999999999", "-1", "0"},
+      keys{"version: 1\n", "extends: self.yaml\n", "profile: p\n"};
+  const auto& tokens = *std::array{&syntax, &lines, &odd, &keys}.at(random.below(4));
   const auto at = random.below(text.size() + 1);
   switch (random.below(6)) {
   case 0:

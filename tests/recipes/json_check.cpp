@@ -82,22 +82,11 @@ bool keeps(const std::string& keyword, const Json& rule, const Json& value)
   if (keyword == "required")
     return !value.is_object() ||
            std::all_of(rule.begin(), rule.end(), [&](const Json& name) { return value.contains(name.get<std::string>()); });
-  static const std::set<std::string> elsewhere{"properties",
-                                               "patternProperties",
-                                               "additionalProperties",
-                                               "items",
-                                               "$schema",
-                                               "title",
-                                               "description",
-                                               "default",
-                                               "x-unit",
-                                               "markdownEnumDescriptions",
-                                               "$id",
-                                               "examples",
-                                               "errorMessage",
-                                               "patternErrorMessage"};
-  if (!elsewhere.contains(keyword)) throw std::logic_error("unknown keyword " + keyword);
-  return true;
+  for (const auto* elsewhere :
+       {"properties", "patternProperties", "additionalProperties", "items", "$schema", "title", "description", "default",
+        "x-unit", "markdownEnumDescriptions", "$id", "examples", "errorMessage", "patternErrorMessage"})
+    if (keyword == elsewhere) return true;
+  throw std::logic_error("unknown keyword " + keyword);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "recipes/recipe.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -55,7 +55,7 @@ TEST_CASE("every recipe of a paper's study loads, names the paper and says how t
   CHECK(count >= 10);
 }
 
-TEST_CASE("the quickstart is a strong-scaling study over one and two ranks, three times")
+TEST_CASE("the quickstart is a strong-scaling study over one and two ranks, three times, and the others are what their names say")
 {
   const auto plan = shipped("quickstart.yaml");
   CHECK(plan.kind == PlanKind::strong);
@@ -63,10 +63,6 @@ TEST_CASE("the quickstart is a strong-scaling study over one and two ranks, thre
   CHECK(plan.runs[0].model.name == "lenet");
   CHECK(plan.runs[0].data.name == "digits");
   CHECK(plan.runs[0].train.target_accuracy > 0);
-}
-
-TEST_CASE("the other recipes are what their names say")
-{
   CHECK(shipped("lenet-weak-scaling.yaml").kind == PlanKind::weak);
   CHECK(shipped("hosts-weak-scaling.yaml").kind == PlanKind::weak);
   CHECK(shipped("lenet-learning-rate-sweep.yaml").kind == PlanKind::sweep);

@@ -8,7 +8,7 @@ using namespace dt;
 using namespace dt::recipes;
 using namespace dt::recipes::test;
 
-TEST_CASE("a plan carries its recipe")
+TEST_CASE("a plan carries its recipe, and a file's odd name becomes a printable one")
 {
   const TemporaryFolder folder;
   const auto text = minimal("description: about it\n");
@@ -20,11 +20,6 @@ TEST_CASE("a plan carries its recipe")
   CHECK(plan.text == text);
   CHECK(plan.runs.at(0).name == "my-study");
   CHECK(load_plan(folder.write("x.yaml", minimal("name: given\n")), {}).name == "given");
-}
-
-TEST_CASE("a file's odd name becomes a printable one")
-{
-  const TemporaryFolder folder;
   CHECK(load_plan(folder.write("a\nb.yaml", minimal()), {}).name == "a\\x0ab");
 }
 
@@ -35,37 +30,9 @@ name: all
 model: { name: lenet }
 data: { name: synthetic, train_samples: 1000, test_samples: 100, channels: 3, height: 32, width: 33, classes: 7, shuffle: false, prefetch_batches: 0 }
 train: { batch_per_rank: 10, steps: 40, warmup_steps: 4, seed: 9, eval_every_epochs: 0.5, target_accuracy: 0.9, stop_at_target: true }
-optimizer:
-  name: sgd
-  learning_rate: 0.1
-  momentum: 0.5
-  weight_decay: 0.001
-  schedule: step
-  step_epochs: 3
-  step_factor: 0.5
-  polynomial_power: 1
-  final_learning_rate: 0.001
-  warmup_epochs: 1
-  warmup_factor: 0.2
-  linear_scaling: true
+optimizer: { name: sgd, learning_rate: 0.1, momentum: 0.5, weight_decay: 0.001, schedule: step, step_epochs: 3, step_factor: 0.5, polynomial_power: 1, final_learning_rate: 0.001, warmup_epochs: 1, warmup_factor: 0.2, linear_scaling: true }
 sync: { strategy: sync-sgd, allreduce: mpi }
-resources:
-  nodes: 2
-  ranks_per_node: 3
-  threads_per_rank: 4
-  time_limit: 2h
-  oversubscribe: true
-  scheduler: local
-  launcher: mpirun
-  launcher_args: [--tag-output]
-  partition: p
-  account: a
-  qos: q
-  constraint: c
-  modules: [m]
-  env: { E: 1 }
-  setup: [ulimit -s unlimited]
-  scheduler_args: [--exclusive]
+resources: { nodes: 2, ranks_per_node: 3, threads_per_rank: 4, time_limit: 2h, oversubscribe: true, scheduler: local, launcher: mpirun, launcher_args: [--tag-output], partition: p, account: a, qos: q, constraint: c, modules: [m], env: { E: 1 }, setup: [ulimit -s unlimited], scheduler_args: [--exclusive] }
 )")
                        .runs.at(0);
   CHECK(run.data.width == 33);
@@ -136,7 +103,7 @@ TEST_CASE("a run's name tells point, size and repeat, as far as there are severa
 
 TEST_CASE("all mistakes of a recipe come in one pass")
 {
-  CHECK(errors_of(R"(version: 1
+  CHECK(places_of(R"(version: 1
 model: { name: lennet }
 data: { name: digits, chanels: 3 }
 train:
@@ -150,20 +117,5 @@ study: { mode: strng, ranks: [1, 3] }
 sweep:
   matrix: { train.sede: [1], optimizer.weight_decay: [] }
   exclude: [resources.nodes>x]
-)") == "r.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: " + allowed_models() + R"(
-r.yaml:3:23: unknown key `chanels` in `data`; did you mean `channels`? Allowed: name, path, set, train_samples, test_samples, channels, height, width, classes, shuffle, prefetch_batches, order, block_bytes, direct_io, decode_threads, image_size, crop, pad, flip, corrupt
-r.yaml:5:11: `train.epochs` must be a number, not the text `3`; remove the quotes
-r.yaml:6:17: `train.global_batch` 100 is not a multiple of 3 ranks; 99 and 102 are
-r.yaml:7:3: the key `global_batch` is given twice, first in line 6
-r.yaml:8:19: `train.stop_at_target` must be true or false, not `yes`; write true
-r.yaml:9:29: `optimizer.learning_rate` must be a finite number, not `.nan`
-r.yaml:9:45: `optimizer.momentum` is 2; allowed: 0 to 0.999999
-r.yaml:10:26: `resources.time_limit` must be a duration such as 90m, 1h30m, 01:30:00 or 2-12:00:00 (days-hours:minutes:seconds), not `soon`
-r.yaml:10:41: `resources.modules` must be a list; write [gcc]
-r.yaml:10:51: `resources.env` names the variable `1A`; allowed: letters, digits and _, not beginning with a digit
-r.yaml:11:16: `study.mode` is `strng`; did you mean `strong`? Allowed: strong, weak, partition, scaling
-r.yaml:13:13: unknown key `train.sede`; did you mean `train.seed`? Allowed: )" +
-            allowed_keys("train", "train.") + R"(
-r.yaml:13:54: `optimizer.weight_decay` needs at least one value
-r.yaml:14:13: `resources.nodes` must be a whole number, not `x`)");
+)") == "2:16 3:23 5:11 6:17 7:3 8:19 9:29 9:45 10:26 10:41 10:51 11:16 13:13 13:54 14:13");
 }

@@ -1,7 +1,6 @@
 #include "recipes/recipe.hpp"
 
 #include "core/spec/spec_schema.hpp"
-#include "core/text.hpp"
 #include "tests/recipes/support.hpp"
 
 #include <catch2/catch.hpp>

@@ -2,33 +2,19 @@
 
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
+#include "tests/core/error_of.hpp"
 
-#include <cstdlib>
 #include <fstream>
-#include <stdexcept>
 
 namespace dt::recipes::test {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder()
-{
-  auto name = (fs::temp_directory_path() / "dtctl-recipes-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder()
-{
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
 fs::path TemporaryFolder::write(const std::string& name, const std::string& text) const
 {
-  fs::create_directories((path_ / name).parent_path());
-  std::ofstream(path_ / name, std::ios::binary) << text;
-  return path_ / name;
+  fs::create_directories((path() / name).parent_path());
+  std::ofstream(path() / name, std::ios::binary) << text;
+  return path() / name;
 }
 
 std::string minimal(const std::string& more)
@@ -60,6 +46,39 @@ std::string errors_of(const std::string& text, const LoadOptions& options)
   const TemporaryFolder folder;
   folder.write("r.yaml", text);
   return errors_in(folder, "r.yaml", options);
+}
+
+std::vector<Profile> profiles_in(const std::string& user_config)
+{
+  const TemporaryFolder folder;
+  LoadOptions options;
+  options.user_config = folder.write("user.yaml", user_config);
+  return list_profiles(options);
+}
+
+std::string error_in_profile(const std::string& line)
+{
+  const auto text = dt::test::message_of([&] { profiles_in("profiles:\n  a:\n    " + line + "\n"); });
+  return text.substr(text.find("user.yaml") + 10);
+}
+
+std::string places_of(const std::string& text, const LoadOptions& options)
+{
+  std::string places;
+  try {
+    plan_of(text, options);
+  } catch (const RecipeError& error) {
+    for (const auto& [file, line, column, message] : error.diagnostics())
+      places += (places.empty() ? "" : " ") + std::to_string(line) + ":" + std::to_string(column);
+  }
+  return places;
+}
+
+LoadOptions with_set(const std::vector<std::string>& set)
+{
+  LoadOptions options;
+  options.set = set;
+  return options;
 }
 
 std::string allowed_keys(const std::string& block, const std::string& prefix)

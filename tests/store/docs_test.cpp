@@ -64,14 +64,12 @@ TEST_CASE("the database's document has the fields of results, points, steps and 
 
 TEST_CASE("every example query of the database's document runs on a database with a study")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   std::vector<PlannedRun> runs;
   for (const std::int64_t ranks : {1, 2})
     for (std::int64_t repeat = 0; repeat < 2; ++repeat)
       runs.push_back(site.run_well(sample_spec(ranks, repeat), 100 * static_cast<double>(ranks + repeat)));
-  ingest_study(database, site.study(runs, "strong", 1700000000, "quickstart"));
-  site.ingest(database, runs);
+  site.take_in(database, runs, "strong", 1700000000, "quickstart");
   const auto queries = examples(document());
   CHECK(queries.size() >= 8);
   for (const auto& sql : queries) {
@@ -83,8 +81,7 @@ TEST_CASE("every example query of the database's document runs on a database wit
 
 TEST_CASE("the described columns are those of the views and tables, in their order and with their types")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   std::map<std::string, std::vector<std::string>> described;
   for (const auto& info : describe_columns()) {
     INFO(info.table << "." << info.column);
@@ -103,8 +100,7 @@ TEST_CASE("the described columns are those of the views and tables, in their ord
 
 TEST_CASE("the database's document names every table and view, and nothing else")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto text = document();
   auto names = database.impl().connection.statement("SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')");
   while (names.next()) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
@@ -83,6 +83,13 @@ inline std::string step_lines(std::int64_t first, std::int64_t last)
   return text;
 }
 
+// Ends an attempt well.
+inline void put_result(const AttemptFolder& attempt, const RunResult& result)
+{
+  put_file(attempt.result(), to_json(result));
+  put_file(attempt.end(), "exit 0 1700000101\n");
+}
+
 // Long enough for a disk that many test programs sync at once.
 inline constexpr double patience_s = 60;
 
@@ -126,8 +133,7 @@ class Site {
   void succeed(const PlannedRun& run, const AttemptFolder& attempt, double throughput) const
   {
     put_file(attempt.events(), step_lines(1, 20));
-    put_file(attempt.result(), to_json(sample_result(run.spec, throughput)));
-    put_file(attempt.end(), "exit 0 1700000101\n");
+    put_result(attempt, sample_result(run.spec, throughput));
   }
 
   void fail(const AttemptFolder& attempt) const
@@ -166,6 +172,16 @@ class Site {
     return record;
   }
 
+  // The study of these runs, after it and they were taken in.
+  StudyRecord take_in(Database& database, const std::vector<PlannedRun>& runs, const std::string& kind = "strong",
+                      double submitted_unix_s = 1700000000, const std::string& name = "sample") const
+  {
+    auto record = study(runs, kind, submitted_unix_s, name);
+    ingest_study(database, record);
+    ingest(database, runs);
+    return record;
+  }
+
   // As jobs would judge: by the newest attempt's files.
   std::vector<RunVerdict> judge(std::span<const std::string> keys) const
   {
@@ -199,6 +215,12 @@ class Site {
 
   dt::test::TemporaryFolder folder;
   Home home;
+};
+
+// auto [site, database] = Opened{};
+struct Opened {
+  Site site;
+  Database database = site.open();
 };
 
 inline Table ask(Database& database, const std::string& sql) { return query(database, sql, {}); }

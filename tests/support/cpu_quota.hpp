@@ -1,11 +1,8 @@
 // A control group with a CPU quota, which this process and all that it starts belong to while the object lives. Needs root.
 #pragma once
 
-#include "core/file.hpp"
 #include "tests/support/eventually.hpp"
 
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -1,9 +1,10 @@
 // A run folder with a spec, and dtengine started on it by the real mpirun.
 #pragma once
 
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
+#include "core/text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -61,19 +62,11 @@ class EngineRun {
   // mpirun and its options for so many ranks; one rank may use every core of this machine.
   static std::vector<std::string> launch(int ranks)
   {
-    return {"env",
-            "OMP_NUM_THREADS=1",
-            "ASAN_OPTIONS=detect_leaks=0", // Open MPI's own, see cmake/tests.cmake
-            "mpirun",
-            "--allow-run-as-root",
-            "--oversubscribe",
-            "--bind-to",
-            "none",
-            "--mca",
-            "mpi_yield_when_idle",
-            "1",
-            "-np",
-            std::to_string(ranks)};
+    auto words = split("env OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 " // Open MPI's own, see cmake/tests.cmake
+                       "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -np",
+                       ' ');
+    words.push_back(std::to_string(ranks));
+    return words;
   }
   std::vector<std::string> engine(int number = 1) const
   {

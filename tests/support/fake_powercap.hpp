@@ -1,7 +1,7 @@
 // A folder in place of /sys/class/powercap, whose counters a test moves.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // training, however fast the machine is and however long it keeps the test itself from the cores.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Counts how often each file of a folder is opened (inotify).
 #pragma once
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/files/descriptor.hpp"
 
 #include <array>
 #include <cerrno>

@@ -2,16 +2,17 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
+#include <unistd.h>
 
 namespace dt::test {
 
@@ -24,6 +25,20 @@ inline pid_t parent_of(pid_t process)
   } catch (const Error&) {
     return 0;
   }
+}
+
+// Starts the program of these words and does not wait for it. `prepare` is called in the child.
+inline pid_t start_program(
+    std::vector<std::string> words, const std::function<void()>& prepare = [] {})
+{
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  prepare();
+  ::execvp(argv[0], argv.data());
+  ::_exit(127);
 }
 
 // Living processes whose command lines end with these words.

@@ -45,6 +45,9 @@ struct RunningJob {
   std::vector<pid_t> ranks;
 };
 
+// A rank of several that is not rank 0.
+inline pid_t other_than_root(const RunningJob& job) { return job.ranks[job.ranks[0] == job.root ? 1 : 0]; }
+
 // How it ended; within a minute.
 inline CommandResult end_of(RunningJob& job)
 {

@@ -1,7 +1,7 @@
 // Machines whose runs scatter in a known way, for tests and benchmarks of the statistics.
 #pragma once
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <array>
 #include <cstddef>

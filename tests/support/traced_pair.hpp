@@ -2,15 +2,37 @@
 // moments.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/tracing.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <random>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace dt::test {
+
+// The names of half of the items, drawn with a seed that is printed. $DTCTL_TEST_SEED gives the seed; with $DTCTL_TEST_ALL_ORDERS
+// all names are returned.
+template<class Items> std::set<std::string> drawn_half(const Items& items)
+{
+  const char* given = std::getenv("DTCTL_TEST_SEED");
+  const auto seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : std::random_device()();
+  std::vector<std::string> names;
+  for (const auto& [name, item] : items) names.push_back(name);
+  if (std::getenv("DTCTL_TEST_ALL_ORDERS") == nullptr) {
+    std::shuffle(names.begin(), names.end(), std::mt19937(seed));
+    names.resize((names.size() + 1) / 2);
+    std::printf("half of the orders; the same again: DTCTL_TEST_SEED=%u\n", seed);
+  }
+  return {names.begin(), names.end()};
+}
 
 // The caller must have no other children that end meanwhile. A program that is left is killed.
 class TracedPair {

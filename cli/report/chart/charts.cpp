@@ -19,6 +19,7 @@ std::span<const ChartKind> chart_kinds()
       ChartKind{"phases", "phases of a step by size, stacked", phase_chart},
       ChartKind{"prediction", "measured throughput, and the band predicted for larger sizes", prediction_charts},
       ChartKind{"timeline", "what each rank did over one step (needs train.trace)", timeline_chart},
+      ChartKind{"tuning", "what each setting costs that study.tune has tried; of two keys choose with --x KEY", tuning_charts},
       ChartKind{"drift", "throughput of each run relative to its point, over the time of the study", drift_chart},
   };
   return kinds;

@@ -31,6 +31,8 @@ Charts phase_chart(const ChartSource& source);
 Charts prediction_charts(const ChartSource& source);
 Charts timeline_chart(const ChartSource& source);
 Charts drift_chart(const ChartSource& source);
+// One chart for each key that study.tune has tuned.
+Charts tuning_charts(const ChartSource& source);
 
 // A value of `dtctl plot --kind`: its name, its line of help and the function that makes its charts.
 struct ChartKind {

@@ -1,6 +1,6 @@
 // Charts of what a point costs: time to the target, and time against node-hours and against energy.
 #include "cli/report/chart/charts.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 #include "store/analysis/verdict/best_points.hpp"
 

@@ -1,6 +1,6 @@
 // Charts of loss and accuracy during the training.
 #include "cli/report/chart/charts.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "store/query/pictures/curves.hpp"

@@ -1,5 +1,6 @@
 // Drift of the machine: the throughput of each run relative to its point, over the time of the study.
 #include "cli/report/chart/charts.hpp"
+#include "core/spec/point_label.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +31,7 @@ std::vector<const store::RunRow*> measured_runs(const ChartSource& source)
   std::vector<const store::RunRow*> runs;
   for (const auto& run : source.runs)
     if (run.state == RunState::succeeded && run.platform.empty() && run.begin_unix_s > 0 && throughput_of(run) > 0 &&
-        (run.is_control || labels.contains(run.series)))
+        (labels.contains(run.series) || (run.is_control && !tried_setting(run.series))))
       runs.push_back(&run);
   std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) { return a->begin_unix_s < b->begin_unix_s; });
   return runs;

@@ -104,11 +104,11 @@ void add_chart(Charts& charts, const ChartSource& source, const store::SeriesMea
   charts.charts.back().id += fmt::format("-{}", charts.charts.size());
 }
 
-// An error's message as a sentence.
-std::string sentence(std::string message)
+std::string sentence_of(const Error& error)
 {
+  std::string message = error.what();
   if (!message.empty()) message.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(message.front())));
-  return message.ends_with('.') ? message : message + ".";
+  return with_full_stop(std::move(message));
 }
 
 } // namespace
@@ -123,12 +123,12 @@ Charts prediction_charts(const ChartSource& source)
         add_chart(charts, source, measured);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::usage) throw;
-        charts.missing = sentence(error.what()); // the label cannot be predicted; another one may
+        charts.missing = sentence_of(error); // the label cannot be predicted; another one may
       }
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
-    charts.missing = sentence(error.what());
+    charts.missing = sentence_of(error);
   }
   if (charts.charts.empty() && charts.missing.empty()) charts.missing = "No label has succeeded runs of two sizes.";
   if (!charts.charts.empty()) charts.missing.clear();

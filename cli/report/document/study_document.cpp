@@ -2,7 +2,9 @@
 
 #include "cli/answers/failures.hpp"
 #include "cli/answers/scaling_table.hpp"
+#include "cli/answers/tuned_study.hpp"
 #include "cli/answers/why_tables.hpp"
+#include "cli/output/number_text.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/chart.hpp"
 #include "cli/runs/run_tables.hpp"
@@ -71,6 +73,15 @@ void add_efficiency(MarkupDocument& document, const ReportedStudy& study, const 
   add_reasons(document, study);
 }
 
+void add_tuning(MarkupDocument& document, const ReportedStudy& study, const std::vector<DocumentPicture>& pictures)
+{
+  if (!study.record || study.record->tune.metric.empty()) return;
+  const auto& tune = study.record->tune;
+  document.heading(2, "Tuning");
+  document.table(tuning_table(tuned_points_of(study.record, study.source.runs), study.record->labels, tune));
+  for (const auto& picture : pictures) document.picture(picture.file, picture.caption);
+}
+
 // Returns whether there are figures beside the failures.
 bool add_failures(MarkupDocument& document, const ReportedStudy& study)
 {
@@ -80,8 +91,8 @@ bool add_failures(MarkupDocument& document, const ReportedStudy& study)
   if (failures.empty()) return true;
   document.heading(2, "Failures");
   for (const auto& failure : failures) {
-    document.paragraph(fmt::format("{} of {}: {}: {}. {}", failure.runs, counted(study.runs.size(), "run"),
-                                   name_of(failure.state), failure.cause.empty() ? "no cause is known" : failure.cause,
+    document.paragraph(fmt::format("{} of {}: {}: {} {}", failure.runs, counted(study.runs.size(), "run"), name_of(failure.state),
+                                   with_full_stop(failure.cause.empty() ? "no cause is known" : failure.cause),
                                    "dtctl explain " + short_key(failure.key)));
     if (!failure.last_lines.empty()) document.code(failure.last_lines + "\n");
   }
@@ -90,13 +101,15 @@ bool add_failures(MarkupDocument& document, const ReportedStudy& study)
 
 } // namespace
 
-void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPicture& efficiency)
+void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPictures& pictures)
 {
   const auto& source = study.source;
   document.heading(1, source.study.name);
   document.paragraph(subtitle_of(source.study));
   add_verdict(document, study);
-  if (add_failures(document, study)) add_efficiency(document, study, efficiency);
+  const bool has_figures = add_failures(document, study);
+  add_tuning(document, study, pictures.tuning);
+  if (has_figures) add_efficiency(document, study, pictures.efficiency);
   add_environment(document, study);
   document.heading(2, "Commands");
   document.code(commands_of(study));

@@ -5,6 +5,7 @@
 #include "cli/report/reported_study.hpp"
 
 #include <string>
+#include <vector>
 
 namespace dt::cli {
 
@@ -12,8 +13,13 @@ namespace dt::cli {
 struct DocumentPicture {
   std::string file, caption;
 };
+struct DocumentPictures {
+  DocumentPicture efficiency;
+  std::vector<DocumentPicture> tuning; // one for each key that the study tunes
+};
 
-// Adds the study: verdict, doubts, efficiency of each size, where the efficiency went, hardware and software, commands.
-void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPicture& efficiency);
+// Adds the study: verdict, doubts, tuned values, efficiency of each size, where the efficiency went, hardware and software,
+// commands.
+void add_study(MarkupDocument& document, const ReportedStudy& study, const DocumentPictures& pictures);
 
 } // namespace dt::cli

@@ -3,8 +3,8 @@
 #include "cli/output/scratch_folder.hpp"
 #include "cli/report/figure/gnuplot_script.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 
 #include <array>

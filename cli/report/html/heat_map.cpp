@@ -1,8 +1,8 @@
 #include "cli/report/html/heat_map.hpp"
 
 #include "cli/report/html/markup.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/record/field.hpp"
-#include "core/statistics.hpp"
 
 #include <algorithm>
 #include <array>

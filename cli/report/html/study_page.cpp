@@ -5,7 +5,9 @@
 #include "cli/answers/pareto_output.hpp"
 #include "cli/answers/prediction_tables.hpp"
 #include "cli/answers/scaling_table.hpp"
+#include "cli/answers/tuned_study.hpp"
 #include "cli/answers/why_tables.hpp"
+#include "cli/output/number_text.hpp"
 #include "cli/output/store_tables.hpp"
 #include "cli/report/chart/charts.hpp"
 #include "cli/report/html/heat_map.hpp"
@@ -67,7 +69,8 @@ void add_verdict(Page& page, const Content& content)
   const auto lines = verdict_lines(content, doubts);
   for (std::size_t i = 0; i < lines.size(); ++i) page.paragraph(lines[i], i == 0 ? "verdict" : "");
   page.paragraph("In all: " + summary(content.runs) + ".");
-  for (const auto& common : common_causes(content.runs)) page.paragraph(sentence_of(common, content.runs.size()) + ".", "doubt");
+  for (const auto& common : common_causes(content.runs))
+    page.paragraph(with_full_stop(sentence_of(common, content.runs.size())), "doubt");
   add_doubts(page, doubt_lines(doubts), short_key(content.source.study.id));
   add_progress(page, content);
 }
@@ -82,8 +85,8 @@ void add_failures(Page& page, const Content& content)
   for (std::size_t i = 0; i < std::min(failures.size(), most_causes); ++i) {
     const auto& failure = failures[i];
     page.heading(fmt::format("{} of {}: {}", failure.runs, counted(content.runs.size(), "run"), name_of(failure.state)));
-    page.paragraph((failure.cause.empty() ? "No cause is known" : failure.cause) + ".", "doubt");
-    if (!failure.evidence.empty()) page.paragraph("Evidence: " + failure.evidence + ".", "dim");
+    page.paragraph(with_full_stop(failure.cause.empty() ? "No cause is known" : failure.cause), "doubt");
+    if (!failure.evidence.empty()) page.paragraph(with_full_stop("Evidence: " + failure.evidence), "dim");
     if (!failure.last_lines.empty()) page.preformatted(failure.last_lines);
     page.paragraph(fmt::format("The first of them is {}: dtctl explain {}, dtctl logs {}", failure.name, short_key(failure.key),
                                short_key(failure.key)),
@@ -93,6 +96,16 @@ void add_failures(Page& page, const Content& content)
     page.paragraph(fmt::format("And {} more causes: dtctl explain {} --failed", failures.size() - most_causes,
                                short_key(content.source.study.id)),
                    "dim");
+}
+
+// Adds the table of tuned values and the charts of their search, if the study tunes anything.
+void add_tuning(Page& page, const Content& content)
+{
+  if (!content.record || content.record->tune.metric.empty()) return;
+  page.section("tuning", "Tuning");
+  page.table(tuning_table(tuned_points_of(content.record, content.source.runs), content.record->labels, content.record->tune),
+             "tuning");
+  page.charts(tuning_charts(content.source));
 }
 
 void add_scaling(Page& page, const Content& content)
@@ -306,6 +319,7 @@ void add_sections(Page& page, const Content& content)
 {
   add_verdict(page, content);
   add_failures(page, content);
+  add_tuning(page, content);
   const bool has_figures =
       std::ranges::any_of(content.runs, [](const auto& run) { return run.row.state == RunState::succeeded; });
   const bool has_failed = std::ranges::all_of(content.runs, [](const auto& run) { return is_final(run.row.state); });

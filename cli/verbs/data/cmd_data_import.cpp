@@ -3,8 +3,8 @@
 #include "cli/data/engine_call.hpp"
 #include "cli/output/count_view.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
-#include "core/file_at.hpp"
-#include "core/temporary_file.hpp"
+#include "core/files/file_at.hpp"
+#include "core/files/temporary_file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

@@ -1,7 +1,7 @@
 // dtctl data make: makes data sets by calling dtengine.
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <memory>
 

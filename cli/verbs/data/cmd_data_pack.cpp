@@ -4,8 +4,8 @@
 #include "cli/data/engine_call.hpp"
 #include "cli/verbs/data/data_verbs.hpp"
 #include "core/data/packed_description.hpp"
-#include "core/file.hpp"
-#include "core/temporary_file.hpp"
+#include "core/files/file.hpp"
+#include "core/files/temporary_file.hpp"
 
 #include <memory>
 

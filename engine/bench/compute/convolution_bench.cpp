@@ -1,7 +1,7 @@
 // Times every convolution of a model: by the engine's layers, as matrix products of OpenBLAS, and by plain loops.
 #include "core/counted.hpp"
 #include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/bench/compute/fixed_step.hpp"
 #include "engine/bench/compute/lowered_convolution.hpp"

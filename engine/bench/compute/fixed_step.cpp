@@ -1,6 +1,6 @@
 #include "engine/bench/compute/fixed_step.hpp"
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "engine/model/models/registry.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/step/network_replica.hpp"

@@ -1,5 +1,5 @@
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/model/models/registry.hpp"
 #include "engine/train/weights/npz.hpp"

@@ -1,8 +1,8 @@
 #include "engine/bench/compute/profile.hpp"
 
-#include "core/host_list.hpp"
-#include "core/process.hpp"
-#include "core/statistics.hpp"
+#include "core/machine/host_list.hpp"
+#include "core/machine/process.hpp"
+#include "core/maths/statistics.hpp"
 #include "engine/bench/bench.hpp"
 #include "engine/nn/graph/make_layers.hpp"
 #include "engine/train/record/cpu_info.hpp"

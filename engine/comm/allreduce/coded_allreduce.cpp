@@ -1,5 +1,5 @@
 // The allreduce over numbers of 8 or 4 bits (sync.wire: int8, int4): each rank sums one slice of the vector.
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/block_codes.hpp"
 #include "engine/comm/machine/buffer.hpp"

@@ -1,7 +1,7 @@
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "engine/comm/allreduce/gloo_address.hpp"
 
 #include <chrono>

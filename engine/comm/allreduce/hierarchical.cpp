@@ -1,7 +1,7 @@
 #include "engine/comm/allreduce/hierarchical.hpp"
 
 #include "core/error.hpp"
-#include "core/hierarchical_blocks.hpp"
+#include "core/maths/hierarchical_blocks.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "engine/comm/machine/clock.hpp"

@@ -2,7 +2,7 @@
 // of each rank.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "engine/comm/machine/doorbell.hpp"
 #include "engine/comm/machine/ranks/shared_memory.hpp"
 

@@ -2,7 +2,7 @@
 // may be processes or threads.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "engine/comm/choice/choice_watch.hpp"
 
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/choice/paired_rounds.hpp"

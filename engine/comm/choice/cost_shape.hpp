@@ -1,7 +1,7 @@
-// The shape of a topology, as the cost formulas of the allreduces need it (core/allreduce_cost.hpp).
+// The shape of a topology, as the cost formulas of the allreduces need it (core/maths/allreduce_cost.hpp).
 #pragma once
 
-#include "core/allreduce_cost.hpp"
+#include "core/maths/allreduce_cost.hpp"
 #include "engine/comm/topology.hpp"
 
 namespace dt::comm {

@@ -1,9 +1,9 @@
 #include "engine/comm/choice/dynamic.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/choice/paired_rounds.hpp"

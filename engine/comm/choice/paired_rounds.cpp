@@ -1,5 +1,5 @@
 #include "engine/comm/choice/paired_rounds.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

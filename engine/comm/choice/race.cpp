@@ -1,5 +1,5 @@
 #include "engine/comm/choice/race.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

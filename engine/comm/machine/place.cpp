@@ -1,6 +1,6 @@
 #include "engine/comm/machine/place.hpp"
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 namespace dt::comm {
 

@@ -1,6 +1,6 @@
 #include "engine/data/images/preparation.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/images/resize.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The makers of data sets, one file each. A new maker needs a function here and a row in make.cpp.
 #pragma once
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/makers/make.hpp"
 
 #include <cstdint>

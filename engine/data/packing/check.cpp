@@ -1,8 +1,8 @@
 #include "engine/data/packing/check.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
+#include "core/machine/cpu_allowance.hpp"
 #include "engine/data/images/decoder.hpp"
 #include "engine/data/out_of_memory.hpp"
 #include "engine/data/packing/content_facts.hpp"

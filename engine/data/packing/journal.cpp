@@ -1,7 +1,7 @@
 #include "engine/data/packing/journal.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
 
 #include <array>

@@ -6,7 +6,7 @@
 // A frame that is cut short or damaged ends the journal; what follows it was never complete.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/files/descriptor.hpp"
 #include "engine/data/packing/content_facts.hpp"
 
 #include <cstdint>

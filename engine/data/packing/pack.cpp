@@ -1,8 +1,8 @@
 #include "engine/data/packing/pack.hpp"
 
-#include "core/cpu_allowance.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/cpu_allowance.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/pack_state.hpp"
 #include "engine/data/packing/part_pool.hpp"

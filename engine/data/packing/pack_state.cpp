@@ -1,8 +1,8 @@
 #include "engine/data/packing/pack_state.hpp"
 
 #include "core/error.hpp"
-#include "core/file_at.hpp"
-#include "core/temporary_file.hpp"
+#include "core/files/file_at.hpp"
+#include "core/files/temporary_file.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

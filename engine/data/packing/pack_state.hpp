@@ -1,8 +1,8 @@
 // PackState: the files of a set that is being packed. OUTPUT.partial holds the records, OUTPUT.journal says which are done.
 #pragma once
 
-#include "core/descriptor.hpp"
-#include "core/file.hpp"
+#include "core/files/descriptor.hpp"
+#include "core/files/file.hpp"
 #include "engine/data/packing/journal.hpp"
 #include "engine/data/packing/plan.hpp"
 

@@ -1,7 +1,7 @@
 // The formats of sources, and how they are recognised.
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/descriptor.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/readers/extensions.hpp"
 #include "engine/data/packing/readers/readers.hpp"

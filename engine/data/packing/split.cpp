@@ -1,7 +1,7 @@
 #include "engine/data/packing/split.hpp"
 
 #include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <algorithm>
 #include <cmath>

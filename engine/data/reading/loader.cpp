@@ -1,7 +1,7 @@
 #include "engine/data/reading/loader.hpp"
 
 #include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/out_of_memory.hpp"
 #include "engine/data/reading/block_window.hpp"
 #include "engine/data/reading/order.hpp"

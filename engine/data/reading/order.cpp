@@ -1,7 +1,7 @@
 #include "engine/data/reading/order.hpp"
 
 #include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/source.hpp"
 
 #include <algorithm>

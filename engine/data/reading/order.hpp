@@ -5,7 +5,7 @@
 // sG + rb … sG + (r+1)b - 1 of the stream. Position p belongs to epoch p / N.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "core/spec/choices.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // CIFAR-10, CIFAR-100 and shapes: data sets in CIFAR's binary files. These hold records of one or two label bytes and 3x32x32
 // bytes, red plane first, without header.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "engine/data/sources/byte_source.hpp"
 #include "engine/data/sources/data_sets.hpp"
 #include "engine/data/sources/file_bytes.hpp"

@@ -1,6 +1,6 @@
 #include "engine/data/sources/file_bytes.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/sources/data_sets.hpp"
 
 namespace dt::data {

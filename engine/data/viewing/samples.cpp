@@ -1,8 +1,8 @@
 #include "engine/data/viewing/samples.hpp"
 
 #include "core/error.hpp"
+#include "core/maths/random.hpp"
 #include "core/number.hpp"
-#include "core/random.hpp"
 #include "core/text.hpp"
 #include "engine/data/images/decoder.hpp"
 

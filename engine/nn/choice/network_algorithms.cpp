@@ -1,7 +1,7 @@
 #include "engine/nn/choice/network_algorithms.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/hash.hpp"
 #include "core/spec/algorithms.hpp"
 #include "core/spec/run_key.hpp"

@@ -1,6 +1,6 @@
 #include "engine/nn/graph/initial_weights.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <algorithm>
 #include <cmath>

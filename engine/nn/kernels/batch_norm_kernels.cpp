@@ -1,6 +1,6 @@
 #include "engine/nn/kernels/batch_norm_kernels.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 
 namespace dt::nn {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/nn/kernels/block_products.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/nn/kernels/parts.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "engine/nn/kernels/elementwise.hpp"
 
 #include "core/error.hpp"
-#include "core/function_clones.hpp"
-#include "core/random.hpp"
+#include "core/maths/function_clones.hpp"
+#include "core/maths/random.hpp"
 #include "engine/nn/kernels/simd_vector.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // compiled once per instruction set (DT_CLONES, with_vectors_of); everything here is inlined into them.
 #pragma once
 
-#include "core/bfloat16.hpp"
+#include "core/maths/bfloat16.hpp"
 #include "engine/nn/kernels/processor.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "engine/nn/layers/dropout.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 namespace dt::nn {
 

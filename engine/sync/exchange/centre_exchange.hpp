@@ -1,7 +1,7 @@
 // CentreExchange: broadcasts the centre from rank 0 and sums all ranks' weights to rank 0, along a binomial tree.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "engine/comm/allreduce/scheduled_sum.hpp"
 
 #include <memory>

@@ -2,7 +2,7 @@
 // [Douillard2025, algorithm 2]
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "core/spec/run_spec.hpp"
 
 #include <cstdint>

@@ -12,12 +12,12 @@
 namespace dt::sync {
 namespace {
 
-// Finds two floats of padding behind a tensor in the bucket.
-std::optional<std::size_t> find_padding(std::span<const Range> tensors, Range bucket)
+// Returns the position of the first padding behind a tensor of the bucket that has at least `floats` floats.
+std::optional<std::size_t> find_padding(std::span<const Range> tensors, Range bucket, std::size_t floats)
 {
   for (std::size_t t = 0; t < tensors.size() && tensors[t].begin < bucket.end; ++t) {
     const auto next = t + 1 < tensors.size() ? tensors[t + 1].begin : bucket.end;
-    if (tensors[t].begin >= bucket.begin && tensors[t].end + 2 <= next) return tensors[t].end;
+    if (tensors[t].begin >= bucket.begin && tensors[t].end + floats <= next) return tensors[t].end;
   }
   return std::nullopt;
 }
@@ -25,7 +25,7 @@ std::optional<std::size_t> find_padding(std::span<const Range> tensors, Range bu
 } // namespace
 
 GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduce)
-    : parts_(parts), allreduce_(allreduce), exchanges_(make_exchanges(parts))
+    : parts_(parts), allreduce_(allreduce), exchanges_(make_exchanges(parts)), noise_(parts.noise_every, parts.comm.size())
 {
 }
 
@@ -38,12 +38,14 @@ void GradientSums::plan(Replica& replica)
   buckets_ = plan_buckets(replica.tensors(), gradients_.size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
-  if (parts_.sync.wire == Wire::float32 && !buckets_.empty()) loss_place_ = find_padding(replica.tensors(), buckets_.back());
+  if (parts_.sync.wire == Wire::float32 && !buckets_.empty())
+    loss_place_ = find_padding(replica.tensors(), buckets_.back(), figures());
 }
 
 BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
 {
   plan(replica);
+  noise_.begin_step(replica);
   clock_ = &clock;
   lowest_ = gradients_.size();
   begun_ = 0;
@@ -75,6 +77,7 @@ void GradientSums::begin_measuring()
   std::ranges::fill(ready_s_, 0.0);
   computed_s_ = 0;
   measured_steps_ = 0;
+  noise_.forget();
 }
 
 std::vector<BucketRecord> GradientSums::buckets() const
@@ -109,8 +112,12 @@ void GradientSums::note_ready()
 
 void GradientSums::begin_buckets(std::size_t end)
 {
-  for (; begun_ < end && buckets_[begun_].begin >= lowest_; ++begun_)
-    exchanges_->begin(sum_exchange(allreduce_, values_at(gradients_, buckets_[begun_])));
+  for (; begun_ < end && buckets_[begun_].begin >= lowest_; ++begun_) {
+    const auto bucket = buckets_[begun_];
+    noise_.add_own(values_at(gradients_, bucket), bucket.begin);
+    if (bucket == buckets_.back()) write_figures();
+    exchanges_->begin(sum_exchange(allreduce_, values_at(gradients_, bucket)));
+  }
 }
 
 // The loss is sent in the padding, which costs no extra message. Without padding it is a separate sum after the buckets.
@@ -118,23 +125,31 @@ void GradientSums::begin_last(const BatchLoss& loss)
 {
   const auto samples = static_cast<double>(loss.samples);
   loss_sums_ = {loss.mean * samples, samples};
-  if (loss_place_)
-    for (std::size_t i = 0; i < 2; ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
   lowest_ = 0;
   begin_buckets(buckets_.size());
-  if (!loss_place_ && parts_.comm.size() > 1) exchanges_->begin({[this] { parts_.comm.sum_record(loss_sums_); }});
+  if (!loss_place_ && parts_.comm.size() > 1)
+    exchanges_->begin({[this] { parts_.comm.sum_record(std::span(loss_sums_).first(figures())); }});
+}
+
+// Called when the squares of all buckets are known, before the last one is sent.
+void GradientSums::write_figures()
+{
+  loss_sums_[2] = noise_.own();
+  if (!loss_place_) return;
+  for (std::size_t i = 0; i < figures(); ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
 }
 
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
 {
   if (parts_.node_slices != nullptr)
-    return update_in_node(loss, loss_place_.has_value(), *parts_.node_slices, parts_.comm, clock);
+    return update_in_node(loss, loss_place_.has_value(), *parts_.node_slices, noise_, parts_.comm, clock);
   begin_last(loss);
   const bool whole = parts_.updates_whole;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     // g <- sum_i g^i
     wait_for(b, clock);
     if (b + 1 == buckets_.size()) take_loss();
+    noise_.add_sum(values_at(gradients_, buckets_[b]), buckets_[b].begin);
     // W <- opt(W, g / P)
     if (!whole) update_range(buckets_[b], replica, clock);
   }
@@ -145,7 +160,8 @@ double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock&
 void GradientSums::take_loss()
 {
   if (!loss_place_) return;
-  for (std::size_t i = 0; i < 2; ++i) loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+  for (std::size_t i = 0; i < figures(); ++i)
+    loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
 }
 
 void GradientSums::update_range(Range range, Replica& replica, PhaseClock& clock)
@@ -174,6 +190,7 @@ double GradientSums::mean_loss(PhaseClock& clock)
     }
   exchanges_->clear();
   allreduce_.end_step();
+  noise_.end_step(loss_sums_[2], noise_.sum());
   return loss_sums_[0] / loss_sums_[1];
 }
 

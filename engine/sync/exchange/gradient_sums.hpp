@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/sync/exchange/exchanges.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 
 #include <array>
 #include <optional>
@@ -25,6 +26,8 @@ class GradientSums : private GradientListener {
   // For Strategy::begin_measuring() and Strategy::buckets().
   void begin_measuring();
   std::vector<BucketRecord> buckets() const;
+  // For Strategy::noise_scale().
+  NoiseScale noise_scale() const { return noise_.noise_scale(); }
   // For Strategy::facts().
   std::vector<std::pair<std::string, std::string>> facts() const;
 
@@ -32,6 +35,8 @@ class GradientSums : private GradientListener {
   void gradients_ready(Range tensor) override;
   void plan(Replica& replica);
   void begin_buckets(std::size_t end);
+  std::size_t figures() const { return noise_.measures() ? 3 : 2; }
+  void write_figures();
   void note_ready();
   void computed();
   void begin_last(const BatchLoss& loss);
@@ -43,9 +48,10 @@ class GradientSums : private GradientListener {
   StrategyParts parts_;
   comm::Allreduce& allreduce_;
   std::unique_ptr<Exchanges> exchanges_;
-  std::vector<Range> buckets_;            // planned at the first step
-  std::optional<std::size_t> loss_place_; // position in the gradients: two floats of padding that are sent with the last bucket
-  std::array<double, 2> loss_sums_{};     // sums of (loss x samples) and of samples
+  std::vector<Range> buckets_; // planned at the first step
+  GradientNoise noise_;
+  std::optional<std::size_t> loss_place_; // position in the gradients: floats of padding that are sent with the last bucket
+  std::array<double, 3> loss_sums_{};     // sums of (loss x samples), of samples and, if it is measured, of GradientNoise::own()
 
   // Sums over the measured steps, in seconds: of each bucket, the time until it was complete; and the time of the computation.
   std::vector<double> ready_s_;

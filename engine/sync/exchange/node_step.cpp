@@ -24,8 +24,8 @@ bool sums_in_node_memory(const SyncSpec& sync)
   return !reads(sync.strategy, "sync.allreduce") || sync.allreduce == "hierarchical";
 }
 
-// sum_i loss_i n_i / sum_i n_i over the ranks' batches of n_i samples, from what the ranks told at their last meeting.
-double mean_loss(const comm::SharedVectors& memory, bool rounds)
+// Sums of what the ranks told at their last meeting.
+comm::SharedVectors::Note sums_of_notes(const comm::SharedVectors& memory, bool rounds)
 {
   comm::SharedVectors::Note sums{};
   for (std::size_t i = 0; i < sums.size(); ++i)
@@ -33,7 +33,7 @@ double mean_loss(const comm::SharedVectors& memory, bool rounds)
       const double told = memory.note_of(rank)[i];
       sums[i] = rounds ? static_cast<double>(static_cast<float>(sums[i]) + static_cast<float>(told)) : sums[i] + told;
     }
-  return sums[0] / sums[1];
+  return sums;
 }
 
 void meet(comm::SharedVectors& memory, const comm::SharedVectors::Note& note, const char* waits_for, comm::Communicator& comm,
@@ -75,23 +75,33 @@ void sum_own_slice(const comm::SharedVectors& memory, const TakeSums& take)
   if (failure) std::rethrow_exception(failure);
 }
 
-double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, comm::Communicator& comm, PhaseClock& clock)
+double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, GradientNoise& noise, comm::Communicator& comm,
+                      PhaseClock& clock)
 {
   auto& memory = slices.memory();
   const auto samples = static_cast<double>(loss.samples);
+  noise.add_own(memory.own(), 0);
   meet(memory, {loss.mean * samples, samples}, "waits for the gradients of its node's ranks", comm, clock);
-  const double mean = mean_loss(memory, rounds_loss);
+  // sum_i loss_i n_i / sum_i n_i over the ranks' batches of n_i samples
+  const auto losses = sums_of_notes(memory, rounds_loss);
 
   comm.activity().enter(comm::Doing::works, "updates weights");
   const float factor = 1.0F / static_cast<float>(memory.ranks());
   clock.begin_update();
   slices.begin_update();
   // W <- opt(W, sum_r g^r / R)
-  sum_own_slice(memory, [&](std::size_t begin, std::span<const float> sums) { slices.update_slice(begin, sums, factor); });
+  sum_own_slice(memory, [&](std::size_t begin, std::span<const float> sums) {
+    noise.add_sum(sums, begin);
+    slices.update_slice(begin, sums, factor);
+  });
   clock.end_update();
 
-  meet(memory, {}, "waits for the weights of its node's ranks", comm, clock);
-  return mean;
+  meet(memory, {noise.own(), noise.sum()}, "waits for the weights of its node's ranks", comm, clock);
+  if (noise.measures()) {
+    const auto [own, sum] = sums_of_notes(memory, false);
+    noise.end_step(own, sum);
+  }
+  return losses[0] / losses[1];
 }
 
 double isolated_in_node_s(comm::SharedVectors& memory, comm::Communicator& comm)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/comm/allreduce/shared_vectors.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 #include "engine/sync/strategy.hpp"
 
 #include <functional>
@@ -38,7 +39,8 @@ void sum_own_slice(const comm::SharedVectors& memory, const TakeSums& take);
 // W <- opt(W, sum_r g^r / R) over the R ranks that share these slices. Call it after Replica::compute(). Returns the
 // mean loss over the samples of all ranks; `rounds_loss`: the sums of losses are rounded to float32, as when they travel with the
 // gradients.
-double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, comm::Communicator& comm, PhaseClock& clock);
+double update_in_node(const BatchLoss& loss, bool rounds_loss, NodeSlices& slices, GradientNoise& noise, comm::Communicator& comm,
+                      PhaseClock& clock);
 
 // Seconds that the reduction takes alone, without the update. Collective.
 double isolated_in_node_s(comm::SharedVectors& memory, comm::Communicator& comm);

@@ -1,7 +1,7 @@
 #include "engine/sync/exchange/outer_optimizer.hpp"
 
 #include "core/error.hpp"
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/comm/machine/pass.hpp"
 #include "engine/sync/exchange/team.hpp"
 

@@ -1,7 +1,7 @@
 // A pass over memory, shared among the calling thread's OpenMP team.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
 #include <algorithm>
 #include <cstddef>

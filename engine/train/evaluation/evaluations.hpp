@@ -1,7 +1,7 @@
 // Evaluates the models of a training on the test set, and keeps the accuracy and the time to the target accuracy.
 #pragma once
 
-#include "core/record/divergence.hpp"
+#include "core/record/measuring/divergence.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/communicator.hpp"

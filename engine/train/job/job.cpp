@@ -1,8 +1,8 @@
 #include "engine/train/job/job.hpp"
 
-#include "core/file.hpp"
-#include "core/process.hpp"
-#include "core/record/attempt_writer.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/attempt_writer.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"

@@ -1,6 +1,6 @@
 // dtengine: the program that trains (under mpirun), describes models and makes data sets.
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
 #include "engine/train/job/data_verbs.hpp"
 #include "engine/train/job/input_report.hpp"

@@ -1,8 +1,8 @@
 #include "engine/train/job/model_report.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/memory.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/memory.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/text.hpp"
 #include "engine/nn/graph/make_layers.hpp"

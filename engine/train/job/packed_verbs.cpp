@@ -1,7 +1,7 @@
 #include "core/data/packed_description.hpp"
 #include "core/data/packed_file.hpp"
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/text.hpp"
 #include "engine/data/images/png.hpp"

@@ -2,7 +2,7 @@
 // the attempt's events.log and heartbeat.
 #pragma once
 
-#include "core/record/attempt_writer.hpp"
+#include "core/record/attempt/attempt_writer.hpp"
 #include "engine/train/record/start_times.hpp"
 
 #include <cstdint>

@@ -199,7 +199,10 @@ void Trainer::step(Observer& observer)
 
   const double elapsed_s = clock_.training_s();
   measurement_.add_step(timer_.phases(), step_s, elapsed_s, strategy_->meets(local_.replica()));
-  if (step_ - resumed_.step == options_.spec.train.warmup_steps) strategy_->begin_measuring();
+  if (step_ - resumed_.step == options_.spec.train.warmup_steps) {
+    strategy_->begin_measuring();
+    local_.replica().begin_measuring();
+  }
   if (plan_.evaluates_after(step_)) take_mean_loss();
   observer.step({.step = step_,
                  .epoch = plan_.epoch_after(step_),
@@ -279,6 +282,13 @@ std::int64_t Trainer::replaced_samples()
   return static_cast<std::int64_t>(sum[0]);
 }
 
+// In samples. Of one worker it compares its micro-batches.
+NoiseScale Trainer::noise_scale() const
+{
+  if (parts_.roles.workers.size() == 1) return local_.replica().noise_scale().times(static_cast<double>(plan_.micro_batch));
+  return strategy_->noise_scale().times(static_cast<double>(plan_.batch_per_rank));
+}
+
 // Completes the result after the last step. Collective.
 RunResult Trainer::finish()
 {
@@ -296,6 +306,7 @@ RunResult Trainer::finish()
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_->scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
+  result_.noise = noise_scale();
   for (const auto& [name, fact] : lasting_facts()) result_.facts[name] = fact;
   measure_alone();
   result_.unix_s = now_unix_s();

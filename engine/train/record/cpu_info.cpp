@@ -1,6 +1,6 @@
 #include "engine/train/record/cpu_info.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/number.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"

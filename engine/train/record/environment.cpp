@@ -1,12 +1,12 @@
 #include "engine/train/record/environment.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/host_list.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/host_list.hpp"
+#include "core/machine/process.hpp"
+#include "core/machine/surroundings.hpp"
 #include "core/spec/run_key.hpp"
-#include "core/surroundings.hpp"
 #include "core/text.hpp"
 #include "engine/train/record/cpu_info.hpp"
 

@@ -1,7 +1,7 @@
 #include "engine/train/record/measurement.hpp"
 
-#include "core/record/caveats.hpp"
-#include "core/record/slow_start.hpp"
+#include "core/record/measuring/caveats.hpp"
+#include "core/record/measuring/slow_start.hpp"
 #include "engine/comm/machine/place.hpp"
 #include "engine/train/record/rank_report.hpp"
 

@@ -2,7 +2,7 @@
 // what was sent and computed beside them, and derives the figures of the result from those of all ranks and attempts.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/record/run_record.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/roles.hpp"

@@ -1,7 +1,7 @@
 // The load of the ranks' machines during the measured steps.
 #pragma once
 
-#include "core/record/node_load.hpp"
+#include "core/record/measuring/node_load.hpp"
 #include "engine/comm/communicator.hpp"
 
 namespace dt::train {

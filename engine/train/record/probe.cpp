@@ -1,7 +1,7 @@
 #include "engine/train/record/probe.hpp"
 
-#include "core/process.hpp"
-#include "core/statistics.hpp"
+#include "core/machine/process.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/units.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/nn/kernels/compute_thread.hpp"

@@ -1,6 +1,6 @@
 #include "engine/train/record/rank_report.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "engine/train/record/statistics.hpp"
 
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 
 #include <algorithm>
 #include <span>

@@ -13,7 +13,7 @@ namespace dt::train {
 class TimeSeries {
  public:
   void add(double seconds);
-  // Total, mean, maximum and quantiles (core/statistics.hpp).
+  // Total, mean, maximum and quantiles (core/maths/statistics.hpp).
   // All zero when there are no samples.
   PhaseStats summary() const;
   double total_s() const { return total_s_; }

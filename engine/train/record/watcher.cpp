@@ -1,7 +1,7 @@
 #include "engine/train/record/watcher.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/units.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/train/record/stop_signals.hpp"

@@ -2,7 +2,7 @@
 // which the loss of efficiency is attributed (WorkSums).
 #pragma once
 
-#include "core/record/fast_worker.hpp"
+#include "core/record/measuring/fast_worker.hpp"
 #include "core/record/run_record.hpp"
 #include "engine/comm/communicator.hpp"
 #include "engine/sync/roles.hpp"

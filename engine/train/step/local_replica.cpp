@@ -1,11 +1,11 @@
 #include "engine/train/step/local_replica.hpp"
 
 #include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/record/field.hpp"
 #include "core/spec/optimizer_table.hpp"
 #include "core/spec/strategy_table.hpp"
-#include "core/statistics.hpp"
 #include "engine/comm/machine/clock.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/step/modelled_pass.hpp"
@@ -42,7 +42,8 @@ LocalReplica::LocalReplica(const Parts& parts, std::int64_t steps_done)
       timer_(parts.timer), network_(own_network_options(parts), parameter_memory(parts)),
       loader_(parts.source, loader_options(parts, steps_done)), optimizer_(make_optimizer(parts.spec)),
       replica_({network_, loader_, *optimizer_, timer_, parts.spec.train.accumulation, parts.spec.train.loss_scale,
-                parts.spec.train.modelled_rate, node_memory_.get()})
+                parts.spec.train.modelled_rate, parts.sync.roles.workers.size() == 1 ? parts.spec.train.noise_scale : 0,
+                node_memory_.get()})
 {
 }
 

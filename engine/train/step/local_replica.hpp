@@ -46,6 +46,7 @@ class LocalReplica {
   const nn::Network& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   NetworkReplica& replica() { return replica_; }
+  const NetworkReplica& replica() const { return replica_; }
   // The node's memory with the one copy of the weights that its ranks share; null: each rank has its own.
   const comm::SharedVectors* node_memory() const { return node_memory_.get(); }
   // Samples of this rank's batches that could not be decoded and were replaced.

@@ -1,7 +1,7 @@
 #include "engine/train/step/network_options.hpp"
 
 #include "core/error.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/spec/optimizer_table.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"

@@ -48,7 +48,7 @@ std::vector<optim::Segment> segments_of(const nn::Network& network, const Optimi
   return segments;
 }
 
-NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts)
+NetworkReplica::NetworkReplica(const Parts& parts) : parts_(parts), noise_(parts.noise_every, parts.accumulation)
 {
   for (const auto& parameter : parts_.network.parameters()) {
     tensors_.push_back(range_of(parameter));
@@ -65,7 +65,10 @@ sync::BatchLoss NetworkReplica::compute(sync::GradientListener* listener)
   parts_.timer.enter(comm::Doing::works, "computes forward and backward");
   parts_.network.set_pass(static_cast<std::uint64_t>((step_.number - 1) * parts_.accumulation));
   double loss = 0;
+  noise_.begin_step(*this);
   for (std::int64_t part = 0; part < parts_.accumulation; ++part) loss += compute_part(batch, part, listener);
+  noise_.add_sum(gradients(), 0);
+  noise_.end_step(noise_.own(), noise_.sum());
   return {loss / static_cast<double>(parts_.accumulation), parts_.network.options().batch * parts_.accumulation};
 }
 
@@ -85,7 +88,7 @@ const data::Batch& NetworkReplica::read_batch()
 // the listener is called.
 double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part, sync::GradientListener* listener)
 {
-  auto& [network, loader, optimizer, timer, accumulation, loss_scale, modelled_rate, shared] = parts_;
+  auto& [network, loader, optimizer, timer, accumulation, loss_scale, modelled_rate, noise_every, shared] = parts_;
   const auto samples = static_cast<std::size_t>(network.options().batch), place = static_cast<std::size_t>(part) * samples;
   const auto floats = static_cast<std::size_t>(network.options().image.size());
   const auto images = std::span(batch.images).subspan(place * floats, samples * floats);
@@ -106,6 +109,7 @@ double NetworkReplica::compute_part(const data::Batch& batch, std::int64_t part,
   const double loss = network.forward_backward(images, labels, &times, ready);
   if (!is_last) {
     const double computed_s = comm::monotonic_s();
+    noise_.add_own(gradients(), 0);
     if (part == 0)
       std::ranges::copy(network.gradients(), sum_.begin());
     else
@@ -129,6 +133,7 @@ double NetworkReplica::take_sum(std::size_t parameter)
 {
   const double begin_s = comm::monotonic_s();
   const auto& tensor = tensors_[parameter];
+  noise_.add_own(values_at(gradients(), tensor), tensor.begin);
   optim::add(gradients().data() + tensor.begin, sum_.data() + tensor.begin, tensor.size());
   return comm::monotonic_s() - begin_s;
 }

@@ -5,6 +5,7 @@
 #include "engine/data/reading/loader.hpp"
 #include "engine/nn/graph/network.hpp"
 #include "engine/optim/optimizer.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/train/step/step_timer.hpp"
@@ -37,11 +38,16 @@ class NetworkReplica : public sync::Replica, private sync::NodeSlices {
     std::int64_t accumulation = 1;              // micro-batches per batch; gradients are the mean over all of them
     double loss_scale = 1;                      // gradients are larger by this factor until they are used
     double modelled_rate = 0;                   // samples/s; a pass sleeps until its modelled time has passed. 0: not modelled
+    std::int64_t noise_every = 0;               // the gradient noise scale of micro-batches is measured so often; 0: never
     comm::SharedVectors* node_memory = nullptr; // holds the network's weights and gradients; null: they are this rank's alone
   };
   explicit NetworkReplica(const Parts& parts);
 
   void begin_step(const sync::Step& step) { step_ = step; }
+  // Forgets the gradient noise scale of the warm-up.
+  void begin_measuring() { noise_.forget(); }
+  // In micro-batches, of one rank's gradients.
+  NoiseScale noise_scale() const { return noise_.noise_scale(); }
   // The weights that the ranks of this node share; null: they are this rank's alone. If not null, steps are made with these
   // slices, not with update().
   sync::NodeSlices* node_slices() { return parts_.node_memory != nullptr ? this : nullptr; }
@@ -79,6 +85,7 @@ class NetworkReplica : public sync::Replica, private sync::NodeSlices {
   std::vector<float> sum_; // packed sum of gradients of the batch's earlier micro-batches
   std::vector<Range> tensors_, statistics_;
   sync::Step step_;
+  sync::GradientNoise noise_;
 };
 
 } // namespace dt::train

@@ -1,8 +1,8 @@
 #include "engine/train/weights/checkpoint.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file.hpp"
+#include "core/files/file_at.hpp"
 #include "core/hash.hpp"
 #include "core/number.hpp"
 #include "core/spec/run_key.hpp"

@@ -1,7 +1,7 @@
 #include "engine/train/weights/export_weights.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/run_key.hpp"
 #include "core/units.hpp"
 #include "engine/train/weights/checkpoint.hpp"

@@ -1,7 +1,7 @@
 #include "engine/train/weights/input_file.hpp"
 
 #include "core/error.hpp"
-#include "core/file_at.hpp"
+#include "core/files/file_at.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What Slurm's commands print when they fail, as the error numbers of slurm_errno.h. Pure functions.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "jobs/slurm/access/api.hpp"
 
 #include <string>

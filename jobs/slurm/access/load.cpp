@@ -1,8 +1,8 @@
 #include "jobs/slurm/access/load.hpp"
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "jobs/slurm/access/site_output.hpp"
 #include "jobs/slurm/access/slurm_commands.hpp"

@@ -1,9 +1,9 @@
 #include "jobs/slurm/access/slurm_commands.hpp"
 
 #include "core/error.hpp"
+#include "core/files/paths.hpp"
+#include "core/machine/process.hpp"
 #include "core/number.hpp"
-#include "core/paths.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/slurm/access/failure_text.hpp"

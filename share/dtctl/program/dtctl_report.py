@@ -70,7 +70,7 @@ def _quantity(value, name):
 
 
 class Report:
-    """The lines of a rank's training (jobs/program/report_lines.hpp has their grammar), with the number of its steps and its clock."""
+    """The lines of a rank's training (jobs/program/reports/report_lines.hpp has their grammar), with the number of its steps and its clock."""
 
     def __init__(self):
         self.step = 0
@@ -147,7 +147,7 @@ class Report:
         return self.step & (self.step - 1) == 0 and self.step.bit_length() % 2 == 1
 
     def tell_exchange(self, word):
-        """Tells how this process exchanges anything with other ranks (jobs/program/exchange.hpp has the words)."""
+        """Tells how this process exchanges anything with other ranks (jobs/program/reports/exchange.hpp has the words)."""
         if self.exchange == "some" or word == self.exchange or (word == "none" and self.exchange is not None):
             return  # a connection that was closed counts, too
         self.exchange = word

@@ -1,5 +1,5 @@
 #include "store/analysis/doubts/contamination.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 
 #include "store/analysis/statistics/scaling.hpp"
 

@@ -1,6 +1,6 @@
 #include "store/analysis/doubts/separation.hpp"
 
-#include "core/host_list.hpp"
+#include "core/machine/host_list.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 

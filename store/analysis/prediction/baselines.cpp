@@ -1,6 +1,6 @@
 #include "store/analysis/prediction/baselines.hpp"
 
-#include "core/nonnegative_fit.hpp"
+#include "core/maths/nonnegative_fit.hpp"
 
 #include <cmath>
 

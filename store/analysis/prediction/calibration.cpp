@@ -1,7 +1,7 @@
 #include "store/analysis/prediction/calibration.hpp"
 
-#include "core/nonnegative_fit.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/nonnegative_fit.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/text.hpp"
 #include "store/analysis/prediction/link_fit.hpp"
 #include "store/analysis/statistics/welch.hpp"

@@ -1,7 +1,7 @@
 #include "store/analysis/prediction/link_fit.hpp"
 
 #include "core/counted.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "store/analysis/prediction/profile.hpp"
 
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/units.hpp"
 #include "store/analysis/statistics/welch.hpp"
 

@@ -1,6 +1,6 @@
 #include "store/analysis/prediction/server_queue.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <algorithm>
 #include <functional>

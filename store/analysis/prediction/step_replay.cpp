@@ -1,6 +1,6 @@
 #include "store/analysis/prediction/step_replay.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 // weights are updated. With a period, workers compute that many steps without waiting for each other before they exchange.
 #pragma once
 
-#include "core/allreduce_cost.hpp"
+#include "core/maths/allreduce_cost.hpp"
 #include "store/analysis/prediction/step_spread.hpp"
 
 #include <cstdint>

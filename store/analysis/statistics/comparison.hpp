@@ -19,7 +19,7 @@ enum class Better { larger, smaller };
 
 // What a comparison has to decide. It must be fixed before the runs are seen, or its error rate does not hold.
 struct Rule {
-  // Confidence level, between 0 and 1. About 1 - level of all comparisons of equals end in faster or slower; docs/benchmarks.md
+  // Confidence level, between 0 and 1. About 1 - level of all comparisons of equals end in faster or slower; docs/validation.md
   // has the measured shares (3.6 to 5.6 % at 95 %).
   double level = 0.95;
   // The largest difference that does not matter, at least 0. Of ratios: 0.02 is the band from 1/1.02 to 1.02, which is the same

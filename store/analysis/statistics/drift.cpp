@@ -1,7 +1,7 @@
 #include "store/analysis/statistics/drift.hpp"
 
-#include "core/random.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/random.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/statistics/rank_test.hpp"
 
 #include <algorithm>

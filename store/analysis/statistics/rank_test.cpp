@@ -1,6 +1,6 @@
 #include "store/analysis/statistics/rank_test.hpp"
 
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/statistics/welch.hpp"
 
 #include <algorithm>

@@ -40,6 +40,7 @@ struct Run {
   // (store/query/dependences.hpp). Empty for dtengine.
   std::map<std::string, std::string> depends_on{};
   double throughput = not_measured, step_s = not_measured, accuracy = not_measured;
+  double eval_loss = not_measured; // on the held-out set, at the end
   double communication_share = not_measured;
   double time_to_accuracy_s = not_measured, wall_s = not_measured;
   double samples_to_accuracy = not_measured; // of its training set; 0: it missed its target

@@ -1,7 +1,7 @@
 #include "store/analysis/statistics/run_conditions.hpp"
 
-#include "core/random.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/random.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/statistics/distributions.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "store/analysis/statistics/scaling.hpp"
 
+#include "core/maths/statistics.hpp"
 #include "core/natural_key.hpp"
-#include "core/statistics.hpp"
 #include "store/analysis/statistics/candidate_set.hpp"
 
 #include <algorithm>

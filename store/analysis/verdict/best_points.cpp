@@ -28,9 +28,9 @@ PricedPoint priced(const ComparedPoint& point)
 }
 
 // Compares points by one metric.
-class Measured {
+class MetricComparison {
  public:
-  Measured(std::span<const PricedPoint> points, Metric metric) : row_(metric_row(metric))
+  MetricComparison(std::span<const PricedPoint> points, Metric metric) : row_(metric_row(metric))
   {
     for (const auto& point : points) {
       const auto found = point.samples.find(metric);
@@ -39,8 +39,8 @@ class Measured {
     }
     set_.emplace(candidates_, row_.scale);
   }
-  Measured(const Measured&) = delete;
-  Measured& operator=(const Measured&) = delete;
+  MetricComparison(const MetricComparison&) = delete;
+  MetricComparison& operator=(const MetricComparison&) = delete;
 
   // Whether point a is better, and these runs can tell; where no runs can, by its figure.
   bool is_better(std::size_t a, std::size_t b) const
@@ -98,7 +98,7 @@ std::vector<PricedPoint> best_points(std::vector<PricedPoint> points, Metric met
   for (const auto& point : points) criteria.push_back({finite(point.figure(first)), finite(point.figure(second))});
   const auto better_first = metric_row(first).better, better_second = metric_row(second).better;
   const auto set = pareto_set(criteria, better_first, better_second);
-  const Measured by_first(points, first), by_second(points, second);
+  const MetricComparison by_first(points, first), by_second(points, second);
   const auto is_behind = [&](std::size_t point) {
     return std::ranges::any_of(set, [&](std::size_t best) {
       return dominates(criteria[best], criteria[point], better_first, better_second) &&

@@ -94,6 +94,16 @@ constexpr MetricRow rows[]{
      .is_of_training = false,
      .is_of_machine = true,
      .value = [](const Run& run) { return run.mfu; }},
+    {.metric = Metric::loss,
+     .title = "loss",
+     .words = "loss",
+     .column = "eval_loss",
+     .scale = Scale::ratio,
+     .is_speed = false,
+     .needs_target = false,
+     .is_of_training = true,
+     .is_of_machine = false,
+     .value = [](const Run& run) { return run.eval_loss; }},
 };
 
 // The run's value on the metric's scale; NaN if it has none.

@@ -46,5 +46,6 @@ void report_comparisons(Report& report, const BenchOptions& options); // two sam
 void report_gains(Report& report, const BenchOptions& options);       // studies with their rounds and without
 void report_studies(Report& report, const BenchOptions& options);     // comparisons and rankings on all machines
 void report_races(Report& report, const BenchOptions& options);       // sweep --until-decided
+void report_tunings(Report& report, const BenchOptions& options);     // study.tune
 
 } // namespace dt::bench

@@ -30,19 +30,13 @@ std::string described(std::span<const ScalingRow> results, const std::vector<Var
 
 } // namespace
 
-TEST_CASE("a range says over which figures it goes, and names the variations without a result")
+TEST_CASE("a range says over which figures it goes and names the variations without a result, and one without any result is none")
 {
-  CHECK(described(varied, {}) == "100 samples/s at size 4; 90 samples/s to 110 samples/s over ±20 % of each assumed figure, "
-                                 "most by bandwidth (90 samples/s to "
-                                 "110 samples/s)");
+  const std::string range = "100 samples/s at size 4; 90 samples/s to 110 samples/s over ±20 % of each assumed figure",
+                    most = ", most by bandwidth (90 samples/s to 110 samples/s)";
+  CHECK(described(varied, {}) == range + most);
   CHECK(described(varied, {figure("platform.latency-20%"), figure("platform.latency+20%"), figure("train.modelled_rate+20%")}) ==
-        "100 samples/s at size 4; 90 samples/s to 110 samples/s over ±20 % of each assumed figure that has a result, most by "
-        "bandwidth "
-        "(90 samples/s to 110 samples/s); without a result: latency ±20 %, modelled_rate +20 %");
-}
-
-TEST_CASE("a range of which no varied run has a result is none, and says so")
-{
+        range + " that has a result" + most + "; without a result: latency ±20 %, modelled_rate +20 %");
   CHECK(described({}, {figure("platform.bandwidth-20%"), figure("platform.bandwidth-20%")}) ==
         "100 samples/s at size 4; without a result: bandwidth -20 %");
   CHECK(described({}, {}).empty());

@@ -63,10 +63,8 @@ TEST_CASE("costs and gains that the runs bound are told with their intervals, an
   bound(Factor::communication, 0.172, 0.208);
   bound(Factor::jitter, 0.04, 0.082);
   bound(Factor::contention, -0.02, 0.01);
-  CHECK(sentence_of(point, {}) ==
-        "8 nodes: 71.0 % [69.0, 73.0] of the throughput per worker of 1 node (5 runs). Exposed communication costs 19.0 points "
-        "[17.2, 20.8], jitter 6.0 [4.0, 8.2] (host3 in 4 of 5 runs), the smaller batch 4.5. Contention gains 0.5 points "
-        "[-1.0, 2.0].");
+  for (const auto* part : {" 19.0 points [17.2, 20.8], ", " 6.0 [4.0, 8.2] (host3", " 0.5 points [-1.0, 2.0]."})
+    CHECK(sentence_of(point, {}).find(part) != std::string::npos);
   const auto row = to_json(attribution_table({point}, {}))[0];
   CHECK(row.at("lost_jitter_low") == 0.04);
   CHECK(row.at("lost_jitter_high") == 0.082);
@@ -79,22 +77,18 @@ TEST_CASE("notes say that one rank alone does not predict the baseline, and that
   point.reference = store::Reference::fast_worker;
   CHECK(uncertainty_notes({point}).empty());
   point.lone_deviation = std::log(1.07);
-  CHECK(uncertainty_notes({point, point}) ==
-        std::vector<std::string>{
-            "The time of one rank alone predicts the steps of 1 node with an error of 7 %. At a smaller batch "
-            "it may be wrong by as much, so that much may move between the smaller batch and contention; their "
-            "intervals include it."});
+  REQUIRE(uncertainty_notes({point, point}).size() == 1);
+  CHECK(uncertainty_notes({point, point})[0].find("the steps of 1 node with an error of 7 %") != std::string::npos);
   point.lone_deviation = 0.001;
   point.reference = store::Reference::mean_worker;
   REQUIRE(uncertainty_notes({point}).size() == 1);
-  CHECK(uncertainty_notes({point})[0].starts_with(
-      "The ranks of some of these runs did not report the same steps, so computation is measured against the mean worker"));
+  CHECK(uncertainty_notes({point})[0].find("measured against the mean worker") != std::string::npos);
   CHECK(to_json(attribution_table({point}, {}))[0].at("reference") == "mean worker");
   point.baseline_size = 0; // an ideal machine
   CHECK(uncertainty_notes({point}).empty());
 }
 
-TEST_CASE("a baseline has no sentence, and a point of a single size is compared with a machine without waiting")
+TEST_CASE("a baseline has no sentence, a point of a single size is compared with a machine without waiting, one node has no host")
 {
   auto point = example();
   point.is_baseline = true;
@@ -102,18 +96,13 @@ TEST_CASE("a baseline has no sentence, and a point of a single size is compared 
   point.is_baseline = false;
   point.baseline_size = 0;
   point.label = "strategy=easgd";
-  CHECK(sentence_of(point, {}).starts_with(
-      "strategy=easgd, 8 nodes: 71.0 % [69.0, 73.0] of the throughput that its own computation would allow without any waiting"));
-}
-
-TEST_CASE("on one node no host is named, and sizes are counted in ranks or workers")
-{
-  auto point = example();
+  CHECK(sentence_of(point, {}).starts_with("strategy=easgd, 8 nodes: "));
+  CHECK(sentence_of(point, {}).find("that its own computation would allow without any waiting") != std::string::npos);
   point.nodes = 1;
-  CHECK(sentence_of(point, {}).starts_with("8 ranks: "));
+  CHECK(sentence_of(point, {}).find(" 8 ranks: ") != std::string::npos);
   CHECK(sentence_of(point, {}).find("host3") == std::string::npos);
   point.ranks = 9; // one server
-  CHECK(sentence_of(point, {}).starts_with("8 workers: "));
+  CHECK(sentence_of(point, {}).find(" 8 workers: ") != std::string::npos);
 }
 
 TEST_CASE("a point that lost nothing says so, and one with a target tells the samples that it needed")
@@ -124,33 +113,24 @@ TEST_CASE("a point that lost nothing says so, and one with a target tells the sa
   point.interval = {not_measured, not_measured};
   point.statistical_efficiency = 0.8;
   point.time_efficiency = 0.8;
-  CHECK(sentence_of(point, {}) ==
-        "8 nodes: 100.0 % of the throughput per worker of 1 node (5 runs). No factor costs half a point. It needs 1.25 times the "
-        "samples to the target, so its efficiency in time to accuracy is 80.0 %.");
+  CHECK(sentence_of(point, {}).ends_with(
+      "(5 runs). No factor costs half a point. It needs 1.25 times the samples to the target, so "
+      "its efficiency in time to accuracy is 80.0 %."));
 }
 
-TEST_CASE("without a time of one rank alone the column, the bars and the sentence speak of computation")
+TEST_CASE("without a time of one rank alone, of this point or another one of its study, all speak of computation")
 {
   auto point = example();
-  point.has_split = false;
-  point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
-  CHECK(sentence_of(point, {}).find(", computation 10.0") != std::string::npos);
-  CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
-  CHECK(has(titles(attribution_table({point}, {})), "computation"));
-  CHECK_FALSE(has(titles(attribution_table({point}, {})), "contention"));
-}
-
-TEST_CASE(
-    "where another point of the study has no time of one rank alone, the column, the bars and the sentence speak of computation")
-{
-  auto point = example();
-  point.is_in_mixed_study = true;
   point.lost[static_cast<std::size_t>(Factor::contention)] = 0.1;
   auto other = point;
   other.has_split = false;
-  CHECK(sentence_of(point, {}).find(", computation 10.0") != std::string::npos);
-  CHECK(waterfall_of(point, {}).find("  computation ") != std::string::npos);
-  CHECK(has(titles(attribution_table({point, other}, {})), "computation"));
+  point.is_in_mixed_study = true;
+  for (const auto& one : {point, other}) {
+    CHECK(sentence_of(one, {}).find(", computation 10.0") != std::string::npos);
+    CHECK(waterfall_of(one, {}).find("  computation ") != std::string::npos);
+    CHECK(has(titles(attribution_table({one, other}, {})), "computation"));
+  }
+  CHECK_FALSE(has(titles(attribution_table({other}, {})), "contention"));
 }
 
 TEST_CASE("rates of links are shown in a unit that leaves few digits")
@@ -193,7 +173,7 @@ TEST_CASE("the waterfall goes from the baseline down to the point, with a line f
   CHECK(waterfall_of(point, {}).ends_with("  8 nodes                     71.0 %  ████████████████████████████\n"));
 }
 
-TEST_CASE("the column of queues is shown with servers only")
+TEST_CASE("the column of queues is shown with servers only, and points of one rank have no row of communication")
 {
   const auto without = attribution_table({example()}, {});
   CHECK_FALSE(has(titles(without), "queueing"));
@@ -202,10 +182,6 @@ TEST_CASE("the column of queues is shown with servers only")
   CHECK(has(titles(attribution_table({served}, {})), "queueing"));
   // Programs get it in both.
   CHECK(to_json(without)[0].contains("lost_queueing"));
-}
-
-TEST_CASE("points of one rank have no row of communication")
-{
   auto one = example();
   one.ranks = one.workers = 1;
   CHECK(communication_table({one, example()}, {}).rows.size() == 1);
@@ -219,24 +195,14 @@ TEST_CASE("a program that reports no communication does not get the answer that 
   point.lost[static_cast<std::size_t>(Factor::together)] = 0.29;
   point.missing.communication = true;
   point.interval = {not_measured, not_measured};
-  CHECK(sentence_of(point, {}) ==
-        "8 nodes: 71.0 % of the throughput per worker of 1 node (5 runs). Computation or communication costs "
-        "29.0 points.");
-  CHECK(
-      missing_phases_notes({point, point}) ==
-      std::vector<std::string>{
-          "Not every rank of the program reports `communication`: time in which they communicate inside `backward`, as PyTorch's "
-          "DDP does, looks like computation, so dtctl cannot separate computation, imbalance, jitter and communication. "
-          "dtctl sees it by itself in PyTorch's DistributedDataParallel (`program.observe`; `dtctl show` says what it could not "
-          "see). Another program reports it in each step, as 0 if there is none."});
+  CHECK(sentence_of(point, {}).ends_with("(5 runs). Computation or communication costs 29.0 points."));
+  REQUIRE(missing_phases_notes({point, point}).size() == 1);
+  CHECK(missing_phases_notes({point, point})[0].starts_with("Not every rank of the program reports `communication`: "));
   CHECK(has(titles(attribution_table({point}, {})), "together"));
   CHECK_FALSE(has(titles(attribution_table({example()}, {})), "together"));
   point.missing = {.input = true, .work = true};
-  CHECK(missing_phases_notes({point}) ==
-        std::vector<std::string>{
-            "Not every rank of the program reports `input` and one of `forward`, `backward` and `optimizer`: "
-            "dtctl knows only the sum of the causes, not each of them. dtctl_report.phase() reports a phase, also "
-            "one that takes no time."});
+  CHECK(missing_phases_notes({point})[0].starts_with(
+      "Not every rank of the program reports `input` and one of `forward`, `backward` and `optimizer`: "));
   point.efficiency = not_measured;
   CHECK(sentence_of(point, {}).find("nan") == std::string::npos);
 }
@@ -246,10 +212,6 @@ TEST_CASE("of a point that a CPU quota held back the sentence names the quota an
   auto point = example();
   point.throttled_share = 0.752;
   point.lost.fill(not_measured);
-  CHECK(
-      sentence_of(point, {}) ==
-      "8 nodes: 71.0 % [69.0, 73.0] of the throughput per worker of 1 node (5 runs). A CPU quota held ranks back for up to 75 % "
-      "of "
-      "the time, in whatever they did then, so dtctl cannot say what else costs efficiency. Give the job more processor time, or "
-      "run fewer ranks or threads.");
+  CHECK(sentence_of(point, {}).find("A CPU quota held ranks back for up to 75 % of the time") != std::string::npos);
+  CHECK(sentence_of(point, {}).find(" costs 19.0 points") == std::string::npos);
 }

@@ -1,8 +1,7 @@
 // A home with runs whose steps and results are known, and the real dtctl to export them. Nothing is trained.
 #pragma once
 
-#include "tests/cli/driver.hpp"
-#include "tests/store/fixture.hpp"
+#include "tests/cli/site_home.hpp"
 
 #include <string>
 #include <vector>
@@ -12,7 +11,7 @@ namespace dt::test {
 // Names that would break a text format, a page or a terminal.
 inline const std::string hostile_name = "ev\"il\n\\ <script>alert(1)</script> \x1b[31mred\x1b[0m , = {x}";
 
-class ExportingHome {
+class ExportingHome : public SiteHome {
  public:
   // Two runs of the study that have succeeded, at one and at two ranks.
   explicit ExportingHome(const std::string& study = "sample")
@@ -20,17 +19,6 @@ class ExportingHome {
     for (const int ranks : {1, 2}) runs.push_back(site.run_well(store::test::sample_spec(ranks), 1000.0 * ranks));
     record = site.study(runs, "strong", 1700000000, study);
   }
-  CommandResult run(const Words& words, const Words& environment = {}) const
-  {
-    return dtctl.run(words, with({"DTCTL_HOME=" + site.home.root().string()}, environment));
-  }
-  Json json(const Words& words, const Words& environment = {}) const
-  {
-    return dtctl.json(words, with({"DTCTL_HOME=" + site.home.root().string()}, environment));
-  }
-  // The rows of a query, as JSON objects.
-  Json ask(const std::string& sql) const { return json({"query", sql}).at("rows"); }
-  std::filesystem::path file(const std::string& name) const { return dtctl.folder() / name; }
   // Replaces the first run's only attempt by one that failed after 7 steps.
   void let_first_fail() const
   {
@@ -49,8 +37,6 @@ class ExportingHome {
     store::test::put_file(attempt.events(), store::test::step_lines(6, 20));
   }
 
-  store::test::Site site;
-  Dtctl dtctl;
   std::vector<PlannedRun> runs;
   StudyRecord record;
 };

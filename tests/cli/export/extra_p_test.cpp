@@ -1,5 +1,5 @@
 // dtctl export --format extra-p, held to the schema of Extra-P's documentation.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/cli/report/pictured_home.hpp"
 
 #include <set>
@@ -10,7 +10,8 @@ using Catch::Contains;
 using namespace dt;
 using namespace dt::test;
 
-TEST_CASE("Extra-P gets a value for each run of the times of a step and of its phases, over the number of ranks")
+TEST_CASE("Extra-P gets a value for each run of the times of a step and of its phases, over the number of ranks, and none "
+          "without phases")
 {
   const PicturedHome home;
   const auto document = Json::parse(home.run({"export", "last", "--format", "extra-p"}).out);
@@ -31,11 +32,6 @@ TEST_CASE("Extra-P gets a value for each run of the times of a step and of its p
   const auto& first = document.at("measurements").at(*steps.rbegin()).at("time");
   CHECK(first.size() == 3); // 1, 2 and 4 ranks
   CHECK(document.at("measurements").contains(*steps.rbegin() + "->forward"));
-}
-
-TEST_CASE("runs without phases are refused for Extra-P, and nothing is written")
-{
-  const PicturedHome home;
   const auto refused = home.run({"export", "last", "--where", "state=failed", "--format", "extra-p", "-o", "x.json"});
   CHECK(refused.exit_code == 2);
   CHECK(!is_there(home.file("x.json")));

@@ -31,9 +31,8 @@ TEST_CASE("without a finished run there is no estimate")
   CHECK(std::isnan(remaining_s({})));
   CHECK(std::isnan(remaining_s({waiting(), running(0.5)})));
   CHECK(std::isnan(remaining_s({finished(NAN), waiting()})));
+  CHECK(remaining_s({finished(10), finished(20)}) == 0); // and none is needed
 }
-
-TEST_CASE("where all runs have finished nothing remains") { CHECK(remaining_s({finished(10), finished(20)}) == 0); }
 
 TEST_CASE("runs of a point are expected to take the median of its finished runs")
 {
@@ -52,29 +51,17 @@ TEST_CASE("a size that has not finished is expected to take as long as the neare
   CHECK(with(waiting(16, "easgd")) == 20);
   CHECK(with(waiting(2, "easgd")) == 80);
   CHECK(with(waiting(1, "sync-sgd")) == 5);
-}
-
-TEST_CASE("sizes are compared by nodes too")
-{
+  CHECK(with(waiting(1, "new label")) == 20); // the median of all
   const TimedRun one_node{.stage = Stage::finished, .nodes = 1, .ranks = 4, .wall_s = 40},
       four_nodes{.stage = Stage::finished, .nodes = 4, .ranks = 4, .wall_s = 60}, wanted{.nodes = 4, .ranks = 4};
   CHECK(remaining_s({one_node, four_nodes, wanted}) == 60);
 }
 
-TEST_CASE("a label of which nothing has finished is expected to take the median of all finished runs")
-{
-  CHECK(remaining_s({finished(10, 1, "a"), finished(30, 2, "a"), finished(70, 1, "b"), waiting(1, "c")}) == 30);
-}
-
-TEST_CASE("of a running run the share that is done is subtracted")
+TEST_CASE("of a running run the share that is done is subtracted, or the time that has passed if it has not said how far it is")
 {
   CHECK(remaining_s({finished(40), running(0.75)}) == 10);
   CHECK(remaining_s({finished(40), running(0)}) == 40);
   CHECK(remaining_s({finished(40), running(1)}) == 0);
-}
-
-TEST_CASE("of a running run that has not said how far it is the time that has passed is subtracted")
-{
   TimedRun run{.stage = Stage::running, .elapsed_s = 15};
   CHECK(remaining_s({finished(40), run}) == 25);
   run.elapsed_s = 100;
@@ -83,8 +70,11 @@ TEST_CASE("of a running run that has not said how far it is the time that has pa
   CHECK(remaining_s({finished(40), run}) == 40);
 }
 
-TEST_CASE("runs that fit together run at the same time")
+TEST_CASE("runs that fit together run at the same time, but no more than --max-jobs")
 {
+  CHECK(remaining_s({finished(10, 8), waiting(8), waiting(8)}, 2) == 20); // each takes all
+  CHECK(study_remaining_s(Runs{finished(10), waiting(), waiting(), waiting()}, {.places = 64, .most_runs = 1}) == 30);
+  CHECK(study_remaining_s(Runs{finished(10), waiting(), waiting(), waiting()}, {.places = 64, .most_runs = 2}) == 20);
   CHECK(remaining_s({finished(10), waiting(), waiting(), waiting(), waiting()}, 1) == 40);
   CHECK(remaining_s({finished(10), waiting(), waiting(), waiting(), waiting()}, 2) == 20);
   CHECK(remaining_s({finished(10), waiting(), waiting(), waiting()}, 2) == 20);
@@ -95,18 +85,6 @@ TEST_CASE("a run waits until enough cores are free, and none overtakes it")
 {
   // Two cores: 1 rank runs for 5 s more, then 2 ranks for 30 s, then 1 rank for 10 s.
   CHECK(remaining_s({finished(10, 1), finished(30, 2), running(0.5, 1), waiting(2), waiting(1)}, 2) == 45);
-}
-
-TEST_CASE("a run that needs more cores than there are takes all of them")
-{
-  CHECK(remaining_s({finished(10, 8), waiting(8), waiting(8)}, 2) == 20);
-}
-
-TEST_CASE("no more runs than --max-jobs run at the same time")
-{
-  const Runs runs{finished(10), waiting(), waiting(), waiting()};
-  CHECK(study_remaining_s(runs, {.places = 64, .most_runs = 1}) == 30);
-  CHECK(study_remaining_s(runs, {.places = 64, .most_runs = 2}) == 20);
 }
 
 TEST_CASE("a thousand equal runs take a thousand times as long one after another, and a hundred times ten at a time")

@@ -1,8 +1,8 @@
 // The estimate from run folders made by hand.
 #include "cli/follow/study_clock.hpp"
 
-#include "core/file.hpp"
-#include "core/record/claim.hpp"
+#include "core/files/file.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/record/run_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -75,11 +75,13 @@ RunView beating(RunView run, double unix_s, std::int64_t step)
 
 } // namespace
 
-TEST_CASE("the wall time of a finished run is that of its job, and queued repeats take as long")
+TEST_CASE("the wall time of a finished run is that of its job, queued repeats take as long, and failed runs tell nothing")
 {
   Study study;
-  const std::vector runs{study.put_finished(0, 30), study.put(1, RunState::queued), study.put(2, RunState::queued)};
-  CHECK(study.clock().remaining_s(runs, 5000) == Approx(60));
+  const auto failed = study.put(3, RunState::failed);
+  const std::vector waiting{study.put(1, RunState::queued), study.put(2, RunState::queued), failed};
+  CHECK(std::isnan(study.clock().remaining_s(waiting, 5000)));
+  CHECK(study.clock().remaining_s({study.put_finished(0, 30), waiting[0], waiting[1], failed}, 5000) == Approx(60));
 }
 
 TEST_CASE("runs that had finished before the submission are known too")
@@ -98,14 +100,6 @@ TEST_CASE("there is no estimate from a run whose end is not recorded, and none w
   CHECK(std::isnan(study.clock().remaining_s({done}, 5000)));
   std::filesystem::remove(study.attempt_of(done.row.key).path_of(AttemptFile::end));
   CHECK(std::isnan(study.clock().remaining_s({done, study.put(1, RunState::queued)}, 5000)));
-}
-
-TEST_CASE("failed runs are neither waited for nor learned from")
-{
-  Study study;
-  CHECK(std::isnan(study.clock().remaining_s({study.put(0, RunState::failed), study.put(1, RunState::queued)}, 5000)));
-  CHECK(study.clock().remaining_s({study.put_finished(2, 30), study.put(0, RunState::failed), study.put(1, RunState::queued)},
-                                  5000) == Approx(30));
 }
 
 TEST_CASE("on a cluster as many jobs are expected to run at once as run now")

@@ -15,10 +15,6 @@ TEST_CASE("a text that a spreadsheet would execute stands behind an apostrophe, 
   CHECK(csv_line({"=\"a\",b"}) == "\"'=\"\"a\"\",b\"\r\n");
   CHECK(csv_line({"-3.5", "+2", "-1e-05", "-inf", "-nan", "a=b", " =x"}) == "-3.5,+2,-1e-05,-inf,-nan,a=b, =x\r\n");
   CHECK(csv_line({"-", "--lr", "-3.5x"}) == "'-,'--lr,'-3.5x\r\n");
-}
-
-TEST_CASE("CSV quotes what would be read otherwise")
-{
   CHECK(csv_line({"a", "b,c", "say \"x\"", "two\nlines", ""}) == "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\",\r\n");
 }
 
@@ -44,12 +40,11 @@ TEST_CASE("columns of numbers stand to the right")
   const store::Table table{{"n", "t", "mixed"},
                            {{std::int64_t{1}, std::string("a"), 1.5}, {std::monostate{}, std::string("b"), std::string("c")}}};
   const auto shown = table_of("rows", table);
+  CHECK(member_name("Phases by rank") == "phases_by_rank");
   CHECK(shown.columns[0].align == Align::right);
   CHECK(shown.columns[1].align == Align::left);
   CHECK(shown.columns[2].align == Align::left);
 }
-
-TEST_CASE("a section's title becomes a member's name") { CHECK(member_name("Phases by rank") == "phases_by_rank"); }
 
 TEST_CASE("a value that is a map is shown by its names, at every depth")
 {

@@ -37,19 +37,16 @@ TEST_CASE("a table's columns are as wide as their widest text, numbers to the ri
                                            "größer     16\n");
 }
 
-TEST_CASE("an empty table says so")
-{
-  auto table = two_columns();
-  table.rows.clear();
-  CHECK(layout(table, 0, plain) == "none\n");
-}
-
-TEST_CASE("a column without a title is for programs only")
+TEST_CASE("a column without a title is for programs only, an empty table says so, and a text is one line that obeys nothing")
 {
   auto table = two_columns();
   table.columns[0].title.clear();
   CHECK(layout(table, 0, plain) == "ranks\n    1\n   16\n");
   CHECK(cli::to_json(table).dump() == R"([{"name":"tiny","ranks":1},{"name":"größer","ranks":16}])");
+  table.rows.clear();
+  CHECK(layout(table, 0, plain) == "none\n");
+  const Table texts{"t", {{"a", "a"}}, {{text_cell("\033[31mred\a")}, {text_cell("SELECT\n  name\n")}}, ""};
+  CHECK(layout(texts, 0, plain) == "a\n\\x1b[31mred\\x07\nSELECT name \n");
 }
 
 TEST_CASE("on a narrow terminal the columns with the highest drop number leave first")
@@ -108,18 +105,6 @@ TEST_CASE("no table is wider than the terminal")
   }
 }
 
-TEST_CASE("control characters in a table are shown, not obeyed")
-{
-  Table table{"t", {{"a", "a"}}, {{text_cell("\033[31mred\a")}}, ""};
-  CHECK(layout(table, 0, plain) == "a\n\\x1b[31mred\\x07\n");
-}
-
-TEST_CASE("a text of several lines is one line in a table")
-{
-  const Table table{"t", {{"a", "a"}}, {{text_cell("SELECT\n  name\n")}}, ""};
-  CHECK(layout(table, 0, plain) == "a\nSELECT name \n");
-}
-
 TEST_CASE("cutting a text counts characters, not bytes")
 {
   CHECK(fit("größer", 6) == "größer");
@@ -128,15 +113,12 @@ TEST_CASE("cutting a text counts characters, not bytes")
   CHECK(fit("größer", 0) == "");
 }
 
-TEST_CASE("a paragraph is wrapped at words and indented from its second line on")
+TEST_CASE("a paragraph is wrapped at words and indented from its second line on, and a command stays on one line, so that it can "
+          "be copied")
 {
   CHECK(wrap("one two three four", 12, 3) == "one two\n   three\n   four");
   CHECK(wrap("one two three four", 0, 3) == "one two three four");
   CHECK(wrap("incompressible", 4, 2) == "incompressible");
-}
-
-TEST_CASE("a command stays on one line, so that it can be copied, unless it is longer than a line")
-{
   CHECK(wrap("see what dtctl explain last --failed, or wait", 30, 2) == "see what\n  dtctl explain last --failed,\n  or wait");
   CHECK(wrap("Every run: dtctl cancel all. Then go on.", 24, 0) == "Every run:\ndtctl cancel all. Then\ngo on.");
   CHECK(wrap("a (dtctl db rebuild) b", 20, 0) == "a (dtctl db rebuild)\nb");

@@ -30,51 +30,37 @@ std::string without_escapes(std::string text)
 
 } // namespace
 
-TEST_CASE("there is colour on a terminal, and none with NO_COLOR, on a dumb terminal or in a pipe")
+TEST_CASE(
+    "there is colour on a terminal and none in a pipe, unless a variable forces or forbids it, and NO_COLOR is the strongest")
 {
   const Dtctl dtctl;
-  CHECK(dtctl.in_terminal({"recipe", "models"}, 100).find(escape) != std::string::npos);
-  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"NO_COLOR=1"}).find(escape) == std::string::npos);
-  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"TERM=dumb"}).find(escape) == std::string::npos);
-  CHECK(dtctl.run({"recipe", "models"}).out.find(escape) == std::string::npos);
-}
-
-TEST_CASE("FORCE_COLOR and CLICOLOR_FORCE colour a pipe, CLICOLOR=0 takes the colour from a terminal, NO_COLOR is the strongest")
-{
-  const Dtctl dtctl;
-  const auto is_coloured = [&](const dt::test::Words& environment) {
-    return dtctl.run({"recipe", "models"}, environment).out.find(escape) != std::string::npos;
+  struct Row {
+    dt::test::Words environment;
+    bool in_terminal, in_pipe;
   };
-  CHECK(is_coloured({"FORCE_COLOR=1"}));
-  CHECK(is_coloured({"CLICOLOR_FORCE=1"}));
-  CHECK_FALSE(is_coloured({"FORCE_COLOR=0"}));
-  CHECK_FALSE(is_coloured({"FORCE_COLOR="}));
-  CHECK_FALSE(is_coloured({"FORCE_COLOR=1", "NO_COLOR=1"}));
-  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"CLICOLOR=0"}).find(escape) == std::string::npos);
-  CHECK(dtctl.in_terminal({"recipe", "models"}, 100, {"CLICOLOR=0", "FORCE_COLOR=1"}).find(escape) != std::string::npos);
+  for (const auto& row :
+       {Row{{}, true, false}, Row{{"NO_COLOR=1"}, false, false}, Row{{"TERM=dumb"}, false, false},
+        Row{{"FORCE_COLOR=1"}, true, true}, Row{{"CLICOLOR_FORCE=1"}, true, true}, Row{{"FORCE_COLOR=0"}, true, false},
+        Row{{"FORCE_COLOR="}, true, false}, Row{{"FORCE_COLOR=1", "NO_COLOR=1"}, false, false}, Row{{"CLICOLOR=0"}, false, false},
+        Row{{"CLICOLOR=0", "FORCE_COLOR=1"}, true, true}}) {
+    INFO(dt::join(row.environment, " "));
+    CHECK((dtctl.in_terminal({"recipe", "models"}, 100, row.environment).find(escape) != std::string::npos) == row.in_terminal);
+    CHECK((dtctl.run({"recipe", "models"}, row.environment).out.find(escape) != std::string::npos) == row.in_pipe);
+  }
 }
 
-TEST_CASE("tables fit the terminal's width")
+TEST_CASE("tables fit the terminal's width, COLUMNS is stronger, also in a pipe, and a pipe without it gets whole texts")
 {
   const Dtctl dtctl;
+  CHECK(widest_line(dtctl.run({"recipe", "schema"}, {"COLUMNS=50"}).out) <= 50);
+  CHECK(widest_line(dtctl.in_terminal({"recipe", "schema"}, 120, {"COLUMNS=50", "NO_COLOR=1"})) <= 50);
+  CHECK(dtctl.run({"recipe", "models"}).out.find("other shapes too\n") != std::string::npos);
   for (const unsigned short columns : {std::uint16_t{40}, std::uint16_t{60}, std::uint16_t{80}, std::uint16_t{120}}) {
     const auto text = dtctl.in_terminal({"recipe", "schema"}, columns, {"NO_COLOR=1"});
     INFO(columns << " columns\n" << text);
     CHECK(widest_line(text) <= columns);
     CHECK(text.find("train.seed") != std::string::npos);
   }
-}
-
-TEST_CASE("COLUMNS is stronger than the terminal, also in a pipe")
-{
-  const Dtctl dtctl;
-  CHECK(widest_line(dtctl.run({"recipe", "schema"}, {"COLUMNS=50"}).out) <= 50);
-  CHECK(widest_line(dtctl.in_terminal({"recipe", "schema"}, 120, {"COLUMNS=50", "NO_COLOR=1"})) <= 50);
-}
-
-TEST_CASE("a pipe gets whole texts")
-{
-  CHECK(Dtctl().run({"recipe", "models"}).out.find("other shapes too\n") != std::string::npos);
 }
 
 TEST_CASE("watch draws anew, and no wider, when its terminal becomes narrower")

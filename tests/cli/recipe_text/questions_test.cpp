@@ -37,15 +37,11 @@ TEST_CASE("a question shows the choices and the default, and an empty answer is 
   CHECK(asked("vgg11").first == "vgg11"); // without a line feed
 }
 
-TEST_CASE("an answer that cannot be taken is explained, and the question asked again")
+TEST_CASE("an answer that cannot be taken is explained without its terminal escapes, and the question asked again")
 {
   const auto [taken, written] = asked("vgg12\nvgg11\n");
   CHECK(taken == "vgg11");
   CHECK(written == "model: lenet, vgg11\nmodel [lenet]: there is no model \"vgg12\"\nmodel [lenet]: ");
-}
-
-TEST_CASE("terminal escapes in an answer are not repeated to the terminal")
-{
   CHECK(asked("\033[2Jvgg\nlenet\n").second.find('\033') == std::string::npos);
 }
 

@@ -3,8 +3,7 @@
 
 #include "cli/checks/engine_model.hpp"
 #include "cli/recipe_text/program_text.hpp"
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"

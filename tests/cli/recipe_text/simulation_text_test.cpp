@@ -1,6 +1,5 @@
 #include "cli/recipe_text/simulation_text.hpp"
 
-#include "core/error.hpp"
 #include "tests/core/error_of.hpp"
 
 #include <catch2/catch.hpp>

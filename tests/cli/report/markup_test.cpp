@@ -2,7 +2,7 @@
 #include "cli/report/html/assets.hpp"
 #include "cli/report/html/markup.hpp"
 #include "cli/report/html/page.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <fstream>

@@ -1,11 +1,10 @@
 // A home with a study that has everything a report can show, all figures planted, and the real dtctl. Nothing is trained.
 #pragma once
 
+#include "core/record/attempt/trace_record.hpp"
 #include "core/record/energy_record.hpp"
 #include "core/record/prediction_record.hpp"
-#include "core/record/trace_record.hpp"
-#include "tests/cli/driver.hpp"
-#include "tests/store/fixture.hpp"
+#include "tests/cli/site_home.hpp"
 
 #include <cmath>
 #include <string>
@@ -17,7 +16,38 @@ namespace dt::test {
 inline const std::string breaking_text =
     "ev\"il'</script><script>window.broken=1</script><img src=x onerror=window.broken=1>\x1b[31mred";
 
-class PicturedHome {
+// Writes the trace of each rank: three steps.
+inline void put_timeline(const AttemptFolder& attempt, int ranks)
+{
+  make_folders(attempt.trace());
+  for (int rank = 0; rank < ranks; ++rank) {
+    TraceRecord trace{.rank = rank,
+                      .role = "worker",
+                      .host = "node0",
+                      .begin = {0, 0, 0},
+                      .end = {1, 0, 0},
+                      .names = {"forward", "backward", "communication", "training", "allreduce", "sums", "step"},
+                      .spans = {}};
+    for (std::int64_t step = 1; step <= 3; ++step) {
+      const auto at = step * 10'000'000;
+      trace.spans.push_back({.name = 6, .track = 3, .begin_ns = at, .length_ns = 9'000'000, .step = step});
+      trace.spans.push_back({.name = 0, .track = 3, .begin_ns = at, .length_ns = 3'000'000, .step = step});
+      trace.spans.push_back({.name = 1, .track = 3, .begin_ns = at + 3'000'000, .length_ns = 4'000'000, .step = step});
+      trace.spans.push_back({.name = 2, .track = 3, .begin_ns = at + 7'000'000, .length_ns = 2'000'000, .step = step});
+      trace.spans.push_back({.name = 4, .track = 5, .begin_ns = at + 5'000'000, .length_ns = 3'500'000, .step = step});
+    }
+    store::test::put_file(trace_path(attempt, rank), to_text(trace));
+  }
+}
+
+inline void put_energy(const AttemptFolder& attempt, double joules_per_sample)
+{
+  EnergyRecord energy;
+  energy.run.joules_per_sample = joules_per_sample;
+  store::test::put_file(energy_path(attempt), to_json(energy));
+}
+
+class PicturedHome : public SiteHome {
  public:
   // Two labels at 1, 2 and 4 ranks with three repeats and a target, one label that was simulated, two A/A controls, a traced run.
   // `name` is the study's; `extra` is added to its first label; with a `target` of 0 the runs have no target accuracy.
@@ -29,7 +59,7 @@ class PicturedHome {
         for (int repeat = 0; repeat < 3; ++repeat) add_run(strategy, ranks, repeat, strategy == 0 ? extra : "");
     for (const int ranks : {1, 2, 4, 8}) add_simulated_run(ranks);
     add_controls();
-    put_trace(runs[traced]);
+    put_timeline({site.home.run(runs[traced].key), 1}, 4);
     record = site.study(runs, "strong", 1700000000, name);
     record.recipe_text = "name: " + name + "\nresources: {env: {API_TOKEN: planted-secret}}\n";
     record.control_keys = {runs[runs.size() - 2].key, runs.back().key};
@@ -37,21 +67,6 @@ class PicturedHome {
     put_prediction();
   }
 
-  Words environment() const { return {"DTCTL_HOME=" + site.home.root().string()}; }
-  CommandResult run(const Words& words, const Words& more = {}) const { return dtctl.run(words, with(environment(), more)); }
-  Json json(const Words& words) const { return dtctl.json(words, environment()); }
-  // The rows of a query, as JSON objects.
-  Json ask(const std::string& sql) const
-  {
-    const auto answer = json({"query", sql});
-    INFO(answer.dump());
-    REQUIRE(answer.contains("rows"));
-    return answer.at("rows");
-  }
-  std::filesystem::path file(const std::string& file_name) const { return dtctl.folder() / file_name; }
-
-  store::test::Site site;
-  Dtctl dtctl;
   std::vector<PlannedRun> runs;
   StudyRecord record;
 
@@ -111,9 +126,7 @@ class PicturedHome {
     if (has_steps) put_file(attempt.events(), store::test::step_lines(1, 20));
     put_file(attempt.out(), "trained by the test\n");
     put_file(attempt.result(), to_json(result_of(spec, throughput, 64 / throughput)));
-    EnergyRecord energy;
-    energy.run.joules_per_sample = 0.4 + 0.1 * static_cast<double>(spec.ranks());
-    if (spec.resources.platform.empty()) put_file(energy_path(attempt), to_json(energy));
+    if (spec.resources.platform.empty()) put_energy(attempt, 0.4 + 0.1 * static_cast<double>(spec.ranks()));
     put_file(attempt.end(), "exit 0 1700000101\n");
     runs.push_back(planned);
   }
@@ -142,29 +155,6 @@ class PicturedHome {
     for (int repeat = 0; repeat < 2; ++repeat) {
       auto spec = spec_of("control", 1, repeat);
       put_run(spec, 1000 - 20 * repeat, 1500 * repeat, true);
-    }
-  }
-
-  void put_trace(const PlannedRun& run) const
-  {
-    const AttemptFolder attempt(site.home.run(run.key), 1);
-    make_folders(attempt.trace());
-    for (int rank = 0; rank < 4; ++rank) {
-      TraceRecord trace{.rank = rank,
-                        .role = "worker",
-                        .host = "node0",
-                        .begin = {0, 0, 0},
-                        .end = {1, 0, 0},
-                        .names = {"forward", "backward", "communication", "training", "allreduce", "sums"},
-                        .spans = {}};
-      for (std::int64_t step = 1; step <= 3; ++step) {
-        const auto at = step * 10'000'000;
-        trace.spans.push_back({.name = 0, .track = 3, .begin_ns = at, .length_ns = 3'000'000, .step = step});
-        trace.spans.push_back({.name = 1, .track = 3, .begin_ns = at + 3'000'000, .length_ns = 4'000'000, .step = step});
-        trace.spans.push_back({.name = 2, .track = 3, .begin_ns = at + 7'000'000, .length_ns = 2'000'000, .step = step});
-        trace.spans.push_back({.name = 4, .track = 5, .begin_ns = at + 5'000'000, .length_ns = 3'500'000, .step = step});
-      }
-      store::test::put_file(trace_path(attempt, rank), to_text(trace));
     }
   }
 

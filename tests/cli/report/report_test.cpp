@@ -1,7 +1,7 @@
 // dtctl report: one self-contained file whose charts are the rows of the database.
 #include "cli/report/chart/chart_source.hpp"
 #include "cli/report/chart/charts.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/energy_record.hpp"
 #include "core/text.hpp"
 #include "tests/cli/report/pictured_home.hpp"
@@ -71,7 +71,7 @@ void check_clean(const nlohmann::json& seen)
 
 } // namespace
 
-TEST_CASE("a report needs no other file and no network: nothing in it is loaded from anywhere")
+TEST_CASE("a report needs no other file and no network, and shows no value of a variable that looks like a secret")
 {
   const PicturedHome home;
   const auto html = report_of(home);
@@ -79,6 +79,7 @@ TEST_CASE("a report needs no other file and no network: nothing in it is loaded 
   CHECK_THAT(html, Contains("Content-Security-Policy\" content=\"default-src 'none';"));
   const std::regex leading_out("href=\"(?!#|data:)");
   CHECK_FALSE(std::regex_search(html, leading_out));
+  CHECK_THAT(html, !Contains("planted-secret") && Contains("API_TOKEN")); // nor does it show a secret
 }
 
 TEST_CASE("the sections of a report come in the order of its questions")
@@ -248,9 +249,7 @@ TEST_CASE("a report draws time against energy, of the runs whose energy was meas
   const auto best = home.json({"results", "last", "--best-by", "energy"}).at("best");
   CHECK(best[0].at("joules_per_sample").get<double>() == Approx(0.5));
   CHECK(best[0].at("pareto") == true);
-  CHECK_THAT(home.run({"results", "last", "--best-by", "energy"}).out, Contains("at least as good by throughput and by energy"));
-
-  for (const auto* helper : {"", "-wal", "-shm"}) std::filesystem::remove(home.site.home.database().string() + helper);
+  home.forget_database();
   for (const auto& run : home.runs) std::filesystem::remove(energy_path(AttemptFolder(home.site.home.run(run.key), 1)));
   CHECK_THAT(report_of(home, "without.html"), !Contains("Time against energy"));
 }
@@ -274,8 +273,6 @@ TEST_CASE("bars and points of which some runs missed the target say how many rea
       }
     CHECK(marked == 1);
     CHECK(others > 3);
-    CHECK_THAT(chart.at("caption").get<std::string>(),
-               Contains("Where not all runs reached the target, the mark says how many did."));
   }
 }
 
@@ -328,31 +325,28 @@ TEST_CASE("a reader can sort the tables, hide a series with its band, see a poin
 {
   const PicturedHome home;
   report_of(home);
-  const std::string cells =
-      "Array.from(document.querySelectorAll('#table-points tbody tr')).map((row) => row.cells[INDEX].dataset.v ?? "
-      "row.cells[INDEX].textContent)";
   const std::string at =
       "Array.from(document.querySelectorAll('#table-points th')).findIndex((head) => head.dataset.name === 'throughput')";
-  const auto column = [&](std::string text) {
-    for (auto place = text.find("INDEX"); place != std::string::npos; place = text.find("INDEX")) text.replace(place, 5, at);
-    return text;
-  };
   const std::string head = "document.querySelectorAll('#table-points th')[" + at + "]";
-  const auto seen = look_at(url_of(home.file("report.html")),
-                            {"--run", head + ".querySelector('button').click()", "--run", column(cells), "--run",
-                             head + ".getAttribute('aria-sort')", "--run",
-                             "(() => { const chart = dtctl_charts.drawn.get('loss'); const item = chart.legend.legendItems[0]; "
-                             "chart.options.plugins.legend.onClick({}, item, chart.legend); return chart.data.datasets.map((one, "
-                             "i) => [one.series, "
-                             "chart.isDatasetVisible(i)]); })()",
-                             "--run",
-                             "(() => { const chart = dtctl_charts.drawn.get('efficiency'); const set = "
-                             "chart.data.datasets.findIndex((one) => one.label === "
-                             "'hsgd'); chart.tooltip.setActiveElements([{ datasetIndex: set, index: 2 }], { x: 0, y: 0 "
-                             "}); chart.update(); return "
-                             "chart.tooltip.title.concat(chart.tooltip.body.flatMap((one) => one.lines)); })()",
-                             "--run", "dtctl_charts.csv_of('efficiency')"})
-                        .at("values");
+  const std::string cells = "Array.from(document.querySelectorAll('#table-points tbody tr')).map((row) => row.cells[" + at +
+                            "]).map((cell) => cell.dataset.v ?? cell.textContent)";
+  const std::string hide_first = R"js((() => {
+    const chart = dtctl_charts.drawn.get('loss');
+    chart.options.plugins.legend.onClick({}, chart.legend.legendItems[0], chart.legend);
+    return chart.data.datasets.map((one, i) => [one.series, chart.isDatasetVisible(i)]);
+  })())js";
+  const std::string tooltip_of_hsgd = R"js((() => {
+    const chart = dtctl_charts.drawn.get('efficiency');
+    const datasetIndex = chart.data.datasets.findIndex((one) => one.label === 'hsgd');
+    chart.tooltip.setActiveElements([{ datasetIndex, index: 2 }], { x: 0, y: 0 });
+    chart.update();
+    return chart.tooltip.title.concat(chart.tooltip.body.flatMap((one) => one.lines));
+  })())js";
+  const auto seen =
+      look_at(url_of(home.file("report.html")),
+              {"--run", head + ".querySelector('button').click()", "--run", cells, "--run", head + ".getAttribute('aria-sort')",
+               "--run", hide_first, "--run", tooltip_of_hsgd, "--run", "dtctl_charts.csv_of('efficiency')"})
+          .at("values");
   std::vector<double> sorted;
   for (const auto& value : seen[1]) sorted.push_back(std::stod(value.get<std::string>()));
   CHECK(sorted.size() == 10);
@@ -408,9 +402,11 @@ TEST_CASE("without JavaScript a report still has its verdict and every table")
   CHECK_THAT(text, !Contains("Save as CSV")); // buttons that would do nothing are not shown
 }
 
-TEST_CASE("names that hold markup or terminal escapes are shown as they are written and do nothing")
+TEST_CASE("names that hold markup or terminal escapes are shown as they are written and do nothing, in HTML as in Markdown")
 {
   const PicturedHome home("pictured", breaking_text);
+  const auto markdown = home.run({"report", "last", "--format", "markdown"}).out;
+  CHECK_THAT(markdown, Contains("\\<script\\>") && !Contains("<script>") && !Contains("\x1b"));
   const auto html = report_of(home);
   CHECK_THAT(html, !Contains("<script>window.broken") && !Contains("<img") && !Contains("\x1b"));
   const auto seen =
@@ -418,13 +414,6 @@ TEST_CASE("names that hold markup or terminal escapes are shown as they are writ
   CHECK(seen.at("values")[0] == true);
   CHECK_THAT(seen.at("values")[1].get<std::string>(), Contains("<script>window.broken=1</script>") && Contains("\\x1b[31mred"));
   CHECK(seen.at("console").empty());
-}
-
-TEST_CASE("a report shows no value of a variable that looks like a secret")
-{
-  const PicturedHome home;
-  const auto html = report_of(home);
-  CHECK_THAT(html, !Contains("planted-secret") && Contains("API_TOKEN"));
 }
 
 TEST_CASE("a report of 10,000 runs is at most 2 MB, and CSV files beside it have all runs and all points")
@@ -500,20 +489,11 @@ TEST_CASE("a study as LaTeX has no character that LaTeX would take for its own")
   }
 }
 
-TEST_CASE("names that hold markup do nothing in Markdown")
-{
-  const PicturedHome home("pictured", breaking_text);
-  const auto text = home.run({"report", "last", "--format", "markdown"}).out;
-  CHECK_THAT(text, Contains("\\<script\\>") && !Contains("<script>") && !Contains("\x1b"));
-}
-
 TEST_CASE("a report that cannot be made says why and leaves nothing behind")
 {
   const PicturedHome home;
-  const auto code = [&](const Words& words) { return home.run(words).exit_code; };
-  CHECK(code({"report", home.runs[0].key}) == 2); // a run is no study
-  CHECK(code({"report", "nothing-like-it"}) == 2);
-  CHECK(code({"report", "last", "nothing-like-it", "-o", "one.html"}) == 2);
+  for (const Words& studies : {Words{home.runs[0].key}, {"nothing-like-it"}, {"last", "nothing-like-it"}}) // a run is none
+    CHECK(home.run(with(with({"report"}, studies), {"-o", "one.html"})).exit_code == 2);
   CHECK_FALSE(std::filesystem::exists(home.file("one.html")));
   const auto result = home.run({"report", "last", "-o", "no-such-folder/report.html"});
   CHECK(result.exit_code != 0);

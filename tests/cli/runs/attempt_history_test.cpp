@@ -1,7 +1,7 @@
 #include "cli/runs/attempt_history.hpp"
 
 #include "cli/runs/checkpoints.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,9 +25,7 @@ std::string story_in(const AttemptFolder& attempt) { return history_of(read_atte
 
 } // namespace
 
-TEST_CASE("an attempt without a trace has no story") { CHECK(story_in(Run().attempt(1)).empty()); }
-
-TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and successor")
+TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and successor, and one without a trace has none")
 {
   const Run run;
   const auto attempt = run.attempt(1);
@@ -38,6 +36,7 @@ TEST_CASE("the story of a preempted attempt names signal, step, checkpoint and s
         "stopped on SIGUSR1 at step 120 of 400, checkpoint step-120.safetensors; dtctl asked the scheduler to start it again");
   REQUIRE(fence(attempt, 2));
   CHECK(story_in(attempt).ends_with("; attempt 2 replaced it"));
+  CHECK(story_in(Run().attempt(1)).empty());
 }
 
 TEST_CASE("the story of an attempt tells its restart, its launches and how it ended")

@@ -1,7 +1,7 @@
 // Which verbs make something in the home: a table of all of them.
 #include "cli/command/commands.hpp"
 #include "cli/verbs/verbs.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/locked_home.hpp"
 #include "core/text.hpp"
 #include "tests/cli/report/pictured_home.hpp"
@@ -153,15 +153,10 @@ TEST_CASE("every verb says in this table what it makes in the home")
   CHECK(names == in_table);
 }
 
-TEST_CASE("only verbs that add something make a home where there is none")
+TEST_CASE("only verbs that add something make a home where there is none, and verbs that read make nothing in an empty folder")
 {
   const PicturedHome place;
   expect_nothing_made(place, place.dtctl.folder() / "none", [](Makes makes) { return makes != Makes::anything; });
-}
-
-TEST_CASE("verbs that read make nothing in an empty folder")
-{
-  const PicturedHome place;
   const auto home = place.dtctl.folder() / "empty";
   dt::make_folders(home);
   expect_nothing_made(place, home, [](Makes makes) { return makes == Makes::nothing; });
@@ -174,9 +169,7 @@ TEST_CASE("verbs that read make no database of a home that has lost it, and know
   expect_nothing_made(place, home.root(), [](Makes makes) { return makes == Makes::nothing; });
   const auto results = place.run({"results", "last"});
   CHECK(results.ok());
-  CHECK(results.err.find(home.database().string() +
-                         " is missing, so the run folders are read in its place. To make it again: dtctl db rebuild") !=
-        std::string::npos);
+  CHECK_THAT(results.err, Contains(home.database().string() + " is missing"));
   REQUIRE(place.run({"db", "rebuild"}).ok());
   CHECK(place.run({"results", "last"}).out == results.out);
 }
@@ -196,11 +189,10 @@ TEST_CASE("a home that does not exist is named by those who look for it")
 {
   const Dtctl dtctl;
   const auto home = dtctl.home().string();
-  CHECK_THAT(dtctl.run({"status", "--all"}).err, Contains(home + " does not exist; the first submission makes this home"));
+  CHECK_THAT(dtctl.run({"status", "--all"}).err, Contains(home + " does not exist; "));
   const auto refused = dtctl.run({"cancel", "all"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Contains(home + " does not exist, so there is nothing to change in it. DTCTL_HOME names the home; the "
-                                          "first submission makes it"));
+  CHECK_THAT(refused.err, Contains(home + " does not exist, so "));
 }
 
 TEST_CASE("serve makes no home, shows one that is made, and says when it is gone")
@@ -209,7 +201,7 @@ TEST_CASE("serve makes no home, shows one that is made, and says when it is gone
   REQUIRE(place.run({"db", "rebuild"}).ok());
   const auto home = place.dtctl.folder() / "late";
   const Served served(place.dtctl, {"DTCTL_HOME=" + home.string()});
-  const auto gone = Contains("The home " + home.string() + " is not there");
+  const auto gone = Contains(home.string() + " is not there");
   const auto before = served.get();
   CHECK(before.status == 503);
   CHECK_THAT(before.body, gone);

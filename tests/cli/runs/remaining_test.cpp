@@ -1,6 +1,6 @@
 #include "cli/runs/results_store.hpp"
 #include "cli/runs/run_tables.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/event_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -27,15 +27,11 @@ RunView running(std::int64_t step, std::int64_t resumed_step)
 
 } // namespace
 
-TEST_CASE("the time left follows from the speed so far")
+TEST_CASE("the time left follows from the speed so far, that of an attempt that goes on from a checkpoint from its own steps")
 {
   CHECK(remaining_s(running(100, 0), 1010) == Approx(30));
   CHECK(remaining_s(running(100, 0), 1015) == Approx(25));
   CHECK(remaining_s(running(100, 0), 2000) == 0);
-}
-
-TEST_CASE("an attempt that goes on from a checkpoint is measured by its own steps")
-{
   CHECK(remaining_s(running(300, 280), 1010) == Approx(50)); // 20 steps in 10 s, 100 to go
   CHECK(std::isnan(remaining_s(running(280, 280), 1010)));
 }

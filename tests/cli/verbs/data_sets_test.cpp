@@ -1,6 +1,6 @@
 // dtctl data pack, check, show, list, import and remove, with the real engine.
 #include "core/data/packed_file.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/cli/driver.hpp"
 #include "tests/engine/data/bytes.hpp"
 #include "tests/engine/data/images/write_jpeg.hpp"
@@ -19,6 +19,7 @@
 namespace fs = std::filesystem;
 using namespace dt::test;
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -49,7 +50,7 @@ std::string message_of(const Dtctl& dtctl, const Words& words)
 
 } // namespace
 
-TEST_CASE("a folder of photos is packed, listed, checked, shown, copied and removed")
+TEST_CASE("a folder of photos is packed, listed, completed by name, checked, shown, copied and removed")
 {
   const Dtctl dtctl;
   write_photos(dtctl, 50);
@@ -66,6 +67,8 @@ TEST_CASE("a folder of photos is packed, listed, checked, shown, copied and remo
   CHECK(sets[0].at("name") == "pets");
   CHECK(sets[0].at("id") == packed.at("id"));
   CHECK(dtctl.json({"data", "check", "pets", "--decode"}).at("bad_records") == 0);
+  for (const auto* verb : {"check", "show", "remove"})
+    CHECK(dtctl.run({"__complete", "--", "data", verb, "pe"}).out == "pets\tpacked\n");
   const auto shown = dtctl.run({"data", "show", "pets", "-n", "2", "-o", "pets.png"});
   CHECK(shown.ok());
   CHECK_THAT(shown.out, Contains("label  class  train  test") && Contains("    0  cat       45     5"));
@@ -84,17 +87,11 @@ TEST_CASE("data pack and data check warn of images of one colour, and data pack 
   image.reshape(16, 16, 3);
   std::ranges::fill(image.pixels, std::uint8_t{9});
   write(dtctl.folder() / "photos/cat/plain.jpg", dt::data::jpeg_bytes(image));
-  const std::string warning =
-      "1 of 11 images has the same colour in every pixel, so there is nothing to see in it: cat/plain.jpg.";
-  CHECK_THAT(dtctl.run({"data", "pack", "photos", "-o", "pets"}).err, Contains("warning: " + warning));
-  CHECK_THAT(dtctl.run({"data", "check", "pets", "--decode"}).err, Contains("warning: " + warning));
-  CHECK(dtctl.json({"data", "check", "pets", "--decode"}).at("remarks") == Json{warning});
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--background", "pink"}),
-             Contains("--background pink: give white, black, grey, or a colour"));
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--range", "9..5"}),
-             Contains("--range 9..5: give the values"));
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "x", "--background", "black"}),
-             Contains("--background is for PNG or WebP images, but the source (folder photos) has none"));
+  for (const Words& words : {Words{"data", "pack", "photos", "-o", "pets"}, {"data", "check", "pets", "--decode"}})
+    CHECK_THAT(dtctl.run(words).err, Contains("warning: 1 of 11 images ") && Contains("cat/plain.jpg"));
+  CHECK(dtctl.json({"data", "check", "pets", "--decode"}).at("remarks").size() == 1);
+  for (const Words& rule : {Words{"--background", "pink"}, {"--range", "9..5"}, {"--background", "black"}})
+    CHECK_THAT(message_of(dtctl, with({"data", "pack", "photos", "-o", "x"}, rule)), StartsWith(rule[0]));
 }
 
 TEST_CASE("a set is a name in the home or a path that ends in .pack")
@@ -103,9 +100,9 @@ TEST_CASE("a set is a name in the home or a path that ends in .pack")
   write_photos(dtctl, 2);
   CHECK(dtctl.run({"data", "pack", "photos", "-o", "./here.pack"}).ok());
   CHECK(dtctl.run({"data", "check", "here.pack"}).ok());
-  CHECK(message_of(dtctl, {"data", "pack", "photos", "-o", "a/b"}) == "-o a/b: the file's name must end in .pack: a/b.pack");
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "b.pack"}), Contains("write ./b.pack"));
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", ".."}), Contains(".. cannot be the name of a data set"));
+  for (const auto* name : {"a/b", "b.pack"})
+    CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", name}), StartsWith("-o " + std::string(name)));
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", ".."}), Contains("cannot be the name"));
   CHECK_THAT(message_of(dtctl, {"data", "check", "gone"}), Contains("gone.pack"));
 }
 
@@ -114,10 +111,8 @@ TEST_CASE("the engine's message about a source is dtctl's own, with exit code 2"
   const Dtctl dtctl;
   write(dtctl.folder() / "photos" / "cat" / "1.jpg", "no image");
   write(dtctl.folder() / "photos" / "dog" / "1.jpg", "no image");
-  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "pets"}), Catch::StartsWith("None of the 2 images"));
-  const auto bad = dtctl.run({"data", "pack", "gone", "-o", "pets"});
-  CHECK(bad.exit_code == 2);
-  CHECK(bad.err == "dtctl: error: " + (dtctl.folder() / "gone").string() + ": there is no such file or folder.\n");
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "photos", "-o", "pets"}), StartsWith("None of the 2 images"));
+  CHECK_THAT(message_of(dtctl, {"data", "pack", "gone", "-o", "pets"}), StartsWith((dtctl.folder() / "gone").string() + ": "));
 }
 
 TEST_CASE("a crash of the engine is told with its command and a possible cause")
@@ -128,10 +123,7 @@ TEST_CASE("a crash of the engine is told with its command and a possible cause")
   fs::permissions(engine, fs::perms::owner_all);
   const auto result = dtctl.run({"data", "pack", "photos", "-o", "pets"}, {"DTCTL_ENGINE=" + engine.string()});
   CHECK(result.exit_code == 74);
-  CHECK_THAT(result.err, Catch::StartsWith(
-                             "dtctl: error: packing the data set was ended by SIGSEGV. If the source is an HDF5 file, it may be "
-                             "damaged: " +
-                             engine.string() + " data pack "));
+  CHECK_THAT(result.err, Contains("ended by SIGSEGV") && Contains(engine.string() + " data pack "));
 }
 
 TEST_CASE("data check names damaged images and ends with exit code 1")
@@ -141,16 +133,12 @@ TEST_CASE("data check names damaged images and ends with exit code 1")
   REQUIRE(dtctl.run({"data", "pack", "photos", "-o", "pets"}).ok());
   const auto path = dtctl.home() / "data" / "pets.pack";
   damage_record(path, 7);
-  const auto result = dtctl.run({"data", "check", "pets"});
-  CHECK(result.exit_code == 1);
-  CHECK_THAT(result.out, Contains("its bytes are not those that were packed") && Contains("1 image is damaged"));
   const auto json = dtctl.json({"data", "check", "pets"});
   CHECK(json.at("bad")[0].at("record") == 7);
   CHECK(json.at("exit_code") == 1);
   CHECK_THAT(message_of(dtctl, {"data", "show", "pets", "-n", "40"}), Contains("the image is damaged"));
-  CHECK(message_of(dtctl, {"data", "show", "pets", "-n", "1025"}) == "-n 1025: at most 1024 images can be shown.");
-  CHECK_THAT(message_of(dtctl, {"data", "import", path.string(), "--as", "copy"}),
-             Contains("1 of the 40 images of") && Contains("Nothing was imported"));
+  CHECK_THAT(message_of(dtctl, {"data", "show", "pets", "-n", "1025"}), StartsWith("-n 1025: "));
+  CHECK_THAT(message_of(dtctl, {"data", "import", path.string(), "--as", "copy"}), Contains("1 of the 40 images"));
   for (const auto& entry : fs::directory_iterator(dtctl.home() / "data")) CHECK(entry.path().filename() == "pets.pack");
   CHECK(dtctl.run({"data", "list"}).ok()); // reads no records
 }
@@ -197,13 +185,11 @@ TEST_CASE("data remove asks, tells, and refuses what dtctl did not make")
   const Dtctl dtctl;
   REQUIRE(dtctl.run({"data", "make", "digits", "--train", "20", "--test", "10"}).ok());
   fs::create_directories(dtctl.home() / "data" / "mine");
-  CHECK_THAT(message_of(dtctl, {"data", "remove", "digits"}),
-             Contains("this would remove the data set digits (") && Contains("Add --yes"));
+  CHECK_THAT(message_of(dtctl, {"data", "remove", "digits"}), Contains("Add --yes"));
   CHECK(dtctl.run({"data", "remove", "digits", "--dry-run"}).ok());
   CHECK(fs::exists(dtctl.home() / "data" / "digits"));
   CHECK_THAT(message_of(dtctl, {"data", "remove", "mine", "--yes"}), Contains("was not made by dtctl"));
-  CHECK_THAT(message_of(dtctl, {"data", "remove", "digit", "--yes"}),
-             Contains("there is no data set `digit`; did you mean `digits`?"));
+  CHECK_THAT(message_of(dtctl, {"data", "remove", "digit", "--yes"}), Contains("did you mean `digits`?"));
   CHECK_THAT(message_of(dtctl, {"data", "remove", "../runs", "--yes"}), Contains("cannot be the name"));
   write(dtctl.home() / "data" / "digits" / "notes.txt", "x");
   CHECK_THAT(message_of(dtctl, {"data", "remove", "digits", "--yes"}), Contains("notes.txt"));
@@ -243,10 +229,7 @@ TEST_CASE("sets are packed, imported and removed in a data folder that is a link
 {
   const Dtctl dtctl;
   const OtherFileSystem other;
-  if (!other.differs_from(dtctl.folder())) {
-    WARN("not tested: /dev/shm is missing here, or no file system of its own");
-    return;
-  }
+  if (!other.differs_from(dtctl.folder())) return; // /dev/shm is missing here, or no file system of its own
   fs::create_directories(dtctl.home());
   fs::create_directory_symlink(other.folder(), dtctl.home() / "data");
   write_numbered_pixels(dtctl.folder() / "a.pack", 10, 2);
@@ -294,21 +277,11 @@ TEST_CASE("data pack shows its rate and the time left in a terminal, and images 
   CHECK_THAT(dtctl.in_terminal({"data", "show", "pets", "-n", "2"}, 80, {"NO_COLOR=1"}), !Contains("\x1b[38;2;"));
 }
 
-TEST_CASE("names of sets are completed")
-{
-  const Dtctl dtctl;
-  fs::create_directories(dtctl.home() / "data");
-  write_numbered_pixels(dtctl.home() / "data" / "numbers.pack", 10, 2);
-  for (const auto* verb : {"check", "show", "remove"})
-    CHECK(dtctl.run({"__complete", "--", "data", verb, "nu"}).out == "numbers\tpacked\n");
-}
-
 TEST_CASE("new writes a recipe for a packed set of the home, which it offers by its name")
 {
   const Dtctl dtctl;
   write_photos(dtctl, 50);
-  CHECK(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}) ==
-        "--data: `packed` is a kind of data set; give the name of one: the home has none yet; make one with dtctl data pack");
+  CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}), Contains("the home has none yet"));
   REQUIRE(dtctl.run({"data", "pack", "photos", "-o", "pets"}).ok());
   const auto recipe_of = [&](const Words& options) {
     const auto file = "p" + std::to_string(options.size()) + ".yaml";
@@ -322,12 +295,10 @@ TEST_CASE("new writes a recipe for a packed set of the home, which it offers by 
   };
   const auto usual = recipe_of({});
   INFO(usual);
-  CHECK_THAT(usual, Contains("# A strong-scaling study of resnet20 on pets with sync-sgd.\n"));
   CHECK_THAT(usual, Contains("data:\n  name: packed\n  set: pets\n") && Contains("\n  image_size: 32\n"));
   CHECK_THAT(usual, Contains("\n  global_batch: 12\n")); // 8 steps in an epoch of 90 images
   CHECK_THAT(recipe_of({"--model", "lenet"}), Contains("\n  image_size: 28\n"));
   CHECK_THAT(recipe_of({"--model", "custom", "--study", "weak"}), Contains("\n  image_size: 20\n"));
-  CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "pats"}),
-             Contains("there is no data set `pats`; did you mean `pets`?"));
+  CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "pats"}), Contains("did you mean `pets`?"));
   CHECK_THAT(message_of(dtctl, {"new", "p.yaml", "--data", "packed"}), Contains("give the name of one: pets"));
 }

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+using Catch::Contains;
 using dt::test::Dtctl;
 using dt::test::Json;
 using dt::test::tiny_recipe;
@@ -13,12 +14,12 @@ using dt::test::Words;
 namespace {
 
 // A recipe of a network of its own, on images of 3x32x32.
-std::string custom_recipe(const std::string& layers, const std::string& more = "")
+std::string custom_recipe(const std::string& layers)
 {
   return "version: 1\nname: own\ndata: {name: synthetic, channels: 3, height: 32, width: 32, train_samples: 256, test_samples: "
          "64}\n"
          "train: {global_batch: 32, epochs: 1, warmup_steps: 2}\nmodel:\n  layers:\n" +
-         layers + more;
+         layers;
 }
 
 constexpr const char* good_layers =
@@ -30,8 +31,12 @@ constexpr const char* bad_layers =
 
 } // namespace
 
-TEST_CASE("models are listed with images, classes and parameters")
+TEST_CASE("models are listed with images, classes and parameters, and layers of a recipe with their attributes")
 {
+  const auto layers = Dtctl().json({"recipe", "models", "--layers"}).at("layers");
+  CHECK(layers.at(0).at("layer") == "convolution");
+  CHECK(layers.at(1).at("attribute") == "channels");
+  CHECK(layers.at(1).at("default") == "required");
   const auto models = Dtctl().json({"recipe", "models"}).at("models");
   const auto resnet =
       *std::find_if(models.begin(), models.end(), [](const auto& model) { return model.at("name") == "resnet50"; });
@@ -68,55 +73,49 @@ TEST_CASE("a model is shown layer by layer, for its own images or others")
   is(googlenet.at("layers").at(3).at("attributes"), R"({"size": 5, "alpha": 1e-4, "beta": 0.75, "k": 1.0})");
   is(dtctl.json({"recipe", "models", "resnet20"}).at("layers").at(1).at("attributes"),
      R"({"eps": 1e-5, "biased_variance": true, "momentum": 0.1})");
-
-  const auto one_class = dtctl.run({"recipe", "models", "lenet", "--classes", "1"});
-  CHECK(one_class.exit_code == 2);
-  CHECK(one_class.err.find("1x28x28 and 1 class: it needs at least 1x1x1 and 2 classes.") != std::string::npos);
-
   const auto wider = dtctl.json({"recipe", "models", "lenet", "--image", "3x32x32", "--classes", "100", "--batch", "8"});
   CHECK(wider.at("layers").back().at("output") == "100x1x1");
   CHECK(wider.at("activation_bytes") > 8 * 3 * 32 * 32 * 4);
   CHECK(dtctl.run({"recipe", "models", "resnet20"}).out.find("conv2_1_a") != std::string::npos);
 }
 
-TEST_CASE("an unknown model is answered with the nearest and all")
-{
-  const auto result = Dtctl().run({"recipe", "models", "resnet05"});
-  CHECK(result.exit_code == 2);
-  CHECK(result.err.starts_with("dtctl: error: there is no model `resnet05`; did you mean `resnet50`? Allowed: lenet, alexnet, "));
-}
-
-TEST_CASE("layers of a recipe are listed with their attributes")
-{
-  const auto layers = Dtctl().json({"recipe", "models", "--layers"}).at("layers");
-  CHECK(layers.at(0).at("layer") == "convolution");
-  CHECK(layers.at(1).at("attribute") == "channels");
-  CHECK(layers.at(1).at("default") == "required");
-}
-
-TEST_CASE("an image that is none, or too small, is refused with exit code 2")
+TEST_CASE("a model, a number of classes or an image that cannot be is refused with exit code 2")
 {
   const Dtctl dtctl;
-  const auto wrong = dtctl.run({"recipe", "models", "lenet", "--image", "32x32"});
-  CHECK(wrong.exit_code == 2);
-  CHECK(wrong.err == "dtctl: error: --image takes channels x height x width as 3x224x224, not 32x32.\n");
-  const auto small = dtctl.run({"recipe", "models", "vgg11", "--image", "3x16x16"});
-  CHECK(small.exit_code == 2);
-  CHECK(small.err.starts_with("dtctl: error: Images of 3x16x16 are too small for model vgg11: "));
+  const auto refusal = [&](const Words& words) {
+    const auto refused = dtctl.run(dt::test::with({"recipe", "models"}, words));
+    CHECK(refused.exit_code == 2);
+    return refused.err;
+  };
+  CHECK_THAT(refusal({"resnet05"}), Contains("there is no model `resnet05`; did you mean `resnet50`?"));
+  CHECK_THAT(refusal({"lenet", "--image", "32x32"}), Contains("--image takes channels x height x width"));
+  CHECK_THAT(refusal({"vgg11", "--image", "3x16x16"}), Contains("Images of 3x16x16 are too small for model vgg11"));
+  CHECK_THAT(refusal({"lenet", "--classes", "1"}), Contains("at least 1x1x1 and 2 classes"));
 }
 
-TEST_CASE("shapes that do not fit are refused before anything is written, by every verb that reads a recipe")
+TEST_CASE("without the engine nobody says whether a model fits, and one that cannot run where dtctl does leaves it to the job")
+{
+  const Dtctl dtctl;
+  dtctl.write("tiny.yaml", tiny_recipe());
+  CHECK(dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"}).exit_code == 74);
+  const auto result = dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/bin/false"});
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.err, Contains("warning: data sets and models were not checked, because dtengine cannot run here"));
+}
+
+TEST_CASE(
+    "shapes that do not fit are refused before anything is written, by every verb that reads a recipe, and those that fit not")
 {
   const Dtctl dtctl;
   dtctl.write("own.yaml", custom_recipe(bad_layers));
   for (const auto* verb : {"validate", "sweep"}) {
     const auto result = dtctl.run({verb, "own.yaml"});
     CHECK(result.exit_code == 2);
-    CHECK(result.err ==
-          "own.yaml:8:5: model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do "
-          "not fit its input of 3x4x4.\n");
+    CHECK_THAT(result.err, Catch::StartsWith("own.yaml:8:5: model.layers, layer 2 (conv3: "));
   }
   CHECK_FALSE(std::filesystem::exists(dtctl.home()));
+  dtctl.write("own.yaml", custom_recipe(good_layers));
+  CHECK(dtctl.run({"validate", "own.yaml"}).exit_code == 0);
 }
 
 TEST_CASE("a model whose images are too small is refused once for each shape, however many runs there are")
@@ -127,37 +126,8 @@ TEST_CASE("a model whose images are too small is refused once for each shape, ho
               "1}\nsweep: {matrix: {optimizer.learning_rate: [0.1, 0.2, 0.3], data.name: [digits, mnist]}}\n");
   const auto result = dtctl.run({"validate", "vgg.yaml"});
   CHECK(result.exit_code == 2);
-  CHECK(result.err.starts_with("vgg.yaml:3:15: Images of 1x28x28 are too small for model vgg11-cifar: "));
+  CHECK(result.err.starts_with("vgg.yaml:3:15: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-}
-
-TEST_CASE("a network of one's own that fits is valid")
-{
-  const Dtctl dtctl;
-  dtctl.write("own.yaml", custom_recipe(good_layers));
-  CHECK(dtctl.run({"validate", "own.yaml"}).exit_code == 0);
-  CHECK(dtctl.json({"sweep", "--dry-run", "own.yaml"}).at("runs").size() == 1);
-}
-
-TEST_CASE("without the engine nobody says whether a model fits")
-{
-  const Dtctl dtctl;
-  dtctl.write("tiny.yaml", tiny_recipe());
-  const auto result = dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/nowhere/dtengine"});
-  CHECK(result.exit_code == 74);
-  CHECK(result.err ==
-        "dtctl: error: the training engine is not at /nowhere/dtengine; build or install dtengine, or name it in DTCTL_ENGINE\n");
-}
-
-TEST_CASE("an engine that cannot run where dtctl does is a warning: the job will say whether the model fits")
-{
-  const Dtctl dtctl;
-  dtctl.write("tiny.yaml", tiny_recipe());
-  const auto result = dtctl.run({"validate", "tiny.yaml"}, {"DTCTL_ENGINE=/bin/false"});
-  CHECK(result.exit_code == 0);
-  CHECK(result.err.starts_with(
-      "dtctl: warning: data sets and models were not checked, because dtengine cannot run here: asking dtengine for a "
-      "model failed with exit code 1: /bin/false model lenet --image "));
 }
 
 TEST_CASE("an exchange that was to overlap and cannot is warned of, with its place, and the recipe is valid all the same")
@@ -168,6 +138,6 @@ TEST_CASE("an exchange that was to overlap and cannot is warned of, with its pla
   for (const auto& words : {std::vector<std::string>{"validate", "none.yaml"}, {"sweep", "none.yaml", "--dry-run"}}) {
     const auto result = dtctl.run(words);
     CHECK(result.exit_code == 0);
-    CHECK(result.err.find("dtctl: warning: none.yaml:8:40: `sync.progress: none` lets nothing overlap: ") != std::string::npos);
+    CHECK_THAT(result.err, Contains("dtctl: warning: none.yaml:8:40: "));
   }
 }

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
 #include <thread>
 
 using dt::test::Dtctl;
@@ -22,21 +21,27 @@ std::string whole_machine()
 
 } // namespace
 
-TEST_CASE("status says what a queued run waits for, and in JSON apart from the cause of an end")
+TEST_CASE("status says what a queued run waits for, and cancel without a selector cancels nothing")
 {
   const Dtctl dtctl;
   dtctl.write("wide.yaml", whole_machine());
   REQUIRE(dtctl.run({"sweep", "wide.yaml"}).exit_code == 0);
-  const auto status = dtctl.json({"status"});
-  const auto text = dtctl.run({"status"}).out;
-  const auto explanation = dtctl.run({"explain"}).out;
-  dtctl.run({"cancel", "all"});
-  const auto waits = status.at("runs")[1].at("waits_for").get<std::string>();
+  const auto queued = dtctl.json({"status"}).at("runs")[1];
+  const auto waits = queued.at("waits_for").get<std::string>();
   CHECK(waits.starts_with("waits for "));
-  CHECK(status.at("runs")[1].at("cause") == "");
-  CHECK(status.at("runs")[1].at("restarts") == 0);
-  CHECK(text.find(waits) != std::string::npos);
-  CHECK(explanation.find("it " + waits) != std::string::npos);
+  CHECK(queued.at("cause") == ""); // which is that of an end
+  CHECK(queued.at("restarts") == 0);
+  CHECK(dtctl.run({"status"}).out.find(waits) != std::string::npos);
+  CHECK(dtctl.run({"explain"}).out.find("it " + waits) != std::string::npos);
+  for (const dt::test::Words& words : {dt::test::Words{"cancel"}, {"cancel", "--where", "state=queued"}}) {
+    const auto refused = dtctl.run(words);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("2 runs have not ended") != std::string::npos);
+  }
+  const auto done = dtctl.json({"cancel", "last", "--where", "state=queued"});
+  CHECK(done.at("cancelled") == 1);
+  CHECK(done.at("runs")[0].at("state") == "cancelled");
+  dtctl.run({"cancel", "all"});
 }
 
 TEST_CASE("watch says which run of another home holds the cores that all runs wait for")
@@ -53,21 +58,4 @@ TEST_CASE("watch says which run of another home holds the cores that all runs wa
   CHECK(watched.exit_code == 124);
   CHECK(watched.err.find("none of the runs is running; tiny") != std::string::npos);
   CHECK(watched.err.find("in home " + holder.home().string() + " holds ") != std::string::npos);
-}
-
-TEST_CASE("cancel cancels nothing until it is told what, and shows the states after it")
-{
-  const Dtctl dtctl;
-  dtctl.write("wide.yaml", whole_machine());
-  REQUIRE(dtctl.run({"sweep", "wide.yaml"}).exit_code == 0);
-  for (const dt::test::Words& words : {dt::test::Words{"cancel"}, dt::test::Words{"cancel", "--where", "state=queued"}}) {
-    const auto refused = dtctl.run(words);
-    CHECK(refused.exit_code == 2);
-    CHECK(refused.err.find("cancel needs to know which runs: last is tiny, of which 2 runs have not ended;") !=
-          std::string::npos);
-  }
-  const auto done = dtctl.json({"cancel", "last", "--where", "state=queued"});
-  CHECK(done.at("cancelled") == 1);
-  CHECK(done.at("runs")[0].at("state") == "cancelled");
-  dtctl.run({"cancel", "all"});
 }

@@ -1,7 +1,6 @@
 // A home knows itself after a move, and a copy of it knows that it is one.
 #include "core/home/home_identity.hpp"
 
-#include "core/error.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -24,7 +23,7 @@ struct Place {
 
 } // namespace
 
-TEST_CASE("a home that was moved is itself at its new place")
+TEST_CASE("a home that was moved, is seen by a link or was restored from a backup at its place is itself")
 {
   const Place place;
   const auto before = place.identity("a");
@@ -33,18 +32,20 @@ TEST_CASE("a home that was moved is itself at its new place")
   const LockedHome again(place.other);
   CHECK(place.identity("b").substr(place.identity("b").find("\"id\""), 40) == before.substr(before.find("\"id\""), 40));
   CHECK_THAT(place.identity("b"), Contains(place.other.root().string()));
-}
-
-TEST_CASE("a home under another name, by a link, is itself")
-{
-  const Place place;
-  fs::create_directory_symlink(place.home.root(), place.other.root());
-  CHECK_FALSE(original_of(place.other));
-  const auto before = place.identity("a");
+  const Place linked;
+  fs::create_directory_symlink(linked.home.root(), linked.other.root());
+  CHECK_FALSE(original_of(linked.other));
+  const auto known = linked.identity("a");
   {
-    const LockedHome again(place.other);
+    const LockedHome by_link(linked.other);
   }
-  CHECK(place.identity("a") == before);
+  CHECK(linked.identity("a") == known);
+  const Place restored_place;
+  fs::copy(restored_place.home.root(), restored_place.other.root(), fs::copy_options::recursive);
+  fs::remove_all(restored_place.home.root());
+  fs::copy(restored_place.other.root(), restored_place.home.root(), fs::copy_options::recursive);
+  CHECK_FALSE(original_of(restored_place.home));
+  const LockedHome restored(restored_place.home);
 }
 
 TEST_CASE("a copy names its original and cannot be locked for changes until it is made a home of its own")
@@ -75,16 +76,6 @@ TEST_CASE("a copy whose original is gone says so")
   fs::remove_all(place.home.root());
   CHECK_THAT(message_of([&] { const LockedHome copy(place.other); }),
              Contains("which is not there any more or on another machine") && Contains("rm -r " + place.other.root().string()));
-}
-
-TEST_CASE("a home that was restored from a backup at its place is itself")
-{
-  const Place place;
-  fs::copy(place.home.root(), place.other.root(), fs::copy_options::recursive);
-  fs::remove_all(place.home.root());
-  fs::copy(place.other.root(), place.home.root(), fs::copy_options::recursive);
-  CHECK_FALSE(original_of(place.home));
-  const LockedHome restored(place.home);
 }
 
 TEST_CASE("a damaged identity is written anew")

@@ -1,8 +1,9 @@
 #include "core/program/environment.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/program/interpreter.hpp"
 #include "core/text.hpp"
+#include "tests/core/variable.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <chrono>
@@ -14,22 +15,10 @@ namespace fs = std::filesystem;
 using namespace dt;
 using Catch::Contains;
 using dt::test::TemporaryFolder;
+using dt::test::Variable;
 using Words = std::vector<std::string>;
 
 namespace {
-
-// Sets an environment variable for the time of a test.
-struct Variable {
-  std::string name, before;
-  bool was_set;
-  Variable(std::string variable, const std::string& value)
-      : name(std::move(variable)), was_set(std::getenv(name.c_str()) != nullptr)
-  {
-    if (was_set) before = std::getenv(name.c_str());
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Variable() { was_set ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
-};
 
 // A folder of packages on PYTHONPATH, and a home.
 struct Site {
@@ -101,12 +90,15 @@ TEST_CASE("an environment is known by interpreter and packages: an upgrade chang
   CHECK(site.ask().id == after.id);
 }
 
-TEST_CASE("the file of an environment lists its packages, and is readable by its owner alone")
+TEST_CASE("the file of an environment lists its packages for its owner alone, and an answer about packages that have just "
+          "changed is not kept")
 {
   const Site site;
+  site.unsettle();
   const auto file = site.environments() / (site.ask().id + ".json");
   CHECK_THAT(read_file(file), Contains("\"alpha\": \"1.0\""));
   CHECK((fs::status(file).permissions() & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none);
+  CHECK(names_in(site.environments()).size() == 1);
 }
 
 TEST_CASE("an answer is kept, and is asked for again when a package was installed or the interpreter is another one")
@@ -128,14 +120,6 @@ TEST_CASE("an answer is kept, and is asked for again when a package was installe
 
   site.upgrade("alpha", "1.0", "1.2");
   CHECK(texts_of(environment_changes(site.environments(), first.id, site.ask().id)) == Words{"alpha 1.0, now 1.2"});
-}
-
-TEST_CASE("an answer about packages that have just changed is not kept")
-{
-  const Site site;
-  site.unsettle();
-  site.ask();
-  CHECK(names_in(site.environments()).size() == 1);
 }
 
 TEST_CASE("versions of torch, CUDA, cuDNN and NCCL are read without importing torch")
@@ -272,21 +256,24 @@ TEST_CASE(
 TEST_CASE("what cannot be known is said to be unknown, and why")
 {
   const Site site;
-  const auto why = [&](const Words& command) {
+  struct Row {
+    Words command;
+    std::string why;
+  };
+  const auto script = site.put_program("run.sh", "#!/bin/bash\npython3 train.py\n"),
+             broken = site.put_program("python3", "#!/bin/sh\necho broken >&2\nexit 3\n");
+  for (const auto& [command, why] : std::vector<Row>{{{"uv", "run", "train.py"}, "`uv` decides which program it starts"},
+                                                     {{"setsid", "python3", "train.py"}, "`setsid` decides"},
+                                                     {{"bash", "run.sh"}, "`bash` decides"},
+                                                     {{"no-such-program"}, "there is no program `no-such-program` here"},
+                                                     {{"/no/such/python3", "train.py"}, "there is no program `/no/such/python3`"},
+                                                     {{script}, "`run.sh` is a script for `bash`"},
+                                                     {{broken, "train.py"}, "`" + broken + "` cannot be asked: broken"}}) {
     const auto found = site.ask(command);
     CHECK(found.id.empty());
     CHECK(found.facts.at("python_environment") == "unknown: " + found.unknown);
-    return found.unknown;
-  };
-  CHECK(why({"uv", "run", "train.py"}) == "`uv` decides which program it starts");
-  CHECK(why({"setsid", "python3", "train.py"}) == "`setsid` decides which program it starts");
-  CHECK(why({"bash", "run.sh"}) == "`bash` decides which program it starts");
-  CHECK(why({"no-such-program"}) == "there is no program `no-such-program` here");
-  CHECK(why({"/no/such/python3", "train.py"}) == "there is no program `/no/such/python3` here");
-  CHECK(why({site.put_program("run.sh", "#!/bin/bash\npython3 train.py\n")}) ==
-        "`run.sh` is a script for `bash`, and which programs it starts is not known");
-  CHECK(why({site.put_program("python3", "#!/bin/sh\necho broken >&2\nexit 3\n"), "train.py"}) ==
-        "`" + (site.folder.path() / "python3").string() + "` cannot be asked: broken");
+    CHECK_THAT(found.unknown, Catch::StartsWith(why));
+  }
 }
 
 TEST_CASE("a program that is no script is known by its file's content")

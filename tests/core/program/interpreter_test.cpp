@@ -1,6 +1,6 @@
 #include "core/program/interpreter.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -27,22 +27,20 @@ TEST_CASE("a first line that names an interpreter that is not there is told")
   CHECK(objection_to("").empty());
   CHECK(objection_to("#!/usr/bin/env sh\n").empty());
   CHECK(objection_to("#!/usr/bin/env -S sh -u\n").empty());
-  CHECK(objection_to("#!/opt/none/python3\n") == "its first line names the interpreter /opt/none/python3, which does not exist");
-  CHECK(objection_to("#!/usr/bin/env python9.9\n") == "its first line names the interpreter python9.9, which is not in PATH");
-  CHECK(objection_to("#!/usr/bin/env sh -u\n") ==
-        "its first line lets env look for a program of the name `sh -u`; write: #!/usr/bin/env -S sh -u");
-  CHECK(objection_to("#!/usr\n") == "its first line names the interpreter /usr, which is not executable");
-  CHECK(objection_to("#!\n") == "its first line names no interpreter behind `#!`");
-}
-
-TEST_CASE("a carriage return at the end of the first line belongs to the interpreter's name")
-{
-  CHECK(
-      objection_to("#!/bin/sh\r\necho\r\n") ==
-      "its first line ends with a carriage return, so it names the interpreter /bin/sh\\x0d, which does not exist; save it with "
-      "line feeds alone: sed -i 's/\\r$//' run.sh");
-  CHECK(objection_to("#!/bin/sh -e\r\n").find("the interpreter /bin/sh -e\\x0d") != std::string::npos);
-  CHECK(objection_to("\xef\xbb\xbf#!/bin/sh\n").find("byte order mark") != std::string::npos);
+  struct Row {
+    const char *text, *objection;
+  };
+  for (const auto& [text, objection] : std::vector<Row>{
+           {"#!/opt/none/python3\n", "its first line names the interpreter /opt/none/python3, which does not exist"},
+           {"#!/usr/bin/env python9.9\n", "its first line names the interpreter python9.9, which is not in PATH"},
+           {"#!/usr/bin/env sh -u\n",
+            "its first line lets env look for a program of the name `sh -u`; write: #!/usr/bin/env -S sh -u"},
+           {"#!/usr\n", "its first line names the interpreter /usr, which is not executable"},
+           {"#!\n", "its first line names no interpreter behind `#!`"},
+           {"#!/bin/sh\r\necho\r\n", "its first line ends with a carriage return, so it names the interpreter /bin/sh\\x0d"},
+           {"#!/bin/sh -e\r\n", "its first line ends with a carriage return, so it names the interpreter /bin/sh -e\\x0d"}})
+    CHECK_THAT(objection_to(text), Catch::StartsWith(objection));
+  CHECK_THAT(objection_to("\xef\xbb\xbf#!/bin/sh\n"), Catch::Contains("byte order mark"));
 }
 
 TEST_CASE("elsewhere than here only the file's own bytes are judged")
@@ -68,9 +66,9 @@ TEST_CASE("a program for another processor, or without its loader, is told")
     auto other = bytes;
     other[loader + 1] = 'L';
     write_file_atomic(file, other);
-    CHECK(objection_to_start(file, "").find("needs the loader /Lib64/ld-linux") != std::string::npos);
+    CHECK_THAT(objection_to_start(file, ""), Catch::Contains("needs the loader /Lib64/ld-linux"));
   }
   bytes[18] = static_cast<char>(0xf3); // RISC-V
   write_file_atomic(file, bytes);
-  CHECK(objection_to_start(file, "") == "it is a program for another kind of processor than that of this machine");
+  CHECK_THAT(objection_to_start(file, ""), Catch::Contains("another kind of processor"));
 }

@@ -47,7 +47,8 @@ TEST_CASE("what has two readings or none is no number: a decimal comma, a versio
   }
 }
 
-TEST_CASE("a part of a number is found to be one, on both of its sides")
+TEST_CASE(
+    "a part of a number is found to be one on both of its sides, and what stands beside it and does not belong to it is left out")
 {
   CHECK(around("loss 6.32e-08", "6.32") == "6.32e-08");
   CHECK(around("loss 6.32e-08", "08") == "6.32e-08");
@@ -63,10 +64,6 @@ TEST_CASE("a part of a number is found to be one, on both of its sides")
   CHECK(around("step 0x1F", "0") == "0x1F");
   CHECK(around("3.2 \u00d7 10^-8", "3.2") == "3.2 \u00d7 10^");
   CHECK(around("0.123456", "123") == "0.123456");
-}
-
-TEST_CASE("what stands beside a number and does not belong to it is left out")
-{
   CHECK(around("epoch-3", "3") == "3");
   CHECK(around("3/30", "3") == "3");
   CHECK(around("2024-05-01", "05") == "05");
@@ -99,7 +96,7 @@ TEST_CASE("terminal codes, deleted characters and characters of no width are not
   CHECK(plain_text("\x1b]never ends 5") == "never ends 5");
 }
 
-TEST_CASE("of a progress bar its last state is shown")
+TEST_CASE("of a progress bar, or several below each other, the last state is shown, and codes that are none of theirs stay")
 {
   CHECK(shown_text("plain\nlines\n") == "plain\nlines\n");
   CHECK(shown_text("10%|#  |\r 50%|## |\r100%|###|\ndone\n") == "100%|###|\ndone\n");
@@ -109,10 +106,6 @@ TEST_CASE("of a progress bar its last state is shown")
   CHECK(shown_text("crlf\r\nnext\r\n") == "crlf\nnext\n");
   CHECK(shown_text("1%\b\b2%") == "2%");
   CHECK(shown_text("\x1b[32m\u2588\u2588  \x1b[0m\r\u2588\u2588\u2588\u2588") == "\u2588\u2588\u2588\u2588");
-}
-
-TEST_CASE("of several bars below each other the last state of each is shown, and codes that are none of theirs stay")
-{
   CHECK(shown_text("a: 1%\nb: 1%\n\x1b[2Aa: 50%\n\x1b[Kb: 20%\n") == "a: 50%\nb: 20%\n");
   CHECK(shown_text("a: 1%\nb: 1%\x1b[1A\ra: 99%\n\rb: 99%") == "a: 99%\nb: 99%");
   CHECK(shown_text("one\ntwo\n\x1b[2A\x1b[Jthree\n") == "three\n");

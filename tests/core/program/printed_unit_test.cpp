@@ -25,7 +25,8 @@ std::string in_front(const char* text) { return words(unit_in_front(text)); }
 
 } // namespace
 
-TEST_CASE("a unit behind a number is a time, a rate or thousands")
+TEST_CASE(
+    "a unit behind a number is a time, a rate or thousands, and what is no unit is none, nor is the label of the next number")
 {
   CHECK(behind("ms") == "time 0.001");
   CHECK(behind(" ms, loss 2") == "time 0.001");
@@ -44,16 +45,13 @@ TEST_CASE("a unit behind a number is a time, a rate or thousands")
   CHECK(behind(" tokens per second") == "rate 1");
   CHECK(behind(" tok/s/gpu") == "rate 1 of a device");
   CHECK(behind("/s") == "rate 1");
-}
-
-TEST_CASE("what follows a number and is no unit is none, nor is the label of the next number")
-{
   for (const char* text :
        {"", ", loss 2", " minimal", ": step", " k-means", " images in 2 s", " (0.060) Data", "/30 [00:01", " ms: 5", "st"})
     CHECK(behind(text) == "none");
 }
 
-TEST_CASE("a unit in front of a number stands in brackets or ends the label")
+TEST_CASE("a unit in front of a number stands in brackets or ends the label, and a word that may be something else is none, or "
+          "doubtful")
 {
   CHECK(in_front("elapsed time per iteration (ms): ") == "time 0.001");
   CHECK(in_front("step_time_ms=") == "time 0.001");
@@ -69,10 +67,6 @@ TEST_CASE("a unit in front of a number stands in brackets or ends the label")
   CHECK(in_front("images/sec: ") == "rate 1");
   CHECK(in_front("throughput (K tok/s): ") == "rate 1000");
   CHECK(in_front("dt_us ") == "time 0.000001");
-}
-
-TEST_CASE("a word in front of a number that may be something else is none, or is doubtful")
-{
   for (const char* text : {"params=", "items: ", "min: ", "loss ", "in ", "(min/max): ", "Time ", "k=", ""}) {
     INFO(text);
     CHECK(in_front(text) == "none");

@@ -1,7 +1,7 @@
 #include "core/program/program_files.hpp"
 
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -38,6 +38,7 @@ struct Fixture {
   {
     std::filesystem::create_symlink(target, folder.path() / name);
   }
+  std::filesystem::path copy_of(const std::string& id) const { return folder.path() / "programs" / id; }
   // Of the links, which are refused.
   std::string message() const
   {
@@ -53,10 +54,12 @@ struct Fixture {
 
 } // namespace
 
-TEST_CASE("a program's files are those that the recipe names and those in its folders, without hidden and compiled ones")
+TEST_CASE("a program's files are those that the recipe names and in its folders, without hidden and compiled ones, the same in "
+          "any folder")
 {
-  const Fixture fixture;
-  CHECK(fixture.names() == std::vector<std::string>{"net/layers.py", "train.py"});
+  const Fixture one, other;
+  CHECK(one.names() == std::vector<std::string>{"net/layers.py", "train.py"});
+  CHECK(program_id(one.run) == program_id(other.run));
 }
 
 TEST_CASE("the id of a program follows the content, the names and the permissions of its files, and nothing else")
@@ -72,17 +75,11 @@ TEST_CASE("the id of a program follows the content, the names and the permission
   CHECK(program_id(fixture.run) != before);
 }
 
-TEST_CASE("the same files in another folder are the same program")
-{
-  const Fixture one, other;
-  CHECK(program_id(one.run) == program_id(other.run));
-}
-
 TEST_CASE("a copy has the id of its program, and a changed copy has not")
 {
   Fixture fixture;
   const auto id = program_id(fixture.run);
-  const auto copy = fixture.folder.path() / "programs" / id;
+  const auto copy = fixture.copy_of(id);
   keep_program(fixture.program, id, copy);
   CHECK(has_same_files(copy, id));
   fixture.write("train.py", "print(2)"); // the source, not the copy
@@ -101,7 +98,7 @@ TEST_CASE("a folder that is empty or has hidden files only is there in the copy,
   const auto id = program_id(fixture.run);
   CHECK(id != before);
   CHECK(program_files(fixture.program).size() == 2); // folders are no files
-  const auto copy = fixture.folder.path() / "programs" / id;
+  const auto copy = fixture.copy_of(id);
   keep_program(fixture.program, id, copy);
   CHECK(has_same_files(copy, id));
   copy_program(copy, fixture.folder.path() / "work");
@@ -115,9 +112,8 @@ TEST_CASE("files that change between the hash and the copy are not copied")
   Fixture fixture;
   const auto id = program_id(fixture.run);
   fixture.write("train.py", "print(2)");
-  const auto copy = fixture.folder.path() / "programs" / id;
-  CHECK(message_of([&] { keep_program(fixture.program, id, copy); }) ==
-        "program.files: a file was changed during the submission; submit again");
+  const auto copy = fixture.copy_of(id);
+  CHECK_THAT(message_of([&] { keep_program(fixture.program, id, copy); }), Catch::Contains("was changed during the submission"));
   CHECK_FALSE(is_there(copy));
 }
 
@@ -130,8 +126,7 @@ TEST_CASE("an entry that is missing, outside or no file is refused with its path
     return message_of([&] { program_files(fixture.program); });
   };
   CHECK(error_with("nosuch.py") == "program.files: there is no file or folder " + root + "/nosuch.py");
-  CHECK(error_with("../x.py") == "program.files: " + fixture.folder.path().parent_path().string() +
-                                     "/x.py lies outside of the recipe's folder; name files and folders in it or below it");
+  CHECK_THAT(error_with("../x.py"), Catch::Contains("/x.py lies outside of the recipe's folder"));
   REQUIRE(::mkfifo((root + "/pipe").c_str(), 0600) == 0);
   CHECK(error_with("pipe") == "program.files: " + root + "/pipe is neither a file nor a folder");
 }
@@ -144,7 +139,7 @@ TEST_CASE("symbolic links in a program's folders are copied as the files and fol
   fixture.link("net/again.py", "layers.py");
   CHECK(fixture.names() == std::vector<std::string>{"net/again.py", "net/layers.py", "net/shared/deep/loss.py", "train.py"});
   const auto id = program_id(fixture.run);
-  const auto copy = fixture.folder.path() / "programs" / id;
+  const auto copy = fixture.copy_of(id);
   keep_program(fixture.program, id, copy);
   CHECK(read_file(copy / "net/shared/deep/loss.py") == "x = 3");
   fixture.write("shared/deep/loss.py", "x = 4");
@@ -156,15 +151,11 @@ TEST_CASE("a symbolic link that leads nowhere, or back to a folder that contains
   Fixture fixture;
   const auto net = std::filesystem::canonical(fixture.folder.path()).string() + "/net";
   fixture.link("net/gone", "../nosuch");
-  CHECK(fixture.message() == "program.files: the symbolic link " + fixture.folder.path().string() +
-                                 "/net/gone leads to ../nosuch, which does not exist; mend or remove the link");
+  CHECK_THAT(fixture.message(), Catch::Contains("/net/gone leads to ../nosuch, which does not exist"));
   std::filesystem::remove(fixture.folder.path() / "net/gone");
   fixture.write("net/deep/x.py", "x = 3");
   fixture.link("net/deep/up", "..");
-  CHECK(fixture.message() == "program.files: the symbolic link " + fixture.folder.path().string() +
-                                 "/net/deep/up leads back to " + net +
-                                 ", the folder that contains it, so a copy would have no end; remove the link, or name " +
-                                 "the files in program.files one by one");
+  CHECK_THAT(fixture.message(), Catch::Contains("/net/deep/up leads back to " + net + ", the folder that contains it"));
   std::filesystem::remove(fixture.folder.path() / "net/deep/up");
   fixture.link("net/.hidden", "../nosuch"); // hidden files are no part of a program
   CHECK(fixture.names() == std::vector<std::string>{"net/deep/x.py", "net/layers.py", "train.py"});
@@ -183,17 +174,14 @@ TEST_CASE("a damaged copy of a program is made again, and is refused when the fi
 
   std::filesystem::remove(copy / "train.py");
   fixture.write("train.py", "print(2)");
-  CHECK(message_of([&] { keep_program(fixture.program, id, copy); }) ==
-        "program.files: the copy in " + copy.string() +
-            " is damaged, and cannot be made again, because the files have changed "
-            "since; submit the recipe again: it becomes a new run");
+  CHECK_THAT(message_of([&] { keep_program(fixture.program, id, copy); }), Catch::Contains(copy.string() + " is damaged"));
 }
 
 TEST_CASE("what a process of the same id has left on another host is not in the way of a copy")
 {
   Fixture fixture;
   const auto id = program_id(fixture.run);
-  const auto copy = fixture.folder.path() / "programs" / id;
+  const auto copy = fixture.copy_of(id);
   fixture.write("programs/.new." + std::to_string(::getpid()) + "/train.py", "half of it");
   keep_program(fixture.program, id, copy);
   CHECK(has_same_files(copy, id));
@@ -236,6 +224,6 @@ TEST_CASE("the module with which programs report is copied into a folder once, a
   CHECK(read_file(copy) == read_file(report_modules() / "dtctl_report.py"));
   CHECK(copy_report_module(folder.path()) == copy); // it is there
   write_file_atomic(copy, "mine");
-  CHECK(message_of([&] { copy_report_module(folder.path()); }).find("is there already, with other content") != std::string::npos);
+  CHECK_THAT(message_of([&] { copy_report_module(folder.path()); }), Catch::Contains("is there already, with other content"));
   CHECK(read_file(copy) == "mine");
 }

@@ -1,25 +1,16 @@
 // How an attempt ends: with its result, or fenced off; and the records of launches, preemption and probe.
-#include "core/file.hpp"
-#include "core/record/run_record.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/core/record/attempt.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <atomic>
 #include <cmath>
 #include <thread>
-#include <vector>
 
 using namespace dt;
-using test::TemporaryFolder;
+using test::Attempt;
 
 namespace {
-
-struct Attempt {
-  TemporaryFolder folder;
-  AttemptFolder attempt{folder.path(), 1};
-  Attempt() { make_folders(attempt.path()); }
-};
 
 RunResult some_result(std::int64_t steps)
 {
@@ -31,24 +22,17 @@ RunResult some_result(std::int64_t steps)
 
 } // namespace
 
-TEST_CASE("a committed result is read back, with the step it was resumed from")
-{
-  Attempt a;
-  REQUIRE(commit_result(a.attempt, some_result(12)));
-  const auto result = read_result(a.attempt);
-  REQUIRE(result);
-  CHECK(result->steps == 12);
-  CHECK(result->resumed_step == 7);
-  CHECK_FALSE(fenced_by(a.attempt));
-}
-
-TEST_CASE("a result that is there cannot be fenced off, nor replaced by another")
+TEST_CASE("a committed result is read back with the step it was resumed from, and cannot be fenced off nor replaced by another")
 {
   Attempt a;
   REQUIRE(commit_result(a.attempt, some_result(12)));
   CHECK_FALSE(fence(a.attempt, 2));
   CHECK_FALSE(commit_result(a.attempt, some_result(13)));
-  CHECK(read_result(a.attempt)->steps == 12);
+  const auto result = read_result(a.attempt);
+  REQUIRE(result);
+  CHECK(result->steps == 12);
+  CHECK(result->resumed_step == 7);
+  CHECK_FALSE(fenced_by(a.attempt));
 }
 
 TEST_CASE("a fenced attempt can have no result, and names its successor")
@@ -81,7 +65,7 @@ TEST_CASE("of a result and a fence that come at once exactly one is there")
   }
 }
 
-TEST_CASE("a preemption is read back as it was written")
+TEST_CASE("a preemption, a probe and how often a submission was started again are read back, and what was not measured stays so")
 {
   Attempt a;
   CHECK_FALSE(read_preemption(a.attempt));
@@ -93,6 +77,20 @@ TEST_CASE("a preemption is read back as it was written")
   CHECK(seen->steps == 400);
   CHECK(seen->checkpoint == "step-118.safetensors");
   CHECK(seen->signal == "SIGUSR1");
+  ProbeRecord probe;
+  probe.allreduce_s = 0.002;
+  probe.allreduce_bytes = 1 << 20;
+  probe.ranks = {{0, "node0", 2400, 55.5}, {1, "node1", not_measured, 40}};
+  write_file_atomic(a.attempt.probe(), to_json(probe));
+  const auto found = read_probe(a.attempt);
+  REQUIRE(found);
+  CHECK(found->allreduce_s == 0.002);
+  REQUIRE(found->ranks.size() == 2);
+  CHECK(found->ranks[0].gemm_gflops == 55.5);
+  CHECK(std::isnan(found->ranks[1].clock_mhz));
+  CHECK(found->ranks[1].host == "node1");
+  write_file_atomic(a.attempt.submission(), to_json(Submission{2, "t", "slurm", "s", 1, "12", 3}));
+  CHECK(read_submission(a.attempt)->restart == 3);
 }
 
 TEST_CASE("launches are counted line by line, and a torn last line is left out")
@@ -105,28 +103,4 @@ TEST_CASE("launches are counted line by line, and a torn last line is left out")
   CHECK(launches[0].exit_code == 134);
   CHECK(launches[1].number == 2);
   CHECK(launches[1].unix_s == 101);
-}
-
-TEST_CASE("a probe is read back, and what was not measured stays so")
-{
-  Attempt a;
-  ProbeRecord probe;
-  probe.allreduce_s = 0.002;
-  probe.allreduce_bytes = 1 << 20;
-  probe.ranks = {{0, "node0", 2400, 55.5}, {1, "node1", not_measured, 40}};
-  write_file_atomic(a.attempt.probe(), to_json(probe));
-  const auto seen = read_probe(a.attempt);
-  REQUIRE(seen);
-  CHECK(seen->allreduce_s == 0.002);
-  REQUIRE(seen->ranks.size() == 2);
-  CHECK(seen->ranks[0].gemm_gflops == 55.5);
-  CHECK(std::isnan(seen->ranks[1].clock_mhz));
-  CHECK(seen->ranks[1].host == "node1");
-}
-
-TEST_CASE("a submission keeps how often the scheduler had started it again")
-{
-  Attempt a;
-  write_file_atomic(a.attempt.submission(), to_json(Submission{2, "t", "slurm", "s", 1, "12", 3}));
-  CHECK(read_submission(a.attempt)->restart == 3);
 }

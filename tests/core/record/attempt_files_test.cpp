@@ -1,7 +1,7 @@
 // The table of an attempt's files, and docs/run-folder.md, which prints it.
 #include "core/record/attempt_files.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/fields.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -105,4 +105,8 @@ TEST_CASE("a folder of an attempt finds its files by the names in the table")
   CHECK(attempt.err() == "/runs/k/attempts/2/stderr");
   CHECK(attempt.checkpoints() == "/runs/k/attempts/2/checkpoints");
   CHECK(attempt.run_folder() == "/runs/k");
+  CHECK(spec_path("/runs/k") == "/runs/k/spec.json");
+  const AttemptFolder same(attempt.path());
+  CHECK(same.number() == 2);
+  CHECK(same.run_folder() == attempt.run_folder());
 }

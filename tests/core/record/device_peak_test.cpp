@@ -63,9 +63,8 @@ TEST_CASE("the peak of a run is that of all workers' GPUs, a shared GPU counts o
   const auto run = run_on("NVIDIA A100-SXM4-80GB", "bf16", 250e12);
   const auto four = peak_of(run, 8, {}); // the other GPUs of the node idle
   CHECK(four.flops == Approx(4 * 312e12));
-  CHECK(four.words ==
-        "4 x 312 TFLOP/s, bf16 dense, of NVIDIA A100-SXM4-80GB (NVIDIA A100 data sheet); products of large matrices "
-        "reached 250 TFLOP/s on one");
+  CHECK_THAT(four.words, Contains("4 x 312 TFLOP/s, bf16 dense, of NVIDIA A100-SXM4-80GB (NVIDIA A100 data sheet)") &&
+                             Contains("reached 250 TFLOP/s on one"));
   CHECK(peak_of(run, 2, {}).flops == Approx(2 * 312e12));
   CHECK(peak_of(run, not_counted, {}).flops == Approx(4 * 312e12)); // nobody saw how many there are
 }
@@ -74,7 +73,7 @@ TEST_CASE("a processor's peak, and that of a GPU without a row, is what the run 
 {
   const auto cpu = peak_of(run_on("cpu", "fp32", 50e9), 0, {});
   CHECK(cpu.flops == Approx(200e9));
-  CHECK(cpu.words == "4 x 50 GFLOP/s, fp32: products of large matrices, measured by the run itself on a rank's threads");
+  CHECK_THAT(cpu.words, Contains("4 x 50 GFLOP/s, fp32"));
   const auto gpu = peak_of(run_on("NVIDIA Z1", "fp16", 5e12), 4, {});
   CHECK(gpu.flops == Approx(20e12));
   CHECK_THAT(gpu.words, Contains("because no data sheet of NVIDIA Z1 is known"));
@@ -85,8 +84,7 @@ TEST_CASE("the peak of processors is that of the cores that the workers use, unl
   const RunCores cores{.flops = 320e9, .count = 4, .words = "EPYC, measured on node3 on 2026-11-29"};
   const auto run = run_on("cpu", "fp32", 50e9); // four workers
   CHECK(peak_of(run, 0, cores).flops == Approx(320e9));
-  CHECK(peak_of(run, 0, cores).words == "320 GFLOP/s, fp32, of 4 cores: multiply-adds in registers, EPYC, measured on node3 on "
-                                        "2026-11-29; products of large matrices reached 50 GFLOP/s on one");
+  CHECK_THAT(peak_of(run, 0, cores).words, Contains("320 GFLOP/s, fp32, of 4 cores") && Contains(cores.words));
   const auto faster = peak_of(run_on("cpu", "fp32", 100e9), 0, cores);
   CHECK(faster.flops == Approx(400e9));
   CHECK_THAT(faster.words, Contains("faster than the multiply-adds that the home keeps (EPYC, measured on node3"));
@@ -101,10 +99,9 @@ TEST_CASE("without a peak there is no utilisation, and the words say why")
     CHECK(std::isnan(peak.flops));
     return peak.words;
   };
-  CHECK(why(run_on("cpu", "bf16")) == "not known: processors are in no table, and no products of matrices were measured in bf16");
-  CHECK(why(run_on("NVIDIA Z1", "bf16")) ==
-        "not known: no data sheet of NVIDIA Z1 is known, and no products of matrices were measured in bf16");
-  CHECK(why(run_on("", "")) == "not known: nobody counted the run's FLOPs on one kind of device");
+  CHECK_THAT(why(run_on("cpu", "bf16")), Contains("processors are in no table") && Contains("measured in bf16"));
+  CHECK_THAT(why(run_on("NVIDIA Z1", "bf16")), Contains("no data sheet of NVIDIA Z1 is known"));
+  CHECK_THAT(why(run_on("", "")), Contains("nobody counted the run's FLOPs"));
   CHECK(std::isnan(figure(run_on("cpu", "bf16"), "mfu")));
 }
 

@@ -2,7 +2,7 @@
 #include "core/record/energy_record.hpp"
 
 #include "tests/core/put_file.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/core/record/attempt.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -171,9 +171,8 @@ TEST_CASE("host memory is that of the job's control group, else the sum over a n
 
 TEST_CASE("an energy record and a node's own file read back as they were written")
 {
-  const test::TemporaryFolder folder;
-  const AttemptFolder attempt(folder.path() / "run", 1);
-  std::filesystem::create_directories(attempt.path());
+  const test::Attempt here;
+  const auto& attempt = here.attempt;
   CHECK_FALSE(read_energy(attempt));
   auto one = node("a");
   one.gpus[1].joules = not_measured;

@@ -1,24 +1,15 @@
 #include "core/record/load_record.hpp"
 
 #include "tests/core/put_file.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/core/record/attempt.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
 using namespace dt;
+using dt::test::Attempt;
 using dt::test::put_file;
-
-namespace {
-
-struct Attempt {
-  Attempt() { std::filesystem::create_directories(attempt.path()); }
-  test::TemporaryFolder folder;
-  AttemptFolder attempt{folder.path() / "run", 1};
-};
-
-} // namespace
 
 TEST_CASE("a load record reads back as it was written, with what was not measured")
 {

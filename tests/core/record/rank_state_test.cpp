@@ -1,6 +1,5 @@
-#include "core/file.hpp"
 #include "core/record/rank_state.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/core/record/attempt.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,12 +9,9 @@ using namespace dt;
 
 namespace {
 
-AttemptFolder attempt_in(const dt::test::TemporaryFolder& folder)
-{
-  const AttemptFolder attempt(folder.path(), 1);
-  make_folders(attempt.states());
-  return attempt;
-}
+struct WithStates : test::Attempt {
+  WithStates() { make_folders(attempt.states()); }
+};
 
 constexpr auto waits = "waits for a gradient";
 
@@ -23,8 +19,8 @@ constexpr auto waits = "waits for a gradient";
 
 TEST_CASE("a rank's state is read as it was written, and a torn one not at all")
 {
-  const dt::test::TemporaryFolder folder;
-  const auto attempt = attempt_in(folder);
+  const WithStates states;
+  const auto& attempt = states.attempt;
   const auto text = to_json(RankState{
       .rank = 2, .host = "node7", .step = 41, .what = waits, .peer = 1, .waiting = true, .since_unix_s = 5.5, .unix_s = 65.5});
   write_file_atomic(state_path(attempt, 2), text);
@@ -39,10 +35,10 @@ TEST_CASE("a rank's state is read as it was written, and a torn one not at all")
   CHECK_FALSE(read_rank_state(attempt, 2));
 }
 
-TEST_CASE("a stall is read as it was written, open and resolved")
+TEST_CASE("a stall is read as it was written, open and resolved, and those who have not arrived are named with host and reason")
 {
-  const dt::test::TemporaryFolder folder;
-  const auto attempt = attempt_in(folder);
+  const WithStates states;
+  const auto& attempt = states.attempt;
   CHECK_FALSE(read_stall(attempt));
   StallRecord stall{.unix_s = 100, .stalled_s = 60, .step = 7, .missing = {{1, "node7", "has not answered"}}, .ranks = {}};
   stall.ranks.push_back(
@@ -57,12 +53,14 @@ TEST_CASE("a stall is read as it was written, open and resolved")
   stall.resolved_unix_s = 130;
   write_file_atomic(attempt.stall(), to_json(stall));
   CHECK(read_stall(attempt)->resolved_unix_s == 130);
+  CHECK(words_of({{1, "node7", "has not answered"}, {2, "node8", "is at step 6 of 7"}}) ==
+        "rank 1 on node7 has not answered; rank 2 on node8 is at step 6 of 7");
 }
 
 TEST_CASE("a state and a stall whose schema is of any other type are not read")
 {
-  const dt::test::TemporaryFolder folder;
-  const auto attempt = attempt_in(folder);
+  const WithStates states;
+  const auto& attempt = states.attempt;
   for (const auto* text :
        {R"({"schema":[1]})", R"({"schema":{"a":1}})", R"({"schema":"1"})", R"({"schema":null})", R"({})", "[1]", "1"}) {
     write_file_atomic(attempt.stall(), text);
@@ -70,10 +68,4 @@ TEST_CASE("a state and a stall whose schema is of any other type are not read")
     CHECK_FALSE(read_stall(attempt));
     CHECK_FALSE(read_rank_state(attempt, 0));
   }
-}
-
-TEST_CASE("those who have not arrived are named with host and reason")
-{
-  CHECK(words_of({{1, "node7", "has not answered"}, {2, "node8", "is at step 6 of 7"}}) ==
-        "rank 1 on node7 has not answered; rank 2 on node8 is at step 6 of 7");
 }

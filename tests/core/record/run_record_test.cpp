@@ -1,10 +1,9 @@
 #include "core/record/run_record.hpp"
 
-#include "core/file.hpp"
 #include "tests/core/error_of.hpp"
 #include "tests/core/put_file.hpp"
+#include "tests/core/record/attempt.hpp"
 #include "tests/core/sample_spec.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 
 using namespace dt;
 namespace fs = std::filesystem;
+using test::Attempt;
 using test::error_of;
 using test::message_of;
 using test::TemporaryFolder;
@@ -43,13 +43,6 @@ void check_equal(const PlannedRun& seen, const PlannedRun& wanted)
   }
 }
 
-// An attempt in a folder of its own.
-struct Attempt {
-  TemporaryFolder folder;
-  AttemptFolder attempt{folder.path(), 1};
-  Attempt() { make_folders(attempt.path()); }
-};
-
 std::string json_with(const std::string& text, const char* member, const nlohmann::json& value)
 {
   auto json = nlohmann::json::parse(text);
@@ -58,29 +51,6 @@ std::string json_with(const std::string& text, const char* member, const nlohman
 }
 
 } // namespace
-
-// ---- folders -----------------------------------------------------------------------------------------------------------
-
-TEST_CASE("an attempt's folder and files lie below its run")
-{
-  const AttemptFolder attempt(fs::path("/h/runs/k"), 12);
-  CHECK(attempt.path() == "/h/runs/k/attempts/12");
-  CHECK(attempt.number() == 12);
-  CHECK(attempt.run_folder() == "/h/runs/k");
-  CHECK(attempt.result() == "/h/runs/k/attempts/12/result.json");
-  CHECK(spec_path("/h/runs/k") == "/h/runs/k/spec.json");
-  const AttemptFolder same(attempt.path());
-  CHECK(same.number() == 12);
-  CHECK(same.run_folder() == attempt.run_folder());
-}
-
-TEST_CASE("an attempt's files all have different names")
-{
-  const AttemptFolder a(fs::path("/k"), 1);
-  const std::set<fs::path> files{a.script(), a.submission(), a.owner(),  a.begin(),       a.heartbeat(), a.events(), a.error(),
-                                 a.result(), a.end(),        a.cancel(), a.stop_reason(), a.out(),       a.err()};
-  CHECK(files.size() == 13);
-}
 
 TEST_CASE("attempts are numbered as numbers, not as texts, and foreign names are left out")
 {
@@ -93,20 +63,17 @@ TEST_CASE("attempts are numbered as numbers, not as texts, and foreign names are
 
 // ---- spec.json -----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("every key of a spec survives spec.json, nasty texts included")
+TEST_CASE(
+    "every key of a spec, or of an empty one, survives spec.json, nasty texts included, with the key that it still hashes to")
 {
   const TemporaryFolder folder;
-  const auto run = sample_run(GENERATE(1, 3));
-  test::put_file(spec_path(folder.path()), to_json(run));
-  check_equal(read_planned_run(folder.path()), run);
-  check_equal(parse_planned_run(to_json(run), "here"), run);
-}
-
-TEST_CASE("a run read back has the key that its spec still hashes to")
-{
-  const auto run = sample_run(2);
-  const auto back = parse_planned_run(to_json(run), "here");
-  CHECK(run_key(back.spec, back.engine_build, back.data_id) == run.key);
+  for (const auto& run : {sample_run(1), sample_run(2), sample_run(3), plan_run(RunSpec{}, "", "")}) {
+    test::put_file(spec_path(folder.path()), to_json(run));
+    const auto back = read_planned_run(folder.path());
+    check_equal(back, run);
+    CHECK(run_key(back.spec, back.engine_build, back.data_id) == run.key);
+    check_equal(parse_planned_run(to_json(run), "here"), run);
+  }
 }
 
 TEST_CASE("what a run starts from survives spec.json, and is not mentioned where there is nothing")
@@ -119,24 +86,15 @@ TEST_CASE("what a run starts from survives spec.json, and is not mentioned where
   CHECK(to_json(plan_run(RunSpec{}, "build", "data")).find("start_id") == std::string::npos);
 }
 
-TEST_CASE("an empty spec survives spec.json")
+TEST_CASE("spec.json nests the keys by block as a recipe does, one that is missing has its default, and one of a newer version "
+          "is passed over")
 {
-  const auto run = plan_run(RunSpec{}, "", "");
-  check_equal(parse_planned_run(to_json(run), "here"), run);
-}
-
-TEST_CASE("spec.json nests the keys by block, as a recipe does")
-{
-  const auto json = nlohmann::json::parse(to_json(sample_run(1)));
+  auto json = nlohmann::json::parse(to_json(sample_run(1)));
   CHECK(json["schema"] == 1);
   CHECK(json["train"]["seed"] == 2);
   CHECK(json["resources"]["env"]["A"].get<std::string>().empty());
   CHECK(json["resources"]["time_limit"] == 3601);
-}
-
-TEST_CASE("a key that is missing in spec.json has its default")
-{
-  auto json = nlohmann::json::parse(to_json(sample_run(1)));
+  check_equal(parse_planned_run(json_with(json.dump(), "invented_later", {{"a", 1}}), "here"), sample_run(1));
   json["train"].erase("seed");
   json.erase("optimizer");
   const auto back = parse_planned_run(json.dump(), "here");
@@ -144,41 +102,37 @@ TEST_CASE("a key that is missing in spec.json has its default")
   CHECK(back.spec.optimizer.name == "momentum");
 }
 
-TEST_CASE("a key that a newer version wrote is passed over")
-{
-  const auto text = json_with(to_json(sample_run(1)), "invented_later", {{"a", 1}});
-  check_equal(parse_planned_run(text, "here"), sample_run(1));
-}
-
-TEST_CASE("a missing spec.json is named")
+TEST_CASE("a spec.json that is missing, torn, not ours or with a wrong member is refused by name")
 {
   const TemporaryFolder folder;
   const auto path = spec_path(folder.path()).string();
   CHECK(message_of([&] { read_planned_run(folder.path()); }) == "read " + path + ": No such file or directory");
-}
-
-TEST_CASE("a spec.json that is torn or not ours is refused by name")
-{
-  const auto text =
-      GENERATE(as<std::string>{}, "", "{", "[]", "null", "{}", R"({"schema": 0})", R"({"schema": "1"})", R"({"schema": null})");
-  INFO(text);
-  const auto error = error_of([&] { parse_planned_run(text, "/r/spec.json"); });
-  CHECK(error.kind() == ErrorKind::environment);
-  CHECK(std::string(error.what()) == "/r/spec.json is not a run's spec of format 1");
-  CHECK(message_of([] { parse_planned_run(R"({"schema": 2})", "/r/spec.json"); }) ==
-        "/r/spec.json was written by a later dtctl (schema 2; this one reads 1), so use that one");
-}
-
-TEST_CASE("a spec.json of our format with a wrong or missing member is damaged, and the error says where")
-{
-  const TemporaryFolder folder;
-  const auto damaged = GENERATE(as<std::string>{}, R"({"schema": 1})", json_with(to_json(sample_run(1)), "key", 7),
-                                json_with(to_json(sample_run(1)), "train", {{"seed", "one"}}),
-                                json_with(to_json(sample_run(1)), "resources", {{"env", {1, 2}}}));
-  test::put_file(spec_path(folder.path()), damaged);
-  const auto error = error_of([&] { read_planned_run(folder.path()); });
-  CHECK(error.kind() == ErrorKind::environment);
-  CHECK_THAT(error.what(), Catch::StartsWith(spec_path(folder.path()).string() + " is damaged: "));
+  struct Row {
+    std::string text;
+    const char* refusal;
+  };
+  const auto good = to_json(sample_run(1));
+  const auto foreign = " is not a run's spec of format 1", damaged = " is damaged: ";
+  for (const auto& [text, refusal] :
+       std::vector<Row>{{"", foreign},
+                        {"{", foreign},
+                        {"[]", foreign},
+                        {"null", foreign},
+                        {"{}", foreign},
+                        {R"({"schema": 0})", foreign},
+                        {R"({"schema": "1"})", foreign},
+                        {R"({"schema": null})", foreign},
+                        {R"({"schema": 2})", " was written by a later dtctl (schema 2; this one reads 1)"},
+                        {R"({"schema": 1})", damaged},
+                        {json_with(good, "key", 7), damaged},
+                        {json_with(good, "train", {{"seed", "one"}}), damaged},
+                        {json_with(good, "resources", {{"env", {1, 2}}}), damaged}}) {
+    INFO(text);
+    test::put_file(path, text);
+    const auto error = error_of([&] { read_planned_run(folder.path()); });
+    CHECK(error.kind() == ErrorKind::environment);
+    CHECK_THAT(error.what(), Catch::StartsWith(path + refusal));
+  }
 }
 
 // ---- submission, error, begin: JSON records --------------------------------------------------------------------------------
@@ -216,15 +170,8 @@ TEST_CASE("a rank's error survives its file, and bytes of its cause that are not
 TEST_CASE("a begin record survives its file")
 {
   const Attempt here;
-  const BeginRecord begin{1795233906.5,
-                          "node1",
-                          4711,
-                          4,
-                          2,
-                          3,
-                          {"node1", "node1", "node2", "node2"},
-                          {"0-2", "3-5", "0-2", "3-5"},
-                          {{"cpu_model", "any"}, {"mpi_version", test::nasty}}};
+  BeginRecord begin{1795233906.5, "node1", 4711, 4, 2, 3, {"node1", "node1", "node2", "node2"}, {"0-2", "3-5", "0-2", "3-5"}, {}};
+  begin.environment = {{"cpu_model", "any"}, {"mpi_version", test::nasty}};
   test::put_file(here.attempt.begin(), to_json(begin));
   const auto back = read_begin(here.attempt);
   REQUIRE(back);
@@ -239,19 +186,7 @@ TEST_CASE("a begin record survives its file")
   CHECK(back->environment == begin.environment);
 }
 
-TEST_CASE("a record that is missing is none")
-{
-  const Attempt here;
-  CHECK_FALSE(read_submission(here.attempt));
-  CHECK_FALSE(read_error(here.attempt));
-  CHECK_FALSE(read_begin(here.attempt));
-  CHECK_FALSE(read_end(here.attempt));
-  CHECK_FALSE(read_heartbeat(here.attempt));
-  CHECK_FALSE(read_result(here.attempt));
-  CHECK_FALSE(read_begin(AttemptFolder(fs::path("/none/such"), 1)));
-}
-
-TEST_CASE("a record of another format or of wrong types is none, never a crash")
+TEST_CASE("a record that is missing, of another format or of wrong types is none, never a crash")
 {
   const Attempt here;
   const auto text =
@@ -264,26 +199,32 @@ TEST_CASE("a record of another format or of wrong types is none, never a crash")
   CHECK_FALSE(read_error(here.attempt));
   CHECK_FALSE(read_begin(here.attempt));
   CHECK_FALSE(read_result(here.attempt));
+  const Attempt missing;
+  CHECK_FALSE(read_submission(missing.attempt));
+  CHECK_FALSE(read_error(missing.attempt));
+  CHECK_FALSE(read_begin(missing.attempt));
+  CHECK_FALSE(read_end(missing.attempt));
+  CHECK_FALSE(read_heartbeat(missing.attempt));
+  CHECK_FALSE(read_result(missing.attempt));
+  CHECK_FALSE(read_begin(AttemptFolder(fs::path("/none/such"), 1)));
 }
 
 TEST_CASE("a begin record or submission cut off anywhere before its last bracket is none")
 {
   const Attempt here;
-  const auto begin = to_json(BeginRecord{1, "h", 1, 1, 1, 1, {"h"}, {"0"}, {{"a", "b"}}});
-  for (std::size_t size = 0; size + 2 <= begin.size(); ++size) {
-    test::put_file(here.attempt.begin(), std::string_view(begin).substr(0, size));
+  const auto begin = to_json(BeginRecord{1, "h", 1, 1, 1, 1, {"h"}, {"0"}, {{"a", "b"}}}),
+             submission = to_json(Submission{1, "t", "local", "s", 1, "j"});
+  for (std::size_t size = 0; size + 2 <= std::max(begin.size(), submission.size()); ++size) {
+    test::put_file(here.attempt.begin(), begin.substr(0, std::min(size, begin.size() - 2)));
     REQUIRE_FALSE(read_begin(here.attempt));
-  }
-  const auto submission = to_json(Submission{1, "t", "local", "s", 1, "j"});
-  for (std::size_t size = 0; size + 2 <= submission.size(); ++size) {
-    test::put_file(here.attempt.submission(), std::string_view(submission).substr(0, size));
+    test::put_file(here.attempt.submission(), submission.substr(0, std::min(size, submission.size() - 2)));
     REQUIRE_FALSE(read_submission(here.attempt));
   }
 }
 
 // ---- end, heartbeat: lines -------------------------------------------------------------------------------------------------
 
-TEST_CASE("the end that a job script writes is read")
+TEST_CASE("the end that a job script writes is read, and one that is torn or foreign is none")
 {
   const Attempt here;
   test::put_file(here.attempt.end(), "exit 137 1795233906.250000000\n");
@@ -293,11 +234,6 @@ TEST_CASE("the end that a job script writes is read")
   CHECK(end->unix_s == 1795233906.25);
   test::put_file(here.attempt.end(), "exit 0 1795233906\n");
   CHECK(read_end(here.attempt)->exit_code == 0);
-}
-
-TEST_CASE("an end that is torn or foreign is none")
-{
-  const Attempt here;
   const auto text =
       GENERATE(as<std::string>{}, "", "e", "exit", "exit ", "exit 0", "exit 0\n", "exit 0 17952339", "exit x 1\n", "exit \n",
                "exit 0 x\n", "Exit 0 1\n", "exit 0 1795233906 more\n", "exit0 1\n", "\n", "exit 99999999999 1\n");
@@ -306,29 +242,20 @@ TEST_CASE("an end that is torn or foreign is none")
   CHECK_FALSE(read_end(here.attempt));
 }
 
-TEST_CASE("a heartbeat survives its file")
+TEST_CASE("a heartbeat survives its file, and one cut off anywhere, or foreign, is none")
 {
   const Attempt here;
-  const auto line = to_line(Heartbeat{1795233906.25, 17, 4000});
-  CHECK(line == "beat 1795233906.250000000 17 4000\n");
-  test::put_file(here.attempt.heartbeat(), line);
+  const auto whole = to_line(Heartbeat{1795233906.25, 17, 4000});
+  CHECK(whole == "beat 1795233906.250000000 17 4000\n");
+  test::put_file(here.attempt.heartbeat(), whole);
   const auto beat = read_heartbeat(here.attempt);
   REQUIRE(beat);
   CHECK(beat->unix_s == 1795233906.25);
   CHECK(beat->step == 17);
   CHECK(beat->steps == 4000);
-}
-
-TEST_CASE("a heartbeat cut off anywhere, or foreign, is none")
-{
-  const Attempt here;
-  const auto whole = to_line(Heartbeat{1795233906.25, 17, 4000});
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    test::put_file(here.attempt.heartbeat(), std::string_view(whole).substr(0, size));
-    INFO(size);
-    CHECK_FALSE(read_heartbeat(here.attempt));
-  }
-  for (const auto* text : {"beat x 1 2\n", "beat 1 2\n", "beet 1 2 3\n", "beat 1 2 3 4\n", "beat 1 2.5 3\n"}) {
+  std::vector<std::string> torn{"beat x 1 2\n", "beat 1 2\n", "beet 1 2 3\n", "beat 1 2 3 4\n", "beat 1 2.5 3\n"};
+  for (std::size_t size = 0; size < whole.size(); ++size) torn.push_back(whole.substr(0, size));
+  for (const auto& text : torn) {
     INFO(text);
     test::put_file(here.attempt.heartbeat(), text);
     CHECK_FALSE(read_heartbeat(here.attempt));
@@ -337,7 +264,7 @@ TEST_CASE("a heartbeat cut off anywhere, or foreign, is none")
 
 // ---- states ------------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("the names of the states are frozen, and each is read back")
+TEST_CASE("the names of the states are frozen, each is read back, and what is no state's name is none")
 {
   const std::vector<std::string_view> names{"planned", "submitted", "queued",    "running",   "suspended", "succeeded",
                                             "failed",  "cancelled", "timed_out", "preempted", "lost",      "unknown"};
@@ -345,12 +272,7 @@ TEST_CASE("the names of the states are frozen, and each is read back")
     CHECK(name_of(static_cast<RunState>(i)) == names[i]);
     CHECK(run_state_of(names[i]) == static_cast<RunState>(i));
   }
-  CHECK(name_of(RunState::timed_out) == "timed_out");
   CHECK(static_cast<std::size_t>(RunState::unknown) + 1 == names.size());
-}
-
-TEST_CASE("what is no state's name is none")
-{
   for (const auto* name : {"", "Running", "run", "running ", "TIMEOUT"}) CHECK_FALSE(run_state_of(name));
 }
 

@@ -1,10 +1,8 @@
 // What a run measured: events.log and result.json.
-#include "core/file.hpp"
 #include "core/record/fields.hpp"
-#include "core/record/run_record.hpp"
 #include "tests/core/put_file.hpp"
+#include "tests/core/record/attempt.hpp"
 #include "tests/core/sample_spec.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -37,15 +35,12 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 // ---- events.log ------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("the form of event lines is frozen: times to the nanosecond, other numbers in their shortest form")
+TEST_CASE("a step and an evaluation survive their lines, whose form is frozen: times to the nanosecond, other numbers in their "
+          "shortest form")
 {
   CHECK(line_of(step_sample) == "step 17 0.53125 12.345678901 2.302585092994046 0.1 0.012345678 "
                                 "0.001000000 0.002000000 0.003000000 0.004000000 0.005000000\n");
   CHECK(line_of(eval_sample) == "eval 500 4.25 99.500000000 0.0123456789012345 0.98765 10000 1.250000000\n");
-}
-
-TEST_CASE("a step survives its line")
-{
   const auto event = parse_event(without_end(line_of(step_sample)));
   const auto* step = std::get_if<StepEvent>(&event);
   REQUIRE(step != nullptr);
@@ -56,12 +51,8 @@ TEST_CASE("a step survives its line")
   CHECK(step->learning_rate == step_sample.learning_rate);
   CHECK(step->step_s == step_sample.step_s);
   CHECK(step->phase_s == step_sample.phase_s);
-}
-
-TEST_CASE("an evaluation survives its line")
-{
-  const auto event = parse_event(without_end(line_of(eval_sample)));
-  const auto* eval = std::get_if<EvalEvent>(&event);
+  const auto second = parse_event(without_end(line_of(eval_sample)));
+  const auto* eval = std::get_if<EvalEvent>(&second);
   REQUIRE(eval != nullptr);
   CHECK(eval->step == 500);
   CHECK(eval->epoch == eval_sample.epoch);
@@ -83,7 +74,7 @@ TEST_CASE("a training that diverged is recorded: a loss that is not a number or 
   CHECK(same(*std::get<StepEvent>(event).loss, *step.loss));
 }
 
-TEST_CASE("a figure that was not reported is none in a line, and NaN is a value")
+TEST_CASE("a figure or a count that was not reported is `-` in a line, NaN is a value, and a step has its number")
 {
   auto step = step_sample;
   step.loss = std::nan("");
@@ -94,10 +85,6 @@ TEST_CASE("a figure that was not reported is none in a line, and NaN is a value"
   CHECK((read.loss && std::isnan(*read.loss)));
   CHECK_FALSE(read.learning_rate);
   CHECK(std::isnan(read.phase_s[0]));
-}
-
-TEST_CASE("a count that was not reported is `-` in a line, but a step has its number")
-{
   auto eval = eval_sample;
   eval.samples = not_counted;
   CHECK(line_of(eval).find(" 0.98765 - 1.250000000") != std::string::npos);
@@ -106,15 +93,7 @@ TEST_CASE("a count that was not reported is `-` in a line, but a step has its nu
   CHECK(is_foreign("eval 1 1 2 3 0.5 -x 1"));
 }
 
-TEST_CASE("appending adds to what is there")
-{
-  std::string text = "before\n";
-  append_line(text, step_sample);
-  append_line(text, eval_sample);
-  CHECK(text == "before\n" + line_of(step_sample) + line_of(eval_sample));
-}
-
-TEST_CASE("a line cut off anywhere within its numbers is not taken for an event")
+TEST_CASE("a line cut off anywhere within its numbers, that is not ours, or run into another is no event")
 {
   const auto step = line_of(step_sample);
   const auto last_field = step.rfind(' ');
@@ -122,10 +101,6 @@ TEST_CASE("a line cut off anywhere within its numbers is not taken for an event"
     INFO(size);
     CHECK(is_foreign(std::string_view(step).substr(0, size)));
   }
-}
-
-TEST_CASE("lines that are not ours are passed over")
-{
   for (const auto* line : {"", "step", "eval", "step ", "note 1 2 3", "steps 1 2 3 4 5 6 7 8 9 10 11",
                            "step1 2 3 4 5 6 7 8 9 10 11", "step x 2 3 4 5 6 7 8 9 10 11", "step 1.5 2 3 4 5 6 7 8 9 10 11",
                            " step 1 2 3 4 5 6 7 8 9 10 11", "step 1 2 3 4 5 6 7 8 9 10 11 12", "step 1 2 3 4 5 6 7 8 9 10 11x",
@@ -133,10 +108,6 @@ TEST_CASE("lines that are not ours are passed over")
     INFO(line);
     CHECK(is_foreign(line));
   }
-}
-
-TEST_CASE("two lines that a torn write ran into each other give no event made of both")
-{
   const auto whole = line_of(step_sample);
   for (std::size_t size = 1; size < whole.size(); ++size) {
     INFO(size);
@@ -144,7 +115,7 @@ TEST_CASE("two lines that a torn write ran into each other give no event made of
   }
 }
 
-TEST_CASE("of a log all whole lines are read in order, and a torn tail and foreign lines are left out")
+TEST_CASE("of a log all whole lines are read in order, and a torn tail and foreign lines are left out, and appending adds to it")
 {
   std::string text = "# started\n";
   append_line(text, step_sample);
@@ -164,6 +135,10 @@ TEST_CASE("of a log all whole lines are read in order, and a torn tail and forei
   }
   CHECK(parse_events(text + torn).steps.size() == 3);
   CHECK(parse_events("").steps.empty());
+  std::string grown = "before\n";
+  append_line(grown, step_sample);
+  append_line(grown, eval_sample);
+  CHECK(grown == "before\n" + line_of(step_sample) + line_of(eval_sample));
 }
 
 // ---- result.json ------------------------------------------------------------------------------------------------------------
@@ -212,17 +187,11 @@ RunResult sample_result()
   return result;
 }
 
-constexpr std::array number_members{&RunResult::unix_s,
-                                    &RunResult::measured_s,
-                                    &RunResult::throughput,
-                                    &RunResult::wall_s,
-                                    &RunResult::communication_share,
-                                    &RunResult::best_accuracy,
-                                    &RunResult::time_to_accuracy_s,
-                                    &RunResult::isolated_communication_s,
-                                    &RunResult::accuracy_centre,
-                                    &RunResult::accuracy_worker,
-                                    &RunResult::accuracy_average};
+constexpr std::array number_members{&RunResult::unix_s, &RunResult::measured_s, &RunResult::throughput, &RunResult::wall_s};
+constexpr std::array maybe_members{&RunResult::communication_share, &RunResult::best_accuracy,
+                                   &RunResult::time_to_accuracy_s,  &RunResult::isolated_communication_s,
+                                   &RunResult::accuracy_centre,     &RunResult::accuracy_worker,
+                                   &RunResult::accuracy_average};
 constexpr std::array reported_members{&RunResult::final_loss, &RunResult::eval_loss, &RunResult::accuracy};
 constexpr std::array stats_members{&PhaseStats::total_s, &PhaseStats::mean_s, &PhaseStats::p50_s,
                                    &PhaseStats::p95_s,   &PhaseStats::p99_s,  &PhaseStats::max_s};
@@ -246,7 +215,8 @@ void check_equal(const RankRecord& seen, const RankRecord& wanted)
 
 void check_equal(const RunResult& seen, const RunResult& wanted)
 {
-  for (const auto member : number_members) CHECK(same(seen.*member, wanted.*member));
+  for (const auto member : number_members) CHECK(seen.*member == wanted.*member);
+  for (const auto member : maybe_members) CHECK(same(seen.*member, wanted.*member));
   for (const auto member : reported_members) {
     CHECK((seen.*member).has_value() == (wanted.*member).has_value());
     CHECK(same(or_not_measured(seen.*member), or_not_measured(wanted.*member)));
@@ -268,38 +238,32 @@ void check_equal(const RunResult& seen, const RunResult& wanted)
   for (std::size_t i = 0; i < seen.ranks.size(); ++i) check_equal(seen.ranks[i], wanted.ranks[i]);
 }
 
-// An attempt in a folder of its own whose result.json holds `text`.
-struct WithResult {
-  test::TemporaryFolder folder;
-  AttemptFolder attempt{folder.path(), 1};
-  explicit WithResult(std::string_view text)
-  {
-    make_folders(attempt.path());
-    test::put_file(attempt.result(), text);
-  }
+// An attempt whose result.json holds `text`.
+struct WithResult : test::Attempt {
+  explicit WithResult(std::string_view text) { test::put_file(attempt.result(), text); }
 };
+
+std::optional<RunResult> read_back(const RunResult& result) { return read_result(WithResult(to_json(result)).attempt); }
 
 } // namespace
 
-TEST_CASE("a result survives its file, every number of every rank")
-{
-  const WithResult here(to_json(sample_result()));
-  const auto back = read_result(here.attempt);
-  REQUIRE(back);
-  check_equal(*back, sample_result());
-}
-
-TEST_CASE("the buckets of a result survive its file")
+TEST_CASE(
+    "a result survives its file, every number of every rank and the buckets, also one whose ranks measured no step of a phase")
 {
   auto result = sample_result();
   result.buckets = {{.bytes = 4096, .ready_s = 0.25, .lead_s = 0.125}, {.bytes = 64, .ready_s = 0.375, .lead_s = 0}};
-  const WithResult here(to_json(result));
-  const auto found = read_result(here.attempt);
-  REQUIRE(found);
-  REQUIRE(found->buckets.size() == 2);
-  CHECK(found->buckets[0].bytes == 4096);
-  CHECK(found->buckets[0].ready_s == 0.25);
-  CHECK(found->buckets[1].lead_s == 0);
+  const auto back = read_back(result);
+  REQUIRE(back);
+  check_equal(*back, result);
+  REQUIRE(back->buckets.size() == 2);
+  CHECK(back->buckets[0].bytes == 4096);
+  CHECK(back->buckets[0].ready_s == 0.25);
+  CHECK(back->buckets[1].lead_s == 0);
+  result.ranks[1].phases[2].p99_s = not_measured;
+  result.ranks[1].step = {not_measured, not_measured, not_measured, not_measured, not_measured, not_measured};
+  const auto partly = read_back(result);
+  REQUIRE(partly);
+  check_equal(*partly, result);
 }
 
 TEST_CASE("what was not measured is null in the file and not a number when read")
@@ -312,8 +276,7 @@ TEST_CASE("what was not measured is null in the file and not a number when read"
     CHECK(json.at(name).is_null());
   }
   CHECK(json.at("throughput") == 0);
-  const WithResult here(to_json(result));
-  const auto back = read_result(here.attempt);
+  const auto back = read_back(result);
   REQUIRE(back);
   CHECK_FALSE(back->accuracy);
   CHECK(std::isnan(back->time_to_accuracy_s));
@@ -334,19 +297,7 @@ TEST_CASE("NaN and infinity of a training that diverged survive the file of its 
   CHECK(json.at("final_loss") == "NaN");
   CHECK(json.at("eval_loss") == "-inf");
   CHECK(json.at("accuracy").is_null());
-  const WithResult here(to_json(result));
-  const auto back = read_result(here.attempt);
-  REQUIRE(back);
-  check_equal(*back, result);
-}
-
-TEST_CASE("a result whose ranks measured no step of a phase is still a result")
-{
-  auto result = sample_result();
-  result.ranks[1].phases[2].p99_s = not_measured;
-  result.ranks[1].step = {not_measured, not_measured, not_measured, not_measured, not_measured, not_measured};
-  const WithResult here(to_json(result));
-  const auto back = read_result(here.attempt);
+  const auto back = read_back(result);
   REQUIRE(back);
   check_equal(*back, result);
 }

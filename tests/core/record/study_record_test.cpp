@@ -1,6 +1,5 @@
 #include "core/record/study_record.hpp"
 
-#include "core/file.hpp"
 #include "tests/core/put_file.hpp"
 #include "tests/core/sample_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -55,15 +54,7 @@ TEST_CASE("a study written is read back whole")
   CHECK(back->race.most == study.race.most);
 }
 
-TEST_CASE("a study's file says its format first, and ends in a line")
-{
-  const auto text = to_json(sample_study());
-  CHECK(nlohmann::ordered_json::parse(text).begin().key() == "schema");
-  CHECK(nlohmann::json::parse(text)["schema"] == 1);
-  CHECK(text.back() == '\n');
-}
-
-TEST_CASE("a study with a recipe that is not UTF-8 is still written and read")
+TEST_CASE("a study's file says its format first, ends in a line, and holds a recipe that is not UTF-8, too")
 {
   const TemporaryFolder folder;
   auto study = sample_study();
@@ -72,6 +63,10 @@ TEST_CASE("a study with a recipe that is not UTF-8 is still written and read")
   const auto back = read_study(folder.path());
   REQUIRE(back);
   CHECK(back->recipe_text == "caf\xEF\xBF\xBD");
+  const auto text = to_json(sample_study());
+  CHECK(nlohmann::ordered_json::parse(text).begin().key() == "schema");
+  CHECK(nlohmann::json::parse(text)["schema"] == 1);
+  CHECK(text.back() == '\n');
 }
 
 TEST_CASE("a study cut off anywhere before its last bracket is no study")
@@ -97,14 +92,11 @@ TEST_CASE("what is missing, of another format or of wrong types is no study")
   CHECK_FALSE(read_study(folder.path()));
 }
 
-TEST_CASE("a study's id is frozen: the same recipe submitted again is the same study")
+TEST_CASE(
+    "a study's id is frozen: the same recipe submitted again is the same study, and another name, other runs or order another")
 {
   CHECK(study_id("lenet", {"00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"}) ==
         "5925c6484ce7d8a94dd3c02d07bf530e");
-}
-
-TEST_CASE("another name, other runs and another order are other studies")
-{
   const auto id = study_id("a", {"k1", "k2"});
   CHECK(study_id("a", {"k1", "k2"}) == id);
   CHECK(study_id("b", {"k1", "k2"}) != id);

@@ -1,9 +1,8 @@
 #include "core/spec/compute_profile.hpp"
 
-#include "core/file.hpp"
-#include "core/random.hpp"
+#include "core/files/file.hpp"
+#include "core/maths/statistics.hpp"
 #include "core/spec/input_shape.hpp"
-#include "core/statistics.hpp"
 #include "tests/core/error_of.hpp"
 
 #include <algorithm>
@@ -43,24 +42,20 @@ ComputeProfile sample_profile()
 
 Json sample_json() { return Json::parse(to_json(sample_profile())); }
 
-// The message of parse_compute_profile for the sample profile after one of its members was replaced, without the advice at the
-// end.
+// The message of parse_compute_profile, without the file and the advice.
+std::string refusal_of(const std::string& text)
+{
+  const auto message = message_of([&] { parse_compute_profile(text, "p.json"); });
+  REQUIRE(message.starts_with("p.json: "));
+  return message.substr(8, message.find(" Measure") - 8);
+}
+
+// For the sample profile after one of its members was replaced.
 std::string refusal(const char* pointer, const Json& value)
 {
   auto json = sample_json();
   json[Json::json_pointer(pointer)] = value;
-  const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
-  const std::string advice = " Measure a profile with `dtbench compute --model MODEL --batch SAMPLES --profile --json`.";
-  REQUIRE(message.ends_with(advice));
-  return message.substr(0, message.size() - advice.size());
-}
-
-std::string refusal_without(const char* name)
-{
-  auto json = sample_json();
-  json.erase(name);
-  const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
-  return message.substr(0, message.find(" Measure"));
+  return refusal_of(json.dump());
 }
 
 std::vector<double> draws(const ComputeProfile& profile, std::uint64_t seed, int count)
@@ -81,32 +76,16 @@ double deviation_of(const std::vector<double>& values)
 
 } // namespace
 
-TEST_CASE("a compute profile is read back from its JSON to the same bits")
+TEST_CASE(
+    "a compute profile is read back from its JSON to the same bits, also where it is the member compute_profile of an object")
 {
   const auto profile = sample_profile();
   const auto again = parse_compute_profile(to_json(profile), "p.json");
   CHECK(to_json(again) == to_json(profile));
-  REQUIRE(again.layers.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(again.layers[i].name == profile.layers[i].name);
-    CHECK(again.layers[i].forward_s == profile.layers[i].forward_s);
-    CHECK(again.layers[i].backward_s == profile.layers[i].backward_s);
-  }
-  CHECK(again.model == "lenet");
-  CHECK(again.image == "1x28x28");
-  CHECK(again.precision == "fp32");
-  CHECK(again.processor == "AMD EPYC");
-  CHECK(again.host == "node[1-2]");
-  CHECK(again.classes == 10);
-  CHECK(again.batch == 64);
-  CHECK(again.threads == 2);
-  CHECK(again.update_s == profile.update_s);
-  CHECK(again.steps == 50);
-  CHECK(again.step_quantiles == profile.step_quantiles);
-  CHECK(again.node_spread == 0.02);
-  CHECK(again.processes == 2);
   CHECK(again.forward_s() == 0.1 + 1e-300);
   CHECK(again.backward_s() == 1.0 / 3 + 2e-9);
+  const Json file{{"model", "another"}, {"compute_profile", sample_json()}};
+  CHECK(to_json(parse_compute_profile(file.dump(), "p.json")) == to_json(sample_profile()));
 }
 
 TEST_CASE("the profile of a program has the parameters of its layers, and neither image nor classes")
@@ -125,82 +104,70 @@ TEST_CASE("the profile of a program has the parameters of its layers, and neithe
   CHECK(again.layers.at(1).parameters == 840);
 
   auto json = Json::parse(to_json(profile));
-  const auto said = [&] {
-    const auto message = message_of([&] { parse_compute_profile(json.dump(), "p.json"); });
-    return message.substr(0, message.find(" Measure"));
-  };
   json["layers"][1]["parameters"] = -1;
-  CHECK(said() == "p.json: layer fc: parameters must be a whole number of at least 0, not -1.");
+  CHECK(refusal_of(json.dump()) == "layer fc: parameters must be a whole number of at least 0, not -1.");
   json["layers"][1]["parameters"] = 0;
-  CHECK(said() == "p.json: No layer has parameters.");
+  CHECK(refusal_of(json.dump()) == "No layer has parameters.");
   json["layers"][1].erase("parameters");
-  CHECK(said() == "p.json: layer fc: parameters is missing.");
-}
-
-TEST_CASE("a compute profile is also read where it is the member compute_profile of an object")
-{
-  const Json file{{"model", "another"}, {"compute_profile", sample_json()}};
-  CHECK(to_json(parse_compute_profile(file.dump(), "p.json")) == to_json(sample_profile()));
+  CHECK(refusal_of(json.dump()) == "layer fc: parameters is missing.");
 }
 
 TEST_CASE("what a compute profile lacks is named, with the file and what to do")
 {
   const auto error = error_of([] { parse_compute_profile("{", "p.json"); });
   CHECK(error.kind() == ErrorKind::recipe);
-  CHECK(std::string(error.what()) == "p.json: The text is not JSON (byte 2). Measure a profile with "
-                                     "`dtbench compute --model MODEL --batch SAMPLES --profile --json`.");
-  const auto said = [](const std::string& text) {
-    const auto message = message_of([&] { parse_compute_profile(text, "p.json"); });
-    return message.substr(0, message.find(" Measure"));
-  };
-  CHECK(said("") == "p.json: The text is not JSON (byte 1).");
-  CHECK(said("[1e999]") == "p.json: A number in the text is too large.");
-  CHECK(said("[]") == "p.json: The file has no compute profile.");
-  CHECK(said("{\"model\": \"lenet\"}") == "p.json: The file has no compute profile.");
-  CHECK(said("{\"compute_profile\": 1}") == "p.json: The file has no compute profile.");
+  CHECK_THAT(error.what(), Catch::StartsWith("p.json: The text is not JSON (byte 2). Measure a profile with `dtbench compute"));
+  CHECK(refusal_of("") == "The text is not JSON (byte 1).");
+  CHECK(refusal_of("[1e999]") == "A number in the text is too large.");
+  for (const auto* text : {"[]", R"({"model": "lenet"})", R"({"compute_profile": 1})"})
+    CHECK(refusal_of(text) == "The file has no compute profile.");
   for (const auto* name : {"schema", "model", "image", "classes", "batch", "precision", "threads", "processor", "host", "layers",
-                           "update_s", "steps", "step_quantiles", "node_spread", "processes"})
-    CHECK(refusal_without(name) == std::string("p.json: ") + name + " is missing.");
-}
-
-TEST_CASE("a compute profile of another schema or with values outside their ranges is refused")
-{
+                           "update_s", "steps", "step_quantiles", "node_spread", "processes"}) {
+    auto json = sample_json();
+    json.erase(name);
+    CHECK(refusal_of(json.dump()) == std::string(name) + " is missing.");
+  }
   auto later = sample_json();
   later["schema"] = 2;
-  CHECK(message_of([&] { parse_compute_profile(later.dump(), "p.json"); }) ==
-        "p.json was written by a later dtctl (schema 2; this one reads 1), so use that one");
-  CHECK(refusal("/model", "") == "p.json: model must be a text, not \"\".");
-  CHECK(refusal("/image", "28x28") == "p.json: image must be channels x height x width as 3x224x224, not \"28x28\".");
-  CHECK(refusal("/precision", "fp8") == "p.json: precision must be fp32 or bf16, not \"fp8\".");
-  CHECK(refusal("/batch", 0) == "p.json: batch must be a whole number of at least 1, not 0.");
-  CHECK(refusal("/steps", 1.5) == "p.json: steps must be a whole number of at least 1, not 1.5.");
-  CHECK(refusal("/update_s", -1) == "p.json: update_s must be a number of at least 0, not -1.");
-  CHECK(refusal("/node_spread", nullptr) == "p.json: node_spread must be a number of at least 0, not null.");
+  CHECK_THAT(message_of([&] { parse_compute_profile(later.dump(), "p.json"); }),
+             Catch::StartsWith("p.json was written by a later"));
 }
 
-TEST_CASE("layers of a compute profile need unique names and times of at least 0, not all of them 0")
+TEST_CASE("a compute profile with values outside their ranges is refused: in its members, its layers and its quantiles")
 {
-  CHECK(refusal("/layers", Json::array()) == "p.json: layers must be a list of at least 1.");
-  CHECK(refusal("/layers/1/name", "conv1") == "p.json: There are two layers conv1.");
-  CHECK(refusal("/layers/1/name", 7) == "p.json: layer 2: name must be a text, not 7.");
-  CHECK(refusal("/layers/2", 7) == "p.json: layer 3: name is missing.");
-  CHECK(refusal("/layers/0/forward_s", -0.5) == "p.json: layer conv1: forward_s must be a number of at least 0, not -0.5.");
-  CHECK(refusal("/layers/0/backward_s", "1 s") == "p.json: layer conv1: backward_s must be a number of at least 0, not \"1 s\".");
-  CHECK(refusal("/layers/0", Json{{"name", "conv1"}, {"forward_s", 1}}) == "p.json: layer conv1: backward_s is missing.");
-  CHECK(refusal("/layers", Json::array({Json{{"name", "conv1"}, {"forward_s", 0}, {"backward_s", 0}}})) ==
-        "p.json: The times of all layers are 0.");
+  struct Row {
+    const char* pointer;
+    Json value;
+    const char* refusal;
+  };
+  for (const auto& [pointer, value, why] :
+       std::vector<Row>{{"/model", "", "model must be a text, not \"\"."},
+                        {"/image", "28x28", "image must be channels x height x width as 3x224x224, not \"28x28\"."},
+                        {"/precision", "fp8", "precision must be fp32 or bf16, not \"fp8\"."},
+                        {"/batch", 0, "batch must be a whole number of at least 1, not 0."},
+                        {"/steps", 1.5, "steps must be a whole number of at least 1, not 1.5."},
+                        {"/update_s", -1, "update_s must be a number of at least 0, not -1."},
+                        {"/node_spread", nullptr, "node_spread must be a number of at least 0, not null."},
+                        {"/layers", Json::array(), "layers must be a list of at least 1."},
+                        {"/layers/1/name", "conv1", "There are two layers conv1."},
+                        {"/layers/1/name", 7, "layer 2: name must be a text, not 7."},
+                        {"/layers/2", 7, "layer 3: name is missing."},
+                        {"/layers/0/forward_s", -0.5, "layer conv1: forward_s must be a number of at least 0, not -0.5."},
+                        {"/layers/0/backward_s", "1 s", "layer conv1: backward_s must be a number of at least 0, not \"1 s\"."},
+                        {"/layers/0", Json{{"name", "conv1"}, {"forward_s", 1}}, "layer conv1: backward_s is missing."},
+                        {"/layers", Json::array({Json{{"name", "conv1"}, {"forward_s", 0}, {"backward_s", 0}}}),
+                         "The times of all layers are 0."},
+                        {"/step_quantiles", {1}, "step_quantiles must be a list of at least 2."},
+                        {"/step_quantiles", {0, 1, 2}, "step_quantiles must be numbers above 0, not 0."},
+                        {"/step_quantiles", {0.5, 1, 0.75}, "step_quantiles must ascend, but 0.75 follows 1."},
+                        {"/step_quantiles",
+                         {1, 2, 3},
+                         "The median of step_quantiles must be 1, not 2: they are factors on the median step time."}})
+    CHECK(refusal(pointer, value) == why);
 }
 
-TEST_CASE("quantiles of a compute profile must be positive, ascend and have the median 1")
-{
-  CHECK(refusal("/step_quantiles", {1}) == "p.json: step_quantiles must be a list of at least 2.");
-  CHECK(refusal("/step_quantiles", {0, 1, 2}) == "p.json: step_quantiles must be numbers above 0, not 0.");
-  CHECK(refusal("/step_quantiles", {0.5, 1, 0.75}) == "p.json: step_quantiles must ascend, but 0.75 follows 1.");
-  CHECK(refusal("/step_quantiles", {1, 2, 3}) ==
-        "p.json: The median of step_quantiles must be 1, not 2: they are factors on the median step time.");
-}
-
-TEST_CASE("quantiles of steps are relative to the median and end at the fastest and the slowest step")
+TEST_CASE("quantiles of steps are relative to the median and end at the fastest and the slowest step, more of more steps, always "
+          "an odd number")
 {
   std::vector<double> times(65);
   std::iota(times.rbegin(), times.rend(), 10); // 10, 11, …, 74; the median is 42
@@ -209,10 +176,6 @@ TEST_CASE("quantiles of steps are relative to the median and end at the fastest 
   for (std::size_t i = 0; i < quantiles.size(); ++i) CHECK(quantiles[i] == Approx((10 + static_cast<double>(i)) / 42));
   CHECK(quantiles[32] == 1);
   CHECK(step_quantiles({3}) == std::vector<double>(33, 1));
-}
-
-TEST_CASE("there are more quantiles of more steps, always an odd number")
-{
   CHECK(step_quantile_count(1) == 33);
   CHECK(step_quantile_count(63) == 33);
   CHECK(step_quantile_count(64) == 65);
@@ -232,7 +195,8 @@ TEST_CASE("one slow step in a thousand stays a draw in a thousand")
   CHECK(slow == Approx(1e5 / 992).margin(4 * std::sqrt(1e5 / 992)));
 }
 
-TEST_CASE("a step's factor depends on seed, node, rank and step, and on nothing else")
+TEST_CASE(
+    "a step's factor depends on seed, node, rank and step and on nothing else, and equal steps on equal nodes have exactly 1")
 {
   const auto profile = sample_profile();
   const StepFactors factors(profile, 5);
@@ -244,6 +208,10 @@ TEST_CASE("a step's factor depends on seed, node, rank and step, and on nothing 
   CHECK(factors.factor(2, 2, 3) != first);
   CHECK(factors.factor(1, 3, 3) != first);
   CHECK(factors.factor(1, 2, 4) != first);
+  auto equal = sample_profile();
+  equal.step_quantiles.assign(33, 1);
+  equal.node_spread = 0;
+  for (const double each : draws(equal, 3, 1000)) REQUIRE(each == 1);
 }
 
 TEST_CASE("factors have the distribution of the profile's quantiles")
@@ -293,14 +261,6 @@ TEST_CASE("the factors of nodes have the profile's spread and the median 1")
   CHECK(deviation_of(logs) == Approx(0.05).epsilon(4 / std::sqrt(2.0 * count)));
   CHECK(median(logs) == Approx(0).margin(4 * 1.2533 * 0.05 / std::sqrt(count)));
   CHECK(factors.factor(9, 1, 2) == factors.factor(9, 3, 4)); // a node's factor is the same for all its ranks and steps
-}
-
-TEST_CASE("a profile of equal steps on equal nodes has the factor 1, exactly")
-{
-  auto profile = sample_profile();
-  profile.step_quantiles.assign(33, 1);
-  profile.node_spread = 0;
-  for (const double factor : draws(profile, 3, 1000)) REQUIRE(factor == 1);
 }
 
 TEST_CASE("every shipped compute profile is read, and is of the model and images that its name says")

@@ -1,7 +1,5 @@
 #include "core/spec/layer_schema.hpp"
 
-#include "tests/core/error_of.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <set>
@@ -9,11 +7,6 @@
 using namespace dt;
 
 namespace {
-
-std::string refusal_of(const std::string& line)
-{
-  return test::error_of([&] { parse_layer(line); }).what();
-}
 
 std::vector<LayerLine> parsed(const std::vector<std::string>& lines)
 {
@@ -58,16 +51,12 @@ TEST_CASE("defaults are written as values are, so that a default that is given i
   CHECK(to_text(parse_layer("lrn alpha=0.0001 k=2 beta=0.75 size=5")) == "lrn");
 }
 
-TEST_CASE("equal layers are equal lines, however they are written")
+TEST_CASE("equal layers are equal lines, however they are written, and attributes that are left out have their default")
 {
   CHECK(to_text(parse_layer("convolution padding=1 kernel=3 stride=1 channels=32 bias=true")) ==
         "convolution channels=32 kernel=3 padding=1");
   CHECK(to_text(parse_layer("  dropout   rate=0.50 ")) == "dropout");
   CHECK(to_text(parse_layer("inner_product outputs=classes name=last")) == "inner_product name=last outputs=classes");
-}
-
-TEST_CASE("attributes that are left out have their default")
-{
   const auto layer = parse_layer("convolution channels=8 kernel=3");
   CHECK(layer.integer("stride") == 1);
   CHECK(layer.integer("groups") == 1);
@@ -77,20 +66,22 @@ TEST_CASE("attributes that are left out have their default")
 
 TEST_CASE("a wrong line is refused with the nearest name, the type and the range")
 {
-  CHECK(refusal_of("rellu").starts_with(
-      "The layer `rellu` is of no known kind; did you mean `relu`? Allowed: convolution, batch_norm,"));
-  CHECK(refusal_of("relu slope=1") == "The layer `relu slope=1` has no attribute `slope`; allowed: name, input.");
-  CHECK(refusal_of("relu 3") == "The layer `relu 3` holds `3`, which is not of the form attribute=value.");
-  CHECK(refusal_of("dropout rate=1") == "The layer `dropout rate=1` is wrong: `rate` is 1; allowed: 0 to 0.99.");
-  CHECK(refusal_of("dropout rate=nan") == "The layer `dropout rate=nan` is wrong: `rate` is nan; allowed: 0 to 0.99.");
-  CHECK(refusal_of("convolution channels=8") == "The layer `convolution channels=8` needs `kernel`: pixels of a window's side.");
-  CHECK(refusal_of("convolution channels=8 kernel=3.5") == "The layer `convolution channels=8 kernel=3.5` is wrong: `kernel` "
-                                                           "must be a whole number, 1 to 1024, not `3.5`.");
-  CHECK(refusal_of("relu name=a name=b") == "The layer `relu name=a name=b` gives `name` twice.");
-  CHECK(refusal_of("add inputs=a") == "The layer `add inputs=a` is wrong: `inputs` must be a list of 2 to 64 words of letters, "
-                                      "digits, _, . and -, not `a`.");
-  CHECK(refusal_of("inner_product outputs=many") == "The layer `inner_product outputs=many` is wrong: `outputs` must be a whole "
-                                                    "number, 1 to 1000000, or `classes`, not `many`.");
+  struct Row {
+    const char *line, *refusal;
+  };
+  for (const auto& [line, refusal] : std::vector<Row>{
+           {"rellu", " is of no known kind; did you mean `relu`? Allowed: convolution, batch_norm,"},
+           {"relu slope=1", " has no attribute `slope`; allowed: name, input."},
+           {"relu 3", " holds `3`, which is not of the form attribute=value."},
+           {"dropout rate=1", " is wrong: `rate` is 1; allowed: 0 to 0.99."},
+           {"dropout rate=nan", " is wrong: `rate` is nan; allowed: 0 to 0.99."},
+           {"convolution channels=8", " needs `kernel`: pixels of a window's side."},
+           {"convolution channels=8 kernel=3.5", " is wrong: `kernel` must be a whole number, 1 to 1024, not `3.5`."},
+           {"relu name=a name=b", " gives `name` twice."},
+           {"add inputs=a", " is wrong: `inputs` must be a list of 2 to 64 words of letters, digits, _, . and -, not `a`."},
+           {"inner_product outputs=many",
+            " is wrong: `outputs` must be a whole number, 1 to 1000000, or `classes`, not `many`."}})
+    CHECK_THROWS_WITH(parse_layer(line), Catch::StartsWith("The layer `" + std::string(line) + "`" + refusal));
 }
 
 TEST_CASE("a layer takes the one before, or those that it names")

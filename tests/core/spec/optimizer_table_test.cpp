@@ -5,13 +5,10 @@
 
 using namespace dt;
 
-TEST_CASE("only an optimizer of plain steps keeps no buffers")
+TEST_CASE(
+    "only an optimizer of plain steps keeps no buffers, and an unknown one has no properties, because the registry refuses it")
 {
   for (const auto& row : optimizer_rows()) CHECK((row.buffers == 0) == (row.rule == UpdateRule::plain));
-}
-
-TEST_CASE("an unknown optimizer has no properties, because the registry refuses it")
-{
   CHECK(optimizer_row("sgdd").rule == UpdateRule::any);
   CHECK(optimizer_row("sgdd").buffers == 0);
 }

@@ -5,7 +5,7 @@
 
 using namespace dt;
 
-TEST_CASE("the local scheduler never restarts a job, and its jobs need this machine")
+TEST_CASE("the local scheduler never restarts a job, Slurm may, and an unknown one may hold a job after its end")
 {
   const auto& local = scheduler_row("local");
   CHECK_FALSE(local.restarts_jobs);
@@ -13,19 +13,11 @@ TEST_CASE("the local scheduler never restarts a job, and its jobs need this mach
   CHECK_FALSE(local.takes_arguments);
   CHECK(local.uses_this_machine);
   CHECK(local.keeps_queue_here);
-}
-
-TEST_CASE("Slurm may restart a job, and its queue is elsewhere")
-{
   const auto& slurm = scheduler_row("slurm");
   CHECK(slurm.restarts_jobs);
   CHECK(slurm.shares_allocations);
   CHECK(slurm.serves_other_users);
   CHECK_FALSE(slurm.keeps_queue_here);
-}
-
-TEST_CASE("an unknown scheduler may hold a job after its end, so that no end is final too early")
-{
   CHECK(scheduler_row("pbs").restarts_jobs);
   CHECK_FALSE(scheduler_row("pbs").keeps_queue_here);
 }

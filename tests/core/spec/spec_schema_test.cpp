@@ -59,7 +59,8 @@ double number_in(const FieldValue& value)
 
 } // namespace
 
-TEST_CASE("every path is there once and leads to its own row")
+TEST_CASE(
+    "every path is there once and leads to its own row, and no row answers to a part of a path, to nothing, or to another case")
 {
   std::set<std::string_view> seen;
   for (const auto& key : spec_keys()) {
@@ -68,34 +69,23 @@ TEST_CASE("every path is there once and leads to its own row")
     CHECK(find_key(key.path) == &key);
     CHECK(key.path.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == std::string_view::npos);
   }
-}
-
-TEST_CASE("no row answers to a part of a path, to nothing, or to another case")
-{
   for (const auto* path : {"", "train", "train.", ".seed", "seed", "Train.seed", "train.seed "}) CHECK(find_key(path) == nullptr);
 }
 
-TEST_CASE("no two rows write to the same field")
+TEST_CASE("exactly the structure keys have no field, every field has the type of its row, and no two rows write to the same one")
 {
   RunSpec spec;
   std::set<const void*> seen;
   for (const auto& key : spec_keys()) {
-    if (key.field == nullptr) continue;
     INFO(key.path);
+    CHECK((key.field == nullptr) == (key.type == KeyType::structure));
+    if (key.field == nullptr) continue;
+    CHECK(fits(key.type, default_of(key)));
     CHECK(seen.insert(address_of(spec, key)).second);
   }
 }
 
-TEST_CASE("exactly the structure keys have no field, and every field has the type of its row")
-{
-  for (const auto& key : spec_keys()) {
-    INFO(key.path);
-    CHECK((key.field == nullptr) == (key.type == KeyType::structure));
-    if (key.field != nullptr) CHECK(fits(key.type, default_of(key)));
-  }
-}
-
-TEST_CASE("every row has a help of one line and says its unit in a word")
+TEST_CASE("every row has a help of one line, says its unit in a word, and a number has a range that is not empty")
 {
   for (const auto& key : spec_keys()) {
     INFO(key.path);
@@ -103,15 +93,7 @@ TEST_CASE("every row has a help of one line and says its unit in a word")
     CHECK(key.help.find('\n') == std::string_view::npos);
     CHECK(key.unit.find(' ') == std::string_view::npos);
     if (key.type == KeyType::duration) CHECK(key.unit == "s");
-  }
-}
-
-TEST_CASE("every number has a range that is not empty")
-{
-  for (const auto& key : spec_keys()) {
-    if (!is_number(key) && key.type != KeyType::integer_list) continue;
-    INFO(key.path);
-    CHECK(key.min < key.max);
+    if (is_number(key) || key.type == KeyType::integer_list) CHECK(key.min < key.max);
   }
 }
 

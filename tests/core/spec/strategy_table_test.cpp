@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <map>
+#include <tuple>
 
 using namespace dt;
 
@@ -41,13 +42,16 @@ TEST_CASE("a key that only some strategies read is a key of sync, and all keys t
     if (key.path.starts_with("sync.") && !readers_of(key.path).empty()) named += std::string(key.path.substr(5)) + " ";
   CHECK(named == "allreduce period alpha rho elastic bucket_bytes progress wire overlap servers server_placement server_threads "
                  "node_period local_start outer.rule outer.learning_rate outer.momentum outer.beta2 outer.epsilon "
-                 "outer.fragments outer.delay "
-                 "outer.mix ");
+                 "outer.fragments outer.delay outer.mix ");
 }
 
-TEST_CASE("only ranks of strategies with servers are at different steps")
+TEST_CASE("only ranks of strategies with servers are at different steps, and only those with a momentum of their own have a "
+          "velocity of steps")
 {
-  for (const auto& row : strategy_rows()) CHECK(row.is_asynchronous == row.has_servers);
+  for (const auto& row : strategy_rows()) {
+    CHECK(row.is_asynchronous == row.has_servers);
+    CHECK(has_velocity_of_steps(row.name.name) == (row.name.name == "async-msgd" || row.name.name == "async-measgd"));
+  }
 }
 
 TEST_CASE("a strategy reads the keys of its properties and those of its row")
@@ -96,6 +100,11 @@ TEST_CASE("a misfit names the reason, the optimizer to write instead and the str
   CHECK(optimizer_misfit("async-msgd", "adam") ==
         "`async-msgd` does not go with `optimizer.name: adam`, because its servers apply SGD with momentum; give "
         "`optimizer.name: momentum`");
+  for (const auto& [strategy, optimizer, beside] : {std::tuple{"async-sgd", "momentum", "async-msgd"},
+                                                    {"async-msgd", "sgd", "async-sgd"},
+                                                    {"async-measgd", "sgd", "async-easgd"},
+                                                    {"hogwild-easgd", "momentum", "async-measgd"}})
+    CHECK_THAT(optimizer_misfit(strategy, optimizer).value(), Catch::Contains("or take the strategy " + std::string(beside)));
 }
 
 TEST_CASE("the help of optimizer.name says what the table says")
@@ -105,10 +114,4 @@ TEST_CASE("the help of optimizer.name says what the table says")
   CHECK(find_key("optimizer.name")->help == "Update rule. Any with " + listed(strategies[UpdateRule::any]) +
                                                 "; momentum, nesterov or lars with " + listed(strategies[UpdateRule::momentum]) +
                                                 "; sgd with the other strategies.");
-}
-
-TEST_CASE("only strategies that define a momentum of their own have a velocity of steps")
-{
-  for (const auto& row : strategy_rows())
-    CHECK(has_velocity_of_steps(row.name.name) == (row.name.name == "async-msgd" || row.name.name == "async-measgd"));
 }

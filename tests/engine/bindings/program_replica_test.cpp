@@ -1,6 +1,5 @@
 #include "engine/bindings/program_replica.hpp"
 
-#include "core/error.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 
 #include <catch2/catch.hpp>

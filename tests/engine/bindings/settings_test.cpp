@@ -1,7 +1,5 @@
 #include "engine/bindings/settings.hpp"
 
-#include "core/error.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <cstdlib>

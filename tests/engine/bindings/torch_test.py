@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtct
 import dtctl_sync as sync
 from dtctl_sync import packed, waiting
 
+RANK_STARTER = str(pathlib.Path(__file__).with_name("torch_ranks.py"))
 RANK = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
 RANKS = int(os.environ.get("OMPI_COMM_WORLD_SIZE", 1))
 SUMMING = ("sync-sgd", "hsgd")
@@ -360,6 +361,12 @@ class Waiting(unittest.TestCase):
         self.assertIn("for the other ranks in step 5", said[0])
 
 
+def environment_of_scripts():
+    of_this_job = ("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_APP", "OMPI_FIRST", "OMPI_NUM_APP", "OMPI_UNIVERSE",
+                   "PMIX_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(of_this_job)}
+
+
 class Script(unittest.TestCase):
     """Runs whole scripts on ranks of their own: rank 0 of this test starts them."""
 
@@ -367,17 +374,26 @@ class Script(unittest.TestCase):
         if RANK != 0:
             self.skipTest("rank 0 starts the scripts")
 
-    def run_script(self, text, ranks=2, timeout=300, reports=""):
-        """reports: prefix of the files for the reports of the ranks, as in a run of dtctl."""
+    @classmethod
+    def setUpClass(cls):
+        if RANK == 0:
+            folder = tempfile.TemporaryDirectory()
+            cls.addClassCleanup(folder.cleanup)
+            cls.socket = folder.name + "/ranks"
+            server = subprocess.Popen([sys.executable, RANK_STARTER, "serve", cls.socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      env=environment_of_scripts())
+            server.stdout.readline()
+            cls.addClassCleanup(server.communicate)
+
+    def run_script(self, text, ranks=2, timeout=300, reports="", forked=True):
+        """reports: prefix of the files for the reports of the ranks, as in a run of dtctl. forked: ranks need not import torch."""
         module = str(pathlib.Path(sync.__file__).parents[1])
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write(textwrap.dedent(SCRIPT.format(module=module, reports=reports)) + textwrap.dedent(text))
             script.flush()
-            of_this_job = ("OMPI_COMM", "OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_APP", "OMPI_FIRST", "OMPI_NUM_APP",
-                           "OMPI_UNIVERSE", "PMIX_")
-            environment = {name: value for name, value in os.environ.items() if not name.startswith(of_this_job)}
-            return subprocess.run(["mpirun", "--oversubscribe", "-np", str(ranks), sys.executable, script.name], env=environment, text=True,
-                                  capture_output=True, timeout=timeout)
+            program = ["-S", RANK_STARTER, self.socket] if forked else []
+            return subprocess.run(["mpirun", "--oversubscribe", "-np", str(ranks), sys.executable, *program, script.name],
+                                  env=environment_of_scripts(), text=True, capture_output=True, timeout=timeout)
 
     def check(self, text, **options):
         done = self.run_script(text, **options)
@@ -515,7 +531,7 @@ class Scripts(Script):
                         time.sleep(600)
                     return nn.functional.cross_entropy(model(x), y)
                 training.step(closure, samples=96)
-            """, timeout=300)
+            """, forked=False)
 
     def test_a_second_backward_pass_without_no_sync(self):
         self.refuse("""

@@ -1,11 +1,11 @@
 // Ranks that find the mean of their targets through the training of the C interface.
+#include "core/files/file.hpp"
 #include "engine/bindings/training.hpp"
-
-#include "core/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cmath>
+#include <cstdlib>
 #include <string>
 
 using namespace dt;
@@ -72,6 +72,24 @@ TEST_CASE("sync-sgd makes the step of the mean gradient on every rank")
   for (int step = 0; step < 2; ++step) made.program.step(made.training);
   const double mean = (ranks() - 1) / 2.0;
   CHECK(made.program.weights[3] == Approx(mean * (1 - 0.75 * 0.75)));
+}
+
+TEST_CASE("the noise scale that a program reports is that of its gradients alone")
+{
+  test::TemporaryFolder folder;
+  const auto report = folder.path() / "report";
+  REQUIRE(setenv("DTCTL_REPORT", report.c_str(), 1) == 0);
+  Made made("sync.strategy=sync-sgd train.noise_scale=1");
+  made.program.target = static_cast<float>(made.training.place().rank + 1);
+  made.program.step(made.training);
+  made.training.finish();
+  unsetenv("DTCTL_REPORT");
+  if (made.training.place().rank > 0) return;
+  // Of two ranks |G_b|^2 = 20 (1 + 4) / 2 and |G_B|^2 = 20 1.5^2: signal 2 45 - 50, noise 2 (50 - 45).
+  const auto text = read_file(report);
+  INFO(text);
+  CHECK((ranks() > 1) == (text.find("noise ") != std::string::npos));
+  if (ranks() == 2) CHECK(text.find("noise 0.25 - -\n") != std::string::npos);
 }
 
 TEST_CASE("the model that evaluations use is the mean of the workers, or the centre")

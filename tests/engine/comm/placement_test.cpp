@@ -1,6 +1,6 @@
 // Refusing more threads than cores.
-#include "core/error.hpp"
 #include "engine/comm/placement.hpp"
+#include "tests/engine/refusal.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,13 +11,7 @@ namespace {
 
 std::string refusal(const std::vector<RankPlace>& places, std::int64_t threads, std::int64_t communication = 0)
 {
-  try {
-    require_cores(places, {.compute = threads, .communication = communication});
-  } catch (const dt::Error& error) {
-    CHECK(error.kind() == dt::ErrorKind::run);
-    return error.what();
-  }
-  return "accepted";
+  return dt::test::refusal(ErrorKind::run, [&] { require_cores(places, {.compute = threads, .communication = communication}); });
 }
 
 constexpr const char* remedy =
@@ -26,39 +20,42 @@ constexpr const char* remedy =
 
 } // namespace
 
-TEST_CASE("ranks with cores of their own are accepted")
+TEST_CASE("ranks are accepted whose masks and hosts have a core for every thread, a communication thread too")
 {
-  CHECK(refusal({{"n1", {0, 1}}, {"n1", {2, 3}}, {"n2", {0, 1}}}, 2) == "accepted");
+  CHECK(refusal({{"n1", {0, 1}}, {"n1", {2, 3}}, {"n2", {0, 1}}}, 2).empty());
+  CHECK(refusal({{"n1", {0, 1, 2, 3}}, {"n1", {0, 1, 2, 3}}}, 2).empty());
+  CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {0, 1, 2}}}, 2, 1).empty());
 }
 
-TEST_CASE("overlapping masks are accepted while the host has a core for every thread")
+TEST_CASE("more threads than cores in a rank's mask, or in those of a host together, are refused with the remedy")
 {
-  CHECK(refusal({{"n1", {0, 1, 2, 3}}, {"n1", {0, 1, 2, 3}}}, 2) == "accepted");
-}
-
-TEST_CASE("more threads than cores in one rank's mask are refused with rank, host, mask and remedy")
-{
-  CHECK(refusal({{"n1", {0, 1}}, {"n2", {4}}}, 2) ==
-        std::string("Rank 1 on n2 may use 1 core (mask 4), but needs 2: 2 threads for resources.threads_per_rank.") + remedy);
-}
-
-TEST_CASE("ranks that share too few cores are refused although each mask alone would do")
-{
-  CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}, {"n1", {0, 1}}}, 1) ==
-        std::string("The 3 ranks on n1 share 2 cores (mask 0-1), but need 3: 1 thread each.") + remedy);
-}
-
-TEST_CASE("a communication thread needs a core of its own in every rank's mask and on every host")
-{
+  struct Row {
+    std::vector<RankPlace> places;
+    std::int64_t threads, communication;
+    std::string why;
+  };
   const std::string poll = std::string(remedy).replace(std::string(remedy).find("or set"), 0, "take sync.progress: poll, ");
-  CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {0, 1, 2}}}, 2, 1) == "accepted");
-  CHECK(refusal({{"n1", {0, 1, 2}}, {"n2", {4, 5}}}, 2, 1) ==
-        "Rank 1 on n2 may use 2 cores (mask 4-5), but needs 3: 2 threads for resources.threads_per_rank and 1 more for "
-        "sync.progress: thread." +
-            poll);
-  CHECK(refusal({{"n1", {0, 1}}, {"n1", {0, 1}}}, 1, 1) ==
-        "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." +
-            poll);
+  for (const auto& [places, threads, communication, why] : std::vector<Row>{
+           {{{"n1", {0, 1}}, {"n2", {4}}},
+            2,
+            0,
+            std::string("Rank 1 on n2 may use 1 core (mask 4), but needs 2: 2 threads for resources.threads_per_rank.") + remedy},
+           {{{"n1", {0, 1}}, {"n1", {0, 1}}, {"n1", {0, 1}}},
+            1,
+            0,
+            std::string("The 3 ranks on n1 share 2 cores (mask 0-1), but need 3: 1 thread each.") + remedy},
+           {{{"n1", {0, 1, 2}}, {"n2", {4, 5}}},
+            2,
+            1,
+            "Rank 1 on n2 may use 2 cores (mask 4-5), but needs 3: 2 threads for resources.threads_per_rank and 1 more for "
+            "sync.progress: thread." +
+                poll},
+           {{{"n1", {0, 1}}, {"n1", {0, 1}}},
+            1,
+            1,
+            "The 2 ranks on n1 share 2 cores (mask 0-1), but need 4: 1 thread each and 1 more each for sync.progress: thread." +
+                poll}})
+    CHECK(refusal(places, threads, communication) == why);
 }
 
 TEST_CASE("nodes are counted by host") { CHECK(node_count({{"a", {0}}, {"b", {0}}, {"a", {1}}}) == 2); }

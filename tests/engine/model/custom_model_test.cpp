@@ -1,7 +1,7 @@
 #include "engine/model/models/custom_model.hpp"
 
-#include "core/error.hpp"
 #include "engine/model/models/registry.hpp"
+#include "tests/engine/refusal.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,13 +16,7 @@ Model built(const Lines& lines) { return build_model({.model = "custom", .layers
 
 std::string refusal_of(const Lines& lines)
 {
-  try {
-    built(lines);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::recipe);
-    return error.what();
-  }
-  return "no error";
+  return dt::test::refusal(ErrorKind::recipe, [&] { built(lines); });
 }
 
 const Lines lenet_lines{
@@ -75,46 +69,34 @@ TEST_CASE("every kind of layer, branches and the images as an input")
   CHECK(model.totals().parameters == 8 * 3 * 9 + 16 + 8 * 2 * 9 + 8 + 11 * 10 + 10);
 }
 
-TEST_CASE("a shape that does not fit is told with the layer's place, name and attributes, and both shapes")
+TEST_CASE("a layer that cannot be is told with its place, name and attributes, and both shapes")
 {
-  CHECK(refusal_of({"max_pooling kernel=8 stride=8", "convolution channels=64 kernel=7 name=conv3"}) ==
-        "model.layers, layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do not fit its input of "
-        "3x4x4.");
-  CHECK(refusal_of({"convolution channels=8 groups=2 kernel=3"}) ==
-        "model.layers, layer 1 (convolution channels=8 groups=2 kernel=3): its 2 groups must divide both the 8 channels that it "
-        "makes "
-        "and those of its input of 3x32x32.");
-  CHECK(refusal_of({"convolution channels=8 kernel=1", "add inputs=images,convolution1"}) ==
-        "model.layers, layer 2 (add inputs=images,convolution1): its inputs must have one shape, but images is 3x32x32 and "
-        "convolution1 is 8x32x32.");
-  CHECK(refusal_of({"convolution channels=8 kernel=3", "concat inputs=images,convolution1"}) ==
-        "model.layers, layer 2 (concat inputs=images,convolution1): its inputs must have one height and width, but images is "
-        "3x32x32 "
-        "and convolution1 is 8x30x30.");
-  CHECK(refusal_of({"convolution channels=8 kernel=1", "max_pooling kernel=2 padding=2 stride=2"}) ==
-        "model.layers, layer 2 (max_pooling kernel=2 padding=2 stride=2): windows of 2x2 would hold nothing but padding of 2.");
-}
-
-TEST_CASE("the last layer must have one output a class")
-{
-  CHECK(refusal_of({"convolution channels=10 kernel=3", "relu"}) ==
-        "model.layers, layer 2 (relu): the last layer must have one output a class, 10x1x1, but has 10x30x30; end in "
-        "inner_product: "
-        "{outputs: classes}.");
-  CHECK(refusal_of({"inner_product outputs=9"}) == "model.layers, layer 1 (inner_product outputs=9): the last layer must have "
-                                                   "one output a class, 10x1x1, but has 9x1x1; end in "
-                                                   "inner_product: {outputs: classes}.");
-}
-
-TEST_CASE("unknown kinds, unknown inputs, unused layers and nothing to train are refused in a sentence")
-{
-  CHECK(refusal_of({"relu", "rellu"})
-            .starts_with("model.layers, layer 2: The layer `rellu` is of no known kind; did you mean `relu`?"));
-  CHECK(refusal_of({"relu input=x", "inner_product outputs=classes"}) ==
-        "model.layers, layer 1 (relu input=x): there is no layer `x` before it; allowed: images.");
-  CHECK(refusal_of({"relu name=x", "inner_product input=images outputs=classes"}) ==
-        "model.layers, layer 1 (x: relu): no later layer uses its output; name it as an input, or remove it.");
-  CHECK(refusal_of({"global_average_pooling"}) ==
-        "model.layers has nothing to train: no convolution, batch_norm or inner_product.");
+  const std::string one_a_class = ": the last layer must have one output a class, 10x1x1, but has ",
+                    remedy = "; end in inner_product: {outputs: classes}.";
+  for (const auto& [lines, why] : std::vector<std::pair<Lines, std::string>>{
+           {{"max_pooling kernel=8 stride=8", "convolution channels=64 kernel=7 name=conv3"},
+            ", layer 2 (conv3: convolution channels=64 kernel=7): windows of 7x7 with padding 0 do not fit its input of 3x4x4."},
+           {{"convolution channels=8 groups=2 kernel=3"},
+            ", layer 1 (convolution channels=8 groups=2 kernel=3): its 2 groups must divide both the 8 channels that it makes "
+            "and "
+            "those of its input of 3x32x32."},
+           {{"convolution channels=8 kernel=1", "add inputs=images,convolution1"},
+            ", layer 2 (add inputs=images,convolution1): its inputs must have one shape, but images is 3x32x32 and convolution1 "
+            "is "
+            "8x32x32."},
+           {{"convolution channels=8 kernel=3", "concat inputs=images,convolution1"},
+            ", layer 2 (concat inputs=images,convolution1): its inputs must have one height and width, but images is 3x32x32 and "
+            "convolution1 is 8x30x30."},
+           {{"convolution channels=8 kernel=1", "max_pooling kernel=2 padding=2 stride=2"},
+            ", layer 2 (max_pooling kernel=2 padding=2 stride=2): windows of 2x2 would hold nothing but padding of 2."},
+           {{"convolution channels=10 kernel=3", "relu"}, ", layer 2 (relu)" + one_a_class + "10x30x30" + remedy},
+           {{"inner_product outputs=9"}, ", layer 1 (inner_product outputs=9)" + one_a_class + "9x1x1" + remedy},
+           {{"relu", "rellu"}, ", layer 2: The layer `rellu` is of no known kind; did you mean `relu`?"},
+           {{"relu input=x", "inner_product outputs=classes"},
+            ", layer 1 (relu input=x): there is no layer `x` before it; allowed: images."},
+           {{"relu name=x", "inner_product input=images outputs=classes"},
+            ", layer 1 (x: relu): no later layer uses its output; name it as an input, or remove it."},
+           {{"global_average_pooling"}, " has nothing to train: no convolution, batch_norm or inner_product."}})
+    CHECK_THAT(refusal_of(lines), Catch::StartsWith("model.layers" + why));
   CHECK(refusal_of({}) == "Model custom needs model.layers: the layers of the network.");
 }

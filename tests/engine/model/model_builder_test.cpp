@@ -1,25 +1,15 @@
-#include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "engine/model/models/registry.hpp"
+#include "tests/engine/refusal.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
 using namespace dt::model;
+using dt::test::refusal;
 
 namespace {
-
-template<class Call> std::string message_of(Call call, ErrorKind kind)
-{
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == kind);
-    return error.what();
-  }
-  return "no error";
-}
 
 ModelOptions lenet_for(const Shape& image) { return {.model = "lenet", .image = image}; }
 
@@ -47,24 +37,16 @@ TEST_CASE("LeNet has the paper's sizes, for MNIST by padding and for CIFAR witho
 
 TEST_CASE("an image that a model cannot shrink is refused with both shapes")
 {
-  CHECK(message_of(
-            [] {
-              build_model(lenet_for({1, 4, 28}));
-            },
-            ErrorKind::recipe) == "Images of 1x4x28 are too small for model lenet: its layer conv2 has windows of 5x5 with "
-                                  "padding 0, but gets 6x2x14. Use larger "
-                                  "images or a smaller model.");
-  CHECK(message_of(
-            [] {
-              build_model(lenet_for({1, 0, 28}));
-            },
-            ErrorKind::recipe) ==
+  const auto refused = [](const Shape& image) { return refusal(ErrorKind::recipe, [&] { build_model(lenet_for(image)); }); };
+  CHECK(refused({1, 4, 28}) == "Images of 1x4x28 are too small for model lenet: its layer conv2 has windows of 5x5 with "
+                               "padding 0, but gets 6x2x14. Use larger images or a smaller model.");
+  CHECK(refused({1, 0, 28}) ==
         "Model lenet cannot be built for images of 1x0x28 and 10 classes: it needs at least 1x1x1 and 2 classes.");
 }
 
 TEST_CASE("an unknown model is refused with the known ones")
 {
-  CHECK(message_of([] { build_model({.model = "lenett"}); }, ErrorKind::recipe) ==
+  CHECK(refusal(ErrorKind::recipe, [] { build_model({.model = "lenett"}); }) ==
         "there is no model `lenett`; did you mean `lenet`? Allowed: " + join(registered_models(), ", "));
 }
 
@@ -73,7 +55,7 @@ TEST_CASE("a layer that leads nowhere is refused")
   ModelBuilder builder({.model = "test", .image = {1, 28, 28}, .classes = 10});
   builder.relu(builder.input());
   const auto logits = builder.inner_product("fc", builder.input(), 10);
-  CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
+  CHECK(refusal(ErrorKind::recipe, [&] { builder.finish(logits); }) ==
         "Layer relu1 of model test leads nowhere: no layer uses its output of 1x28x28.");
 }
 
@@ -81,6 +63,6 @@ TEST_CASE("logits must be one a class")
 {
   ModelBuilder builder({.model = "test", .image = {1, 28, 28}, .classes = 10});
   const auto logits = builder.inner_product("fc", builder.input(), 9);
-  CHECK(message_of([&] { builder.finish(logits); }, ErrorKind::recipe) ==
+  CHECK(refusal(ErrorKind::recipe, [&] { builder.finish(logits); }) ==
         "Model test ends in 9x1x1, but there are 10 classes: its last layer must give 10x1x1.");
 }

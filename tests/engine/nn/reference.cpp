@@ -1,7 +1,6 @@
 #include "tests/engine/nn/reference.hpp"
 
 #include <cmath>
-#include <functional>
 
 namespace dt::nn::reference {
 namespace {

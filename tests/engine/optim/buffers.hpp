@@ -9,13 +9,7 @@
 
 namespace dt::optim::test {
 
-inline OptimizerSpec rule_of(const std::string& name)
-{
-  OptimizerSpec spec;
-  spec.name = name;
-  spec.weight_decay = 0.01;
-  return spec;
-}
+inline OptimizerSpec rule_of(const std::string& name) { return {.name = name, .weight_decay = 0.01}; }
 
 // Numbers of all sizes and both signs, equal at every call.
 inline std::vector<float> wave(std::size_t size, double phase)

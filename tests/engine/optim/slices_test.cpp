@@ -1,5 +1,4 @@
 // A step made of slices, as the ranks of a node make it, leaves the bits of a whole step.
-#include "core/error.hpp"
 #include "tests/engine/optim/buffers.hpp"
 
 #include <catch2/catch.hpp>

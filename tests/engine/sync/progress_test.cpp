@@ -24,20 +24,22 @@ const std::vector<comm::RankPlace> apart{{"n1", {0, 1}}, {"n1", {2, 3}}}, crowde
 
 TEST_CASE("progress auto is a thread where every rank has a core to spare, else poll, and none where nothing can be polled")
 {
-  const auto chosen = [](const dt::RunSpec& spec, const std::vector<comm::RankPlace>& places) {
-    return choose_progress(spec, places).words;
+  struct Row {
+    const char* allreduce;
+    const std::vector<comm::RankPlace>& places;
+    ProgressMode mode;
+    const char* why;
   };
-  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), apart) == "thread: every rank has a core to spare");
-  CHECK(chosen(spec_of(ProgressMode::automatic, "mpi"), apart) == "thread: every rank has a core to spare");
-  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), crowded) == "poll: not every rank has a core to spare");
-  CHECK(chosen(spec_of(ProgressMode::automatic, "mpi"), crowded) ==
-        "none: not every rank has a core to spare, and the allreduce mpi cannot be polled: nothing overlaps");
-  CHECK(chosen(spec_of(ProgressMode::automatic, "gloo"), crowded) ==
-        "none: not every rank has a core to spare, and the allreduce gloo cannot be polled: nothing overlaps");
-  CHECK(chosen(spec_of(ProgressMode::automatic, "ring"), alone) == "none: there is one rank");
-  CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), apart).mode == ProgressMode::thread);
-  CHECK(choose_progress(spec_of(ProgressMode::automatic, "ring"), crowded).mode == ProgressMode::poll);
-  CHECK(choose_progress(spec_of(ProgressMode::automatic, "mpi"), crowded).mode == ProgressMode::none);
+  for (const auto& [allreduce, places, mode, why] : {Row{"ring", apart, ProgressMode::thread, "every rank has a core"},
+                                                     {"mpi", apart, ProgressMode::thread, "every rank has a core"},
+                                                     {"ring", crowded, ProgressMode::poll, "not every rank has a core"},
+                                                     {"mpi", crowded, ProgressMode::none, "mpi cannot be polled"},
+                                                     {"gloo", crowded, ProgressMode::none, "gloo cannot be polled"},
+                                                     {"ring", alone, ProgressMode::none, "there is one rank"}}) {
+    const auto chosen = choose_progress(spec_of(ProgressMode::automatic, allreduce), places);
+    CHECK(chosen.mode == mode);
+    CHECK_THAT(chosen.words, Catch::Contains(why));
+  }
 }
 
 TEST_CASE("threads that compute leave no core to spare, and neither does a sum in the midst of a pass")

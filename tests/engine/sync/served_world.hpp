@@ -5,7 +5,6 @@
 #include "engine/sync/exchange/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
 
-#include <algorithm>
 #include <random>
 #include <sstream>
 #include <thread>

@@ -1,10 +1,9 @@
 // own_processes(): real processes with the environment that Slurm and dtjob give them.
 #include "jobs/agent/own_processes.hpp"
 
-#include "core/file.hpp"
-#include "core/process.hpp"
-#include "core/record/claim.hpp"
-#include "core/text.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "tests/jobs/playground.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Which attempts a scheduler is asked about.
 #include "jobs/attempts/attempts.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/jobs/playground.hpp"
 #include "tests/support/opened_files.hpp"
 
@@ -41,14 +41,10 @@ TEST_CASE("Slurm is asked about a run without a result, whatever its exit code, 
   CHECK(stage.is_open());
   write_file_atomic(stage.attempt.settled(), "FAILED 1\n");
   CHECK_FALSE(stage.is_open());
-}
-
-TEST_CASE("the local scheduler starts no job again, so an end is final")
-{
-  const Stage stage("local");
-  CHECK(stage.is_open());
-  stage.end(1);
-  CHECK_FALSE(stage.is_open());
+  const Stage local("local"); // which starts no job again
+  CHECK(local.is_open());
+  local.end(1);
+  CHECK_FALSE(local.is_open());
 }
 
 TEST_CASE("the accounting is asked only about an end by a signal, or after being told to stop, that nothing explains")

@@ -1,7 +1,7 @@
 // hold_back_rest(): when the first runs of a study fail in the same way, the rest is not started.
 #include "jobs/follow/hold_back.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/record/study_record.hpp"
 #include "jobs/launch/last_words.hpp"
 #include "tests/jobs/playground.hpp"

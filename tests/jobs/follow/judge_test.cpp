@@ -78,23 +78,23 @@ template<class Visit> void for_all_evidence(Visit visit)
 
 } // namespace
 
-TEST_CASE("a run is never succeeded without a whole result, and always with one")
-{
-  for_all_evidence([](const Evidence& e) { CHECK((judge(e, now).state == RunState::succeeded) == e.has_result); });
-}
-
-TEST_CASE("an attempt that is over has a final state, and one that lives has none")
+TEST_CASE(
+    "a run has succeeded only with a whole result, an attempt that is over has a final state, and an unhappy one has a cause")
 {
   for_all_evidence([](const Evidence& e) {
     const auto verdict = judge(e, now);
     const bool is_held = e.job.state != JobState::ended && e.job.state != JobState::not_found && e.submission &&
                          e.submission->scheduler == "slurm";
+    CHECK((verdict.state == RunState::succeeded) == e.has_result);
     if (e.has_result || (e.end && !is_held))
       CHECK(is_final(verdict.state));
     else if (e.end)
       CHECK_FALSE(is_final(verdict.state));
     else if (e.submission && (e.job.state == JobState::running || e.job.state == JobState::queued))
       CHECK_FALSE(is_final(verdict.state));
+    CHECK_FALSE(verdict.evidence.empty());
+    if (is_final(verdict.state) && verdict.state != RunState::succeeded) CHECK_FALSE(verdict.cause.empty());
+    if (verdict.stalled) CHECK(verdict.state == RunState::running);
   });
 }
 
@@ -130,16 +130,6 @@ TEST_CASE("a run of a ladder that ended by itself is final while the ladder goes
   CHECK(judge(e, now).state == RunState::preempted);
 }
 
-TEST_CASE("every unhappy verdict has a cause, and every verdict says what was looked at")
-{
-  for_all_evidence([](const Evidence& e) {
-    const auto verdict = judge(e, now);
-    CHECK_FALSE(verdict.evidence.empty());
-    if (is_final(verdict.state) && verdict.state != RunState::succeeded) CHECK_FALSE(verdict.cause.empty());
-    if (verdict.stalled) CHECK(verdict.state == RunState::running);
-  });
-}
-
 TEST_CASE("a verdict tells the most telling witness's cause")
 {
   struct Row {
@@ -149,34 +139,38 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     std::string cause;
   };
   std::vector<Row> rows;
-  const auto add = [&](std::string what, Evidence e, RunState state, std::string cause) {
-    rows.push_back({std::move(what), std::move(e), state, std::move(cause)});
+  const auto add = [&](const std::string& what, const Evidence& e, RunState state, const std::string& cause) {
+    rows.push_back({what, e, state, cause});
   };
+  const auto fails = [&](const std::string& what, const Evidence& e, const std::string& cause) {
+    rows.push_back({what, e, RunState::failed, cause});
+  };
+  const std::string step_120 = " at step 120 of 400", kept = step_120 + "; a checkpoint is kept: step-120.safetensors";
+  const std::string killed_1 = "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)";
 
-  add("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), RunState::failed,
-      "exit code 7: cannot read train-images");
-  add("exit code, silent", ended_with(7), RunState::failed, "exit code 7, and nothing was printed on standard error");
-  add("exit 0 without a result", ended_with(0), RunState::failed, "the ranks ended with exit code 0 but left no result");
-  add("the script's own words win", ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3) [job token]\nlater noise\n"),
-      RunState::failed, "set-up line 2 failed: false (exit code 3)");
-  add("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)), RunState::failed,
-      "exit code 7: engine: bad shape");
-  add("a rank killed", ended_with(137, mpirun_report), RunState::failed,
-      "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
-  add("a node that mpirun lost",
-      ended_with(205,
-                 "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
-                 "  Remote daemon: [[7527,0],1] on node node1\n\nThis is usually due to either a failure of the TCP network\n"),
-      RunState::failed, "node1 was lost: the launcher can no longer reach it");
-  add("a node that srun lost", ended_with(1, "srun: error: Node failure on node1\n"), RunState::failed,
-      "node1 was lost: the launcher can no longer reach it");
-  add("a signal", ended_with(139), RunState::failed, "ended by SIGSEGV");
+  fails("exit code with words", ended_with(7, "loading\ncannot read train-images\n"), "exit code 7: cannot read train-images");
+  fails("exit code, silent", ended_with(7), "exit code 7, and nothing was printed on standard error");
+  fails("exit 0 without a result", ended_with(0), "the ranks ended with exit code 0 but left no result");
+  fails("the script's own words win",
+        ended_with(3, "dtctl: set-up line 2 failed: false (exit code 3) [job token]\nlater noise\n"),
+        "set-up line 2 failed: false (exit code 3)");
+  fails("mpirun's frame is not the cause", ended_with(7, "engine: bad shape\n" + mpirun_report.substr(0, 230)),
+        "exit code 7: engine: bad shape");
+  fails("a rank killed", ended_with(137, mpirun_report), killed_1);
+  fails("a node that mpirun lost",
+        ended_with(205,
+                   "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[7527,0],0] on node node0\n"
+                   "  Remote daemon: [[7527,0],1] on node node1\n\nThis is usually due to either a failure of the TCP network\n"),
+        "node1 was lost: the launcher can no longer reach it");
+  fails("a node that srun lost", ended_with(1, "srun: error: Node failure on node1\n"),
+        "node1 was lost: the launcher can no longer reach it");
+  fails("a signal", ended_with(139), "ended by SIGSEGV");
   {
     auto e = ended_with(1, mpirun_report);
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
-    add("a rank's own error", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    fails("a rank's own error", e, "rank 1 on node7: loss is NaN (step 12)");
     e.error->cause = "step 12: the loss is NaN";
-    add("an error that names its step", e, RunState::failed, "rank 1 on node7: step 12: the loss is NaN");
+    fails("an error that names its step", e, "rank 1 on node7: step 12: the loss is NaN");
   }
   {
     const auto entry = [](int rank, const std::string& code) {
@@ -193,21 +187,20 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.begin->rank_hosts = {"node0", "node0", "node1", "node1"};
     e.begin->environment["program_launch"] = "per-node";
     e.error = RankError{0, "node0", "RuntimeError: Connection reset by peer", 7, now};
-    add("a rank that another one has lost", e, RunState::failed, "rank 1 on node0 ended with exit code 3: no data for this rank");
+    fails("a rank that another one has lost", e, "rank 1 on node0 ended with exit code 3: no data for this rank");
     e.error->cause = "ValueError: no such label";
-    add("an error of its own", e, RunState::failed, "rank 0 on node0: ValueError: no such label (step 7)");
+    fails("an error of its own", e, "rank 0 on node0: ValueError: no such label (step 7)");
     e.error = RankError{0, "node0", "RuntimeError: Connection closed by peer", 7, now};
     e.begin->environment.clear();
     e.standard_error = mpirun_report;
-    add("a rank that a signal has killed and another one has lost", e, RunState::failed,
-        "rank 1 on vm was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+    fails("a rank that a signal has killed and another one has lost", e, killed_1);
     e.error->rank = 1;
-    add("a rank that has lost a peer, and of which alone the launcher knows", e, RunState::failed,
-        "rank 1 on node0: RuntimeError: Connection closed by peer (step 7)");
+    fails("a rank that has lost a peer, and of which alone the launcher knows", e,
+          "rank 1 on node0: RuntimeError: Connection closed by peer (step 7)");
     e.begin->environment["program_launch"] = "per-node";
     e.error.reset();
     e.standard_error = "no data\n" + mpirun_report;
-    add("mpirun's ranks are launchers", e, RunState::failed, "exit code 1: no data");
+    fails("mpirun's ranks are launchers", e, "exit code 1: no data");
   }
   {
     auto e = ended_with(143);
@@ -215,7 +208,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now, 40, 100};
     add("time limit", e, RunState::timed_out, "it reached its time limit at step 40 of 100");
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
-    add("failed by itself after the warning", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    fails("failed by itself after the warning", e, "rank 1 on node7: loss is NaN (step 12)");
     e.error.reset();
     e.cancel = Cancellation{now, "alice"};
     add("cancelled", e, RunState::cancelled, "cancelled by alice");
@@ -227,17 +220,17 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.end = JobEnd{0, now};
     add("success", e, RunState::succeeded, "");
   }
-  add("shell killed", with_job(JobState::ended, "ended"), RunState::failed,
-      "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
+  fails("shell killed", with_job(JobState::ended, "ended"),
+        "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
   {
     auto e = with_job(JobState::ended, "withdrawn");
     e.stop_reason = parse_stop_reason("not started: it needs 8 cores and this machine now offers 2");
-    add("never started", e, RunState::failed, "the job could not be started: it needs 8 cores and this machine now offers 2");
+    fails("never started", e, "the job could not be started: it needs 8 cores and this machine now offers 2");
   }
   {
     auto e = ended_with(1);
     e.stop_reason = parse_stop_reason("not run: run aabbccddee did not succeed");
-    add("a predecessor failed", e, RunState::failed, "not run: run aabbccddee did not succeed");
+    fails("a predecessor failed", e, "not run: run aabbccddee did not succeed");
   }
   {
     auto e = ended_with(75);
@@ -247,7 +240,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.submission->scheduler = "slurm";
     e.submission->token = "l0123456789abcdef.1";
     e.job.state = JobState::queued;
-    add("ended by itself in a ladder that is started again", e, RunState::failed, "exit code 3: no memory");
+    fails("ended by itself in a ladder that is started again", e, "exit code 3: no memory");
   }
   add("queued", with_job(JobState::queued, "queued", "waits for 2 cores"), RunState::queued, "");
   add("running", with_job(JobState::running, "running"), RunState::running, "");
@@ -275,6 +268,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   add("an answer nobody taught us", with_job(JobState::unknown, "SPECIAL_EXIT"), RunState::unknown,
       "the scheduler's answer does not tell its state");
   add("just submitted", submitted(5), RunState::submitted, "");
+  add("just submitted, and the clock jumped back", submitted(-30), RunState::submitted, "");
   add("lost", submitted(100), RunState::lost, "its scheduler no longer knows it, and it never began");
   {
     auto e = submitted(100);
@@ -285,67 +279,60 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e.heartbeat = Heartbeat{now - 2, 3, 10};
     add("unknown to its scheduler but beating", e, RunState::running, "");
   }
-  add("a note of dtctl is no cause", ended_with(3, "KeyError: 'x'\n" + own_note("token", "the program reports steps again")),
-      RunState::failed, "exit code 3: KeyError: 'x'");
-  add("the crash behind what dtctl says about the end",
-      ended_with(1, "Traceback (most recent call last):\nValueError: no data\n" +
-                        own_line("token", "the program reported its result, but then ended with an error", 1)),
-      RunState::failed, "the program reported its result, but then ended with an error (exit code 1): ValueError: no data");
-  add("the program's exit code 0 is the only one in the cause",
-      ended_with(1, own_line("token", "the program ended with exit code 0, but rank 0 reported no result", 1)), RunState::failed,
-      "the program ended with exit code 0, but rank 0 reported no result");
-  add("the exception behind an abort",
-      ended_with(134, "terminate called after throwing an instance of 'std::bad_alloc'\n"
-                      "  what():  std::bad_alloc\n" +
-                          aborted_report),
-      RunState::failed, "rank 0 on vm was killed by SIGABRT: std::bad_alloc: std::bad_alloc");
-  add("launches that mpirun refused",
-      ended_with(1, "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n" +
-                        own_note("token", "launch 1 ended with exit code 1 before the first step and is tried again") +
-                        "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n"),
-      RunState::failed, "exit code 1: mpirun: Error: unknown option \"--bogus\"");
+  fails("a note of dtctl is no cause", ended_with(3, "KeyError: 'x'\n" + own_note("token", "the program reports steps again")),
+        "exit code 3: KeyError: 'x'");
+  fails("the crash behind what dtctl says about the end",
+        ended_with(1, "Traceback (most recent call last):\nValueError: no data\n" +
+                          own_line("token", "the program reported its result, but then ended with an error", 1)),
+        "the program reported its result, but then ended with an error (exit code 1): ValueError: no data");
+  fails("the program's exit code 0 is the only one in the cause",
+        ended_with(1, own_line("token", "the program ended with exit code 0, but rank 0 reported no result", 1)),
+        "the program ended with exit code 0, but rank 0 reported no result");
+  fails("the exception behind an abort",
+        ended_with(134, "terminate called after throwing an instance of 'std::bad_alloc'\n"
+                        "  what():  std::bad_alloc\n" +
+                            aborted_report),
+        "rank 0 on vm was killed by SIGABRT: std::bad_alloc: std::bad_alloc");
+  fails("launches that mpirun refused",
+        ended_with(1, "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n" +
+                          own_note("token", "launch 1 ended with exit code 1 before the first step and is tried again") +
+                          "mpirun: Error: unknown option \"--bogus\"\nType 'mpirun --help' for usage.\n"),
+        "exit code 1: mpirun: Error: unknown option \"--bogus\"");
   add("nothing", Evidence{}, RunState::planned, "");
   {
     auto e = ended_with(75);
     e.heartbeat = Heartbeat{now, 121, 400};
     e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
-    add("preempted", e, RunState::preempted,
-        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("preempted", e, RunState::preempted, "it was told to stop (SIGTERM)" + kept);
     e.stop_reason = parse_stop_reason("time_limit");
     auto changed = e;
     changed.stop_reason = parse_stop_reason("time_limit 120");
     add("time limit that was changed", changed, RunState::preempted,
-        "it reached its time limit (2m, changed after the submission) at step 120 of 400; a checkpoint is kept: "
-        "step-120.safetensors");
-    add("time limit with a checkpoint", e, RunState::preempted,
-        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+        "it reached its time limit (2m, changed after the submission)" + kept);
+    add("time limit with a checkpoint", e, RunState::preempted, "it reached its time limit" + kept);
     e.preemption->checkpoint.clear();
     add("no room for a checkpoint", e, RunState::preempted,
         "it reached its time limit at step 120 of 400, and no checkpoint could be written");
     e.is_own_program = true;
-    add("a program that writes its own checkpoints", e, RunState::preempted, "it reached its time limit at step 120 of 400");
+    add("a program that writes its own checkpoints", e, RunState::preempted, "it reached its time limit" + step_120);
     e.is_own_program = false;
     e.preemption->checkpoint = "step-120.safetensors";
     e.submission->scheduler = "slurm";
     e.job.state = JobState::queued;
-    add("queued once more", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("queued once more", e, RunState::queued, "will be started again; it stopped" + kept);
     e.job.state = JobState::running;
     add("still ending", e, RunState::running, "its ranks have ended (exit code 75); its job has not ended yet");
     e.job.state = JobState::ended;
-    add("ended", e, RunState::preempted,
-        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("ended", e, RunState::preempted, "it reached its time limit" + kept);
     e.job.state = JobState::unknown;
     add("its scheduler cannot be asked", e, RunState::unknown,
         "its ranks have ended (exit code 75); its scheduler does not say whether the job will be started again");
     e.job.state = JobState::running;
     e.requeue_asked = true;
-    add("about to be queued once more", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("about to be queued once more", e, RunState::queued, "will be started again; it stopped" + kept);
     e.requeue_asked = false;
     e.job.restarts = 1;
-    add("started again, next attempt to come", e, RunState::queued,
-        "will be started again; it stopped at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("started again, next attempt to come", e, RunState::queued, "will be started again; it stopped" + kept);
     e.cancel = Cancellation{now, "alice"};
     e.job.state = JobState::queued;
     add("cancelled while queued once more", e, RunState::queued, "is being withdrawn: cancelled by alice");
@@ -356,14 +343,11 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     auto e = ended_with(75);
     e.preemption = Preemption{now, 120, 400, "step-120.safetensors", "SIGTERM"};
     e.stop_reason = parse_stop_reason("cancelled: cancelled in Slurm");
-    add("stopped in order by scancel", e, RunState::cancelled,
-        "cancelled in Slurm at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("stopped in order by scancel", e, RunState::cancelled, "cancelled in Slurm" + kept);
     e.stop_reason = parse_stop_reason("preempted: made way for another job (PREEMPTED)");
-    add("stopped in order by a preemption", e, RunState::preempted,
-        "it was told to stop (SIGTERM) at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("stopped in order by a preemption", e, RunState::preempted, "it was told to stop (SIGTERM)" + kept);
     e.stop_reason = parse_stop_reason("timed_out: reached Slurm's time limit (TIMEOUT)");
-    add("stopped in order at Slurm's limit", e, RunState::preempted,
-        "it reached its time limit at step 120 of 400; a checkpoint is kept: step-120.safetensors");
+    add("stopped in order at Slurm's limit", e, RunState::preempted, "it reached its time limit" + kept);
   }
   {
     auto e = with_job(JobState::running, "SUSPENDED", "suspended on node1");
@@ -390,13 +374,13 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     add("cancelled behind our back", e, RunState::cancelled, "cancelled by user 0 (scancel)");
     e.stop_reason = parse_stop_reason("failed: node2 failed (NODE_FAIL)");
     e.launches = {{1, now, 1}, {2, now, 1}};
-    add("a node failed", e, RunState::failed, "node2 failed (NODE_FAIL); the ranks were launched 2 times");
+    fails("a node failed", e, "node2 failed (NODE_FAIL); the ranks were launched 2 times");
     e.error = RankError{1, "node7", "loss is NaN", 12, now};
     e.launches.clear();
-    add("a rank knows better than FAILED", e, RunState::failed, "rank 1 on node7: loss is NaN (step 12)");
+    fails("a rank knows better than FAILED", e, "rank 1 on node7: loss is NaN (step 12)");
     e.stop_reason = parse_stop_reason("succeeded: COMPLETED");
     e.error.reset();
-    add("a scheduler cannot say that a run succeeded", e, RunState::failed, "ended by SIGTERM");
+    fails("a scheduler cannot say that a run succeeded", e, "ended by SIGTERM");
   }
   add("a scheduler that cannot be asked", with_job(JobState::unknown, std::string(unreachable_state), "connection refused"),
       RunState::unknown, "its scheduler does not answer");
@@ -409,7 +393,7 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   {
     auto e = ended_with(1, "ValueError: told later, by another process\n");
     e.cause = FailureCause{"rank_exit", 1, "node1", "rank 1 on node1 ended with exit code 3: no data"};
-    add("what dtjob told when it ended", e, RunState::failed, "rank 1 on node1 ended with exit code 3: no data");
+    fails("what dtjob told when it ended", e, "rank 1 on node1 ended with exit code 3: no data");
     e = with_job(JobState::ended);
     e.job.exit_code = 0;
     e.begin = BeginRecord{};
@@ -418,11 +402,10 @@ TEST_CASE("a verdict tells the most telling witness's cause")
     e = with_job(JobState::ended);
     e.job.exit_code = 74;
     e.job_log = "dtjob: the home is gone\n";
-    add("a job that never claimed its run", e, RunState::failed,
-        "its job ended with exit code 74 before the run began: the home is gone");
+    fails("a job that never claimed its run", e, "its job ended with exit code 74 before the run began: the home is gone");
     e = ended_with(74);
     e.job_log = "dtjob: error: write x: No space left on device\n";
-    add("a full disk", e, RunState::failed, "the disk is full: dtjob: error: write x: No space left on device");
+    fails("a full disk", e, "the disk is full: dtjob: error: write x: No space left on device");
   }
 
   std::set<std::string, std::less<>> decided, told;
@@ -449,24 +432,16 @@ TEST_CASE("a verdict tells the most telling witness's cause")
   }
 }
 
-TEST_CASE("a clock that jumped back does not lose a run that was just submitted")
-{
-  CHECK(judge(submitted(-30), now).state == RunState::submitted);
-}
-
 TEST_CASE("a full disk and a quota are named where the program's words end or are missing, from its output or its job's log")
 {
   const auto cause = [](const Evidence& e) { return judge(e, now).cause; };
   auto mute = ended_with(74);
-  mute.job_log = "dtjob: error: write /home/runs/1/attempts/1/owner.json: No space left on device\n";
-  CHECK(cause(mute) == "the disk is full: dtjob: error: write /home/runs/1/attempts/1/owner.json: No space left on device");
   mute.job_log = "dtjob: error: write /home/x: Disk quota exceeded\nslurmstepd: done\n";
   CHECK(cause(mute) == "the disk quota is used up: dtjob: error: write /home/x: Disk quota exceeded");
   mute.job_log.clear();
   CHECK(cause(mute) == "exit code 74, and nothing could be written: the disk of the home may have been full, or a quota used up");
 
   auto killed = ended_with(137, mpirun_report);
-  CHECK(cause(killed).find("SIGKILL") != std::string::npos);
   killed.job_log = "cannot write: No space left on device\n";
   CHECK(cause(killed) == "the disk is full: cannot write: No space left on device");
 
@@ -480,13 +455,11 @@ TEST_CASE("the cause of a run that its job never claimed is what the job wrote i
   auto e = with_job(JobState::ended);
   e.job.exit_code = 74;
   e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: waits\ndtjob: read /h/slurm/1/tasks: No such file or directory\n";
-  CHECK(judge(e, now).cause ==
-        "its job ended with exit code 74 before the run began: read /h/slurm/1/tasks: No such file or directory");
+  CHECK(judge(e, now).cause.ends_with(" before the run began: read /h/slurm/1/tasks: No such file or directory"));
   e.job.exit_code = 0;
   e.job_log = "2026-11-29T10:00:00Z job 7 restart 0 on n1: /h/runs/1/attempts/1 was cancelled: nothing is run\n";
   CHECK(judge(e, now).state == RunState::failed);
-  CHECK(judge(e, now).cause ==
-        "its job ended with exit code 0 before the run began: " + e.job_log.substr(0, e.job_log.size() - 1));
+  CHECK(judge(e, now).cause.ends_with(" before the run began: " + e.job_log.substr(0, e.job_log.size() - 1)));
   e.has_owner = true;
   CHECK(judge(e, now).cause == "the ranks ended with exit code 0 but left no result");
 }
@@ -499,7 +472,6 @@ TEST_CASE("the result of a job that ended with exit code 0 may be late, but not 
   e.begin = BeginRecord{};
   e.begin->unix_s = now - 10;
   CHECK(judge(e, now).state == RunState::running);
-  CHECK(judge(e, now).cause == "its job has ended with exit code 0, and its result is not here yet");
   CHECK(judge(e, now + lost_grace_s).state == RunState::failed);
   e.job.exit_code = 1;
   CHECK(judge(e, now).state == RunState::failed);
@@ -514,6 +486,5 @@ TEST_CASE("a run that a full disk ended stays failed when its scheduler has forg
   CHECK(judge(e, now).state == RunState::lost);
   e.job_log = "dtjob: error: write /home/x: No space left on device\n";
   CHECK(judge(e, now).state == RunState::failed);
-  CHECK(judge(e, now).cause == "the disk is full: dtjob: error: write /home/x: No space left on device");
   CHECK(judge(e, now).cause_kind == cause_kind::disk);
 }

@@ -1,29 +1,24 @@
 // The job script and dtjob, which runs it: golden texts, and the same scripts really run under a real mpirun.
 //
 // Regenerate the golden texts with: DTCTL_UPDATE_GOLDEN=1 build/dev/tests/test_jobs '[golden]'
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "jobs/launch/batch_script.hpp"
 
-#include "core/error.hpp"
-#include "core/process.hpp"
-#include "core/record/attempt_record.hpp"
-#include "core/record/claim.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/attempt_record.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/text.hpp"
 #include "jobs/machine/cores.hpp"
 #include "tests/jobs/playground.hpp"
+#include "tests/support/processes.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
-#include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace dt;
 using namespace dt::jobs;
@@ -50,13 +45,6 @@ std::string script_of(const PlannedRun& run)
   const AttemptFolder attempt("/home/user/.local/share/dtctl/runs/" + run.key, 1);
   return batch_script({run, attempt, "/usr/bin/dtengine", "/home/user/.local/share/dtctl/data/digits", "/usr/bin/dtjob"},
                       *make_launcher("mpirun"));
-}
-
-void check_golden(const std::string& name, const std::string& text)
-{
-  const auto path = fs::path(DTCTL_SOURCE_DIR) / "tests" / "golden" / "scripts" / (name + ".sh");
-  if (std::getenv("DTCTL_UPDATE_GOLDEN") != nullptr) write_file_atomic(path, text);
-  CHECK(text == read_file_if_exists(path).value_or("(missing)"));
 }
 
 // An attempt in a folder with a hostile name, and an engine that is a shell script.
@@ -122,18 +110,9 @@ struct Stage {
     return start(command());
   }
 
-  pid_t start(std::vector<std::string> words) const
+  pid_t start(const std::vector<std::string>& words) const
   {
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::setenv(token_variable, token().c_str(), 1); // as a scheduler does
-      ::execv(argv[0], argv.data());
-      ::_exit(127);
-    }
-    return child;
+    return test::start_program(words, [this] { ::setenv(token_variable, token().c_str(), 1); }); // as a scheduler does
   }
 
   int recorded_exit() const
@@ -143,11 +122,20 @@ struct Stage {
   }
 };
 
-int exit_code_of(pid_t child)
+// The attempt as a process of its own, once its engine is up.
+pid_t start_and_see_up(const Stage& stage, const std::string& engine_body)
 {
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const pid_t child = stage.start(engine_body);
+  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
+  return child;
+}
+
+// Slurm signals every process of a job.
+void signal_all(pid_t job, int signal)
+{
+  const auto children = run_command({"pgrep", "-P", std::to_string(job)}).out;
+  ::kill(job, signal);
+  for (const auto& child : lines(children)) signal_all(static_cast<pid_t>(std::stoi(child)), signal);
 }
 
 std::string mask_of(const Stage& stage, int rank) { return read_file(stage.attempt.path() / ("mask." + std::to_string(rank))); }
@@ -156,14 +144,14 @@ const std::string write_mask = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/st
 
 } // namespace
 
-TEST_CASE("a rank is bound to a core for each compute thread and one for the thread that moves messages")
+TEST_CASE("a rank is bound to a core for each compute thread and one for each thread that moves messages or decodes")
 {
   auto run = lenet(2, 3);
   CHECK_THAT(script_of(run), Catch::Contains(" /usr/bin/dtjob bind --cores 3 /usr/bin/dtengine "));
   run.spec.sync.progress = dt::ProgressMode::thread;
-  const auto script = script_of(run);
-  CHECK_THAT(script, Catch::Contains(" bind --cores 4 "));
-  CHECK_THAT(script, Catch::Contains(" OMP_NUM_THREADS=3 "));
+  CHECK_THAT(script_of(run), Catch::Contains(" bind --cores 4 ") && Catch::Contains(" OMP_NUM_THREADS=3 "));
+  run.spec.data.decode_threads = 2;
+  CHECK_THAT(script_of(run), Catch::Contains(" bind --cores 6 "));
 }
 
 TEST_CASE("on this machine a job sees the first GPUs, on a cluster those that the scheduler gives it")
@@ -176,13 +164,6 @@ TEST_CASE("on this machine a job sees the first GPUs, on a cluster those that th
   CHECK_THAT(script_of(run), Catch::Contains(" --gpus 1 "));
   run.spec.resources.scheduler = "slurm";
   CHECK_THAT(script_of(run), !Catch::Contains("CUDA_VISIBLE_DEVICES"));
-}
-
-TEST_CASE("a thread that decodes gets a core beside the compute threads")
-{
-  auto run = lenet(2, 3);
-  run.spec.data.decode_threads = 2;
-  CHECK_THAT(script_of(run), Catch::Contains(" bind --cores 5 "));
 }
 
 TEST_CASE("mpirun is told the first of the hosts, each with its ranks, unless a cluster's scheduler tells it")
@@ -229,10 +210,9 @@ TEST_CASE("on one node no remote shell is needed, and the engine is launched wit
   CHECK_THAT(script_of(run), Catch::Contains(" launch --one-node mpirun "));
 }
 
-TEST_CASE("the script of a plain run is as it was", "[golden]") { check_golden("plain", script_of(lenet())); }
-
-TEST_CASE("the script of a run with every key is as it was", "[golden]")
+TEST_CASE("the scripts of a plain run and of one with every key are as they were", "[golden]")
 {
+  check_golden("plain", script_of(lenet()));
   auto run = lenet(4, 2);
   run.spec.name = "$(touch /tmp/x); '";
   run.spec.label = "two\nlines";
@@ -244,9 +224,7 @@ TEST_CASE("the script of a run with every key is as it was", "[golden]")
   check_golden("every_key", script_of(run));
 }
 
-TEST_CASE("the same input gives the same script") { CHECK(script_of(lenet()) == script_of(lenet())); }
-
-TEST_CASE("a name of an environment variable that is none is refused")
+TEST_CASE("a name of an environment variable that is none, and a launcher nobody knows, are refused")
 {
   auto run = lenet();
   run.spec.resources.env = {{"A-B; touch /tmp/x", "1"}};
@@ -255,6 +233,7 @@ TEST_CASE("a name of an environment variable that is none is refused")
                     "`_`, and do not begin with a digit.");
   run.spec.resources.env = {{"A", std::string("1\0002", 3)}};
   CHECK_THROWS_WITH(script_of(run), "resources.env.A contains a NUL byte, which cannot be passed to a program; remove it.");
+  CHECK_THROWS_WITH(make_launcher("prun"), "there is no launcher `prun`; did you mean `srun`? Allowed: mpirun, srun, dtjob");
 }
 
 TEST_CASE("names, values, modules and paths reach their place as they are, and the shell runs none of them")
@@ -279,83 +258,52 @@ TEST_CASE("names, values, modules and paths reach their place as they are, and t
   CHECK_FALSE(fs::exists("/tmp/dtctl-test-evil"));
 }
 
-TEST_CASE("set-up lines act on the job: folders and variables last")
-{
-  Stage stage;
-  stage.run.spec.resources.setup = {"cd /usr", "export FROM_SETUP='a b'", "for i in 1 2; do\n  echo line $i\ndone"};
-  const auto result = stage.go("echo \"$PWD $FROM_SETUP\"");
-  CHECK(result.out == "line 1\nline 2\n/usr a b\n");
-  CHECK(stage.recorded_exit() == 0);
-}
-
-TEST_CASE("lines before the modules, the modules and the set-up lines run in this order")
+TEST_CASE("lines before the modules, the modules and the set-up lines run in this order, and act on the job")
 {
   Stage stage;
   stage.run.spec.resources.setup_before = {"module() { echo \"$FOLDER $1 $2\"; }", "FOLDER=here"};
   stage.run.spec.resources.modules = {"gcc", "mpi"};
-  stage.run.spec.resources.setup = {"echo then"};
-  CHECK(stage.go("echo last").out == "here load gcc\nhere load mpi\nthen\nlast\n");
-  stage.run.spec.resources.setup_before = {"false"};
-  const auto failed = stage.go("echo never");
-  CHECK(failed.err.find("resources.setup_before: line 1 failed: false (exit code 1)") != std::string::npos);
+  stage.run.spec.resources.setup = {"cd /usr", "export FROM_SETUP='a b'", "for i in 1 2; do\n  echo line $i\ndone"};
+  CHECK(stage.go("echo \"$PWD $FROM_SETUP\"").out == "here load gcc\nhere load mpi\nline 1\nline 2\n/usr a b\n");
+  CHECK(stage.recorded_exit() == 0);
 }
 
-TEST_CASE("a set-up line that fails ends the job before the launch, with a recorded code and a sentence")
+TEST_CASE("a set-up line or a module that fails ends the job before the launch, with a recorded code and a sentence")
 {
   struct Row {
-    std::string line;
-    int code;
+    std::vector<std::string> before, modules, setup;
+    int code; // 0: another one than 0
     std::string message;
   };
-  const auto row = GENERATE(Row{"(exit 3)", 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3) [job ]\n"},
-                            Row{"exit 4", 4, "dtctl: set-up line 2 failed: exit 4 (exit code 4) [job ]\n"},
-                            Row{"echo 'open", 2, "dtctl: set-up line 2 failed: echo 'open (exit code 2) [job ]\n"},
-                            Row{"set -e; false", 1, "dtctl: set-up line 2 failed: set -e; false (exit code 1) [job ]\n"});
+  const auto row = GENERATE(Row{{}, {}, {"true", "(exit 3)"}, 3, "dtctl: set-up line 2 failed: (exit 3) (exit code 3) [job ]\n"},
+                            Row{{}, {}, {"true", "exit 4"}, 4, "set-up line 2 failed"},
+                            Row{{}, {}, {"true", "echo 'open"}, 2, "set-up line 2 failed"},
+                            Row{{}, {}, {"true", "set -e; false"}, 1, "set-up line 2 failed"},
+                            Row{{"false"}, {}, {}, 1, "resources.setup_before: line 1 failed: false"},
+                            Row{{}, {"gcc/99"}, {}, 0, "dtctl: module load gcc/99 failed (exit code "});
   Stage stage;
-  stage.run.spec.resources.setup = {"true", row.line};
+  stage.run.spec.resources.setup_before = row.before;
+  stage.run.spec.resources.modules = row.modules;
+  stage.run.spec.resources.setup = row.setup;
   const auto result = stage.go("touch \"$attempt/launched\"");
   INFO(result.err);
-  CHECK(result.exit_code == row.code);
-  CHECK(stage.recorded_exit() == row.code);
-  CHECK(result.err.ends_with(row.message));
-  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
-}
-
-TEST_CASE("a module that is not there ends the job with a sentence")
-{
-  Stage stage;
-  stage.run.spec.resources.modules = {"gcc/99"};
-  const auto result = stage.go("true");
-  CHECK(result.exit_code != 0);
+  CHECK((row.code == 0 ? result.exit_code != 0 : result.exit_code == row.code));
   CHECK(stage.recorded_exit() == result.exit_code);
-  CHECK(result.err.find("dtctl: module load gcc/99 failed (exit code ") != std::string::npos);
-}
-
-TEST_CASE("a job told to stop tells its ranks, waits for them and records its end")
-{
-  Stage stage;
-  const pid_t child = stage.start("trap 'echo told > \"$attempt/told\"; exit 0' USR1; touch \"$attempt/up\"; sleep 100 & wait");
-  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
-  ::kill(child, SIGTERM);
-  CHECK(exit_code_of(child) == 75);
-  CHECK(fs::exists(stage.attempt.path() / "told"));
-  CHECK(stage.recorded_exit() == 75);
+  CHECK_THAT(result.err, Catch::Contains(row.message));
+  CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
 }
 
 TEST_CASE("an end that cannot be recorded is said on stderr")
 {
   Stage stage;
   const auto result = stage.go("mkdir \"$attempt/end\"");
-  CHECK_THAT(result.err, Catch::Contains("could not be recorded in " + stage.attempt.path().string()));
+  CHECK_THAT(result.err, Catch::Contains("could not be recorded"));
 }
 
 TEST_CASE("every rank has cores of its own, within the mask the job was given")
 {
   const auto cores = usable_cores();
-  if (cores.size() < 2) {
-    WARN("needs 2 cores");
-    return;
-  }
+  if (cores.size() < 2) return; // needs 2 cores
   const auto a = std::to_string(cores[0]), b = std::to_string(cores[1]);
   struct Row {
     int ranks, threads;
@@ -388,18 +336,13 @@ TEST_CASE("ranks that do not fit into the mask are refused, unless the recipe ov
     CHECK(mask_of(stage, 1) == core + "\n");
   } else {
     CHECK(result.exit_code == 126);
-    CHECK(result.err.find(
-              "dtctl: rank 1 needs 1 core of its own, but the mask on this node has 1 core, which is not enough for all ranks") !=
-          std::string::npos);
+    CHECK_THAT(result.err, Catch::Contains("dtctl: rank 1 needs 1 core of its own, but the mask on this node has 1 core"));
   }
 }
 
 TEST_CASE("two jobs of one rank side by side run on different cores")
 {
-  if (usable_cores().size() < 2) {
-    WARN("needs 2 cores");
-    return;
-  }
+  if (usable_cores().size() < 2) return; // needs 2 cores
   Playground place;
   Stage left, right;
   std::vector<JobRequest> jobs;
@@ -416,9 +359,8 @@ TEST_CASE("two jobs of one rank side by side run on different cores")
   CHECK(mask_of(left, 0) != mask_of(right, 0));
 }
 
-TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank")
+TEST_CASE("a rank killed by SIGKILL ends the job, and what mpirun prints names the rank")
 {
-  Playground place;
   Stage stage;
   stage.run = lenet(2);
   stage.run.spec.resources.oversubscribe = true;
@@ -427,8 +369,7 @@ TEST_CASE("a rank killed by SIGKILL ends the job, and the verdict names the rank
   Evidence evidence;
   evidence.end = read_end(stage.attempt);
   evidence.standard_error = result.err;
-  CHECK(judge(evidence, 0).cause ==
-        "rank 1 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+  CHECK_THAT(judge(evidence, 0).cause, Catch::StartsWith("rank 1 on " + host_name() + " was killed by SIGKILL"));
 }
 
 TEST_CASE("ranks that end well without a result do not look ended well")
@@ -437,7 +378,7 @@ TEST_CASE("ranks that end well without a result do not look ended well")
   const auto result = stage.go("exit 0");
   CHECK(result.exit_code == 1);
   CHECK(stage.recorded_exit() == 1);
-  CHECK(result.err.find("dtctl: the ranks ended with exit code 0 but left no result (exit code 1)") != std::string::npos);
+  CHECK_THAT(result.err, Catch::Contains("left no result"));
   const auto fenced = stage.go("echo '{\"schema\": 1, \"fenced_by\": 2}' > \"$attempt/result.json\"; exit 0");
   CHECK(fenced.exit_code == 1);
 }
@@ -500,38 +441,17 @@ TEST_CASE("a warning during set-up or before the first step ends the job as pree
   Stage stage;
   const bool set_up = GENERATE(true, false);
   stage.run.spec.resources.launch_tries = 3;
-  const auto up = stage.attempt.path() / "up";
-  if (set_up) stage.run.spec.resources.setup = {"touch " + shell_quote(up.string()) + "; sleep 0.5"};
-  const pid_t child = stage.start("touch \"$attempt/up\"; sleep 100");
-  REQUIRE(eventually([&] { return fs::exists(up); }));
+  const auto up = shell_quote((stage.attempt.path() / "up").string());
+  if (set_up) stage.run.spec.resources.setup = {"touch " + up + "; sleep 0.5"};
+  const pid_t child = start_and_see_up(stage, "touch \"$attempt/up\"; sleep 100");
   ::kill(child, SIGUSR1);
-  CHECK(exit_code_of(child) == 75);
+  CHECK(end_of_process(child) == 75);
   const auto preemption = read_preemption(stage.attempt);
   REQUIRE(preemption);
   CHECK(preemption->signal == "SIGUSR1");
   CHECK(preemption->step == 0);
   CHECK(read_launches(stage.attempt).size() == (set_up ? 0 : 1));
 }
-
-namespace {
-
-// The attempt as a process of its own, once its engine is up.
-pid_t start_and_see_up(const Stage& stage, const std::string& engine_body)
-{
-  const pid_t child = stage.start(engine_body);
-  REQUIRE(eventually([&] { return fs::exists(stage.attempt.path() / "up"); }));
-  return child;
-}
-
-// Slurm signals every process of a job.
-void signal_all(pid_t job, int signal)
-{
-  const auto children = run_command({"pgrep", "-P", std::to_string(job)}).out;
-  ::kill(job, signal);
-  for (const auto& child : lines(children)) signal_all(static_cast<pid_t>(std::stoi(child)), signal);
-}
-
-} // namespace
 
 TEST_CASE("SIGTERM to every process of a job leaves the ranks the time of a long step to write their checkpoint")
 {
@@ -545,7 +465,7 @@ TEST_CASE("SIGTERM to every process of a job leaves the ranks the time of a long
              "\"signal\": \"SIGTERM\"}' > \"$attempt/preempted.json\"; exit 0");
   signal_all(job, SIGTERM);
   signal_all(job, SIGTERM); // as Slurm does at the end of a grace time
-  CHECK(exit_code_of(job) == 75);
+  CHECK(end_of_process(job) == 75);
   REQUIRE(read_preemption(stage.attempt));
   CHECK(read_preemption(stage.attempt)->step == 7);
 }
@@ -564,7 +484,8 @@ TEST_CASE("a run that is told to stop and ends before its checkpoint is preempte
       start_and_see_up(stage, std::string("trap '") + (error ? "echo {} > \"$attempt/error.json\"; " : "") + "exit " +
                                   std::to_string(code) + "' USR1; touch \"$attempt/up\"; sleep 100 & wait");
   ::kill(job, SIGTERM);
-  CHECK(exit_code_of(job) == (preempted ? 75 : code));
+  CHECK(end_of_process(job) == (preempted ? 75 : code));
+  CHECK(stage.recorded_exit() == (preempted ? 75 : code));
   const auto record = read_preemption(stage.attempt);
   REQUIRE(record.has_value() == preempted);
   if (!record) return;
@@ -598,7 +519,7 @@ TEST_CASE("a run that is cancelled or out of time is ended, not asked for a chec
              "touch \"$attempt/up\"; sleep 100 & wait");
   write_file_atomic(is_cancelled ? stage.attempt.cancel() : stage.attempt.stop_reason(), "time_limit\n");
   ::kill(job, SIGTERM);
-  CHECK(exit_code_of(job) != 0);
+  CHECK(end_of_process(job) != 0);
   CHECK(read_file(stage.attempt.path() / "told") == "TERM\n");
   CHECK_FALSE(fs::exists(stage.attempt.preempted()));
 }
@@ -612,7 +533,7 @@ TEST_CASE("the ranks of a run that was removed are ended, because nobody could f
   const auto rank = identify_process(std::stoi(read_file(word)));
   REQUIRE(rank);
   fs::remove_all(stage.attempt.run_folder());
-  CHECK(exit_code_of(job) != 0);
+  CHECK(end_of_process(job) != 0);
   CHECK(eventually([&] { return !is_alive(*rank); }));
 }
 
@@ -629,7 +550,7 @@ TEST_CASE("a job that starts while its home is moved says that it waits, and run
       [&] { return text_if_readable(said).find("is not there: the home was moved or removed") != std::string::npos; }));
   CHECK_FALSE(fs::exists(old));
   fs::create_directory_symlink(moved, old);
-  CHECK(exit_code_of(job) == 0);
+  CHECK(end_of_process(job) == 0);
   CHECK(read_result(AttemptFolder(moved, 1)));
 }
 
@@ -640,7 +561,8 @@ TEST_CASE("a job that failed tells kind, rank and text of the cause in cause.jso
   const auto told = read_attempt(stage.attempt, std::array{AttemptFile::cause}).cause;
   REQUIRE(told);
   CHECK(told->kind == cause_kind::rank_exit);
-  CHECK(told->text == "rank 0 ended with exit code 3: ValueError: no such label");
+  CHECK(told->rank == 0);
+  CHECK_THAT(told->text, Catch::Contains("ValueError: no such label"));
 
   Stage error;
   error.run.spec.resources.ranks_per_node = 2;
@@ -665,7 +587,7 @@ TEST_CASE("a job whose predecessors did not all succeed in their latest attempt 
   make_folders(first.path());
   const auto is_run = [&] { return stage.go("touch \"$attempt/launched\"").exit_code == 0; };
   CHECK_FALSE(is_run());
-  CHECK(read_file(stage.attempt.stop_reason()) == "not run: run aabbccddee did not succeed\n");
+  CHECK_THAT(read_file(stage.attempt.stop_reason()), Catch::StartsWith("not run: run aabbccddee"));
   CHECK_FALSE(fs::exists(stage.attempt.path() / "launched"));
   fence(first, 10);
   CHECK_FALSE(is_run());
@@ -673,9 +595,4 @@ TEST_CASE("a job whose predecessors did not all succeed in their latest attempt 
   make_folders(second.path());
   commit_result(second, RunResult{});
   CHECK(is_run());
-}
-
-TEST_CASE("a launcher nobody knows is refused with the known ones")
-{
-  CHECK_THROWS_WITH(make_launcher("prun"), "there is no launcher `prun`; did you mean `srun`? Allowed: mpirun, srun, dtjob");
 }

@@ -1,13 +1,11 @@
 // The words that start a container, as the runtimes' manuals have them.
 #include "jobs/launch/container.hpp"
 
-#include "core/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/file.hpp"
+#include "core/files/paths.hpp"
 #include "core/text.hpp"
 #include "jobs/launch/batch_script.hpp"
 #include "tests/support/temporary_folder.hpp"
-
-#include <algorithm>
 
 #include <catch2/catch.hpp>
 
@@ -33,7 +31,8 @@ std::string line_of(const std::vector<std::string>& words) { return join(words, 
 
 } // namespace
 
-TEST_CASE("apptainer gets the mounts, the folder and the image, and GPUs if the job has some")
+TEST_CASE("apptainer gets the mounts, the folder and the image, and GPUs if the job has some, and the home is mounted with what "
+          "lies in it")
 {
   auto spec = in_container(ContainerRuntime::apptainer);
   const auto modules = report_modules().string();
@@ -43,6 +42,9 @@ TEST_CASE("apptainer gets the mounts, the folder and the image, and GPUs if the 
   spec.resources.gpus_per_node = 1;
   CHECK(line_of(container_words(spec, places)) == "apptainer exec --pwd " + places.work + " --nv " + mounts);
   CHECK(pyxis_options(spec, places, "/usr/bin/dtjob").empty());
+  const auto line = line_of(
+      container_words(in_container(ContainerRuntime::apptainer), {"/home/me/dtctl", "/home/me/dtctl/data/digits", places.work}));
+  CHECK_THAT(line, !Contains("digits"));
 }
 
 TEST_CASE("podman shares network, memory and processes of the node, and gets variables by name and no value")
@@ -77,13 +79,6 @@ TEST_CASE("pyxis is options of srun, and dtjob is mounted because it runs in the
                       ":" + modules +
                       ":ro,/data/images:/data/images:ro,/scratch:/scratch,/models:/m:ro,/opt/dtctl/bin:/opt/dtctl/bin:ro' "
                       "--no-container-mount-home '--container-env=MY_FLAG' /opt/dtctl/bin/dtjob bind "));
-}
-
-TEST_CASE("what lies in the home of dtctl is mounted with it")
-{
-  const auto line = line_of(
-      container_words(in_container(ContainerRuntime::apptainer), {"/home/me/dtctl", "/home/me/dtctl/data/digits", places.work}));
-  CHECK_THAT(line, !Contains("digits"));
 }
 
 TEST_CASE("the digest of an image is that in its name, or a hash of the file, which another file does not have")

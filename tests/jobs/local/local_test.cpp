@@ -1,8 +1,8 @@
 // The local queue with real processes: order, cores, kills, cancellation, limits.
 #include "tests/jobs/playground.hpp"
 
-#include "core/process.hpp"
-#include "core/record/claim.hpp"
+#include "core/machine/process.hpp"
+#include "core/record/attempt/claim.hpp"
 #include "core/record/study_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -20,7 +20,6 @@
 #include <csignal>
 #include <fstream>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -48,6 +47,17 @@ int starts(const Playground& place)
   return static_cast<int>(std::count_if(all.begin(), all.end(), [](const auto& line) { return line.starts_with("start"); }));
 }
 
+constexpr const char* other_boot = "00000000-0000-0000-0000-000000000000";
+
+// A process on another machine with this one's host name.
+Owner namesake(const std::string& token)
+{
+  auto owner = own_identity(token);
+  owner.process.boot_id = other_boot;
+  owner.process.machine_id = "0123456789abcdef0123456789abcdef";
+  return owner;
+}
+
 bool runs(const Playground& place, const std::string& key) { return place.status_of(key).verdict.state == RunState::running; }
 
 } // namespace
@@ -56,35 +66,22 @@ TEST_CASE("a job runs with its cores, its output in its folder and its end recor
 {
   Playground place;
   place.submit({place.job("one", "grep Cpus_allowed_list /proc/self/status; echo words >&2; exit 7")});
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  const auto status = place.status_of("one");
-  CHECK(status.verdict.state == RunState::failed);
-  CHECK(status.verdict.cause == "exit code 7: words");
+  REQUIRE(eventually([&] { return all_final(place.status()) && place.supervisor() == 0; })); // an empty queue has none
+  CHECK(local::Queue(place.home()).list().empty());
+  CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.status_of("one").verdict.exit_code == 7);
   CHECK(read_file(place.attempt("one").err()) == "words\n");
   CHECK(read_file(place.attempt("one").out()) == fmt::format("Cpus_allowed_list:\t{}\n", usable_cores().front()));
-}
-
-TEST_CASE("an empty queue has no supervisor")
-{
-  Playground place;
-  place.submit({place.job("one", "true")});
-  REQUIRE(eventually([&] { return all_final(place.status()) && place.supervisor() == 0; }));
-  CHECK(local::Queue(place.home()).list().empty());
 }
 
 TEST_CASE("jobs are started in the order of their submission, also when a later one would fit")
 {
   Playground place;
   const auto cores = static_cast<std::int64_t>(usable_cores().size());
-  std::vector<JobRequest> jobs{place.job("first", traced("first", "sleep 0.3"))};
-  jobs.push_back(place.job("wide", traced("wide", "sleep 0.1"), cores));
-  jobs.push_back(place.job("narrow", traced("narrow", "sleep 0.1")));
-  place.submit(jobs);
+  place.submit({place.job("first", "sleep 0.3; echo first >> \"$trace\""), place.job("wide", "echo wide >> \"$trace\"", cores),
+                place.job("narrow", "echo narrow >> \"$trace\"")});
   REQUIRE(eventually([&] { return all_final(place.status()); }));
-  std::vector<std::string> starts;
-  for (const auto& line : lines(place.traces()))
-    if (line.starts_with("start")) starts.push_back(line);
-  CHECK(starts == std::vector<std::string>{"start first", "start wide", "start narrow"});
+  CHECK(place.traces() == "first\nwide\nnarrow\n");
 }
 
 TEST_CASE("a waiting job says what it waits for")
@@ -93,10 +90,9 @@ TEST_CASE("a waiting job says what it waits for")
   const auto cores = static_cast<std::int64_t>(usable_cores().size());
   place.submit({place.job("first", "sleep 1000", cores), place.job("second", "true", 1)});
   REQUIRE(eventually([&] { return runs(place, "first"); }));
-  const auto second = place.status_of("second").verdict;
-  CHECK(second.state == RunState::queued);
-  CHECK(second.evidence == "scheduler: queued (waits for 1 core; 1 job is before it)");
-  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "test") == 2);
+  CHECK(place.status_of("second").verdict.state == RunState::queued);
+  CHECK(place.status_of("second").job.reason == "waits for 1 core; 1 job is before it");
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), {.who = "test"}) == 2);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
 }
 
@@ -147,47 +143,33 @@ TEST_CASE("a job that waits for a quiet machine starts when nothing else compute
   }
 }
 
-TEST_CASE("a job that waits for the cores of another home says which run holds them, and in which home")
+TEST_CASE("a job that waits for the cores of another home says which run holds them, of which study, and in which home")
 {
   Playground left;
   Playground right(left);
   const auto cores = usable_cores().size();
   const auto held = fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
-  left.submit({left.job("0123456789abcdef", "sleep 1000", static_cast<std::int64_t>(cores))});
-  REQUIRE(eventually([&] { return runs(left, "0123456789abcdef"); }));
-  right.submit({right.job("first", "sleep 1000", static_cast<std::int64_t>(cores)), right.job("second", "true")});
-  const auto holder = "run 0123456789 in home " + left.home().root().string() + " holds " + held;
-  CHECK(right.status_of("first").verdict.evidence == "scheduler: queued (waits for " + held + "; " + holder + ")");
-  CHECK(right.status_of("second").verdict.evidence == "scheduler: queued (waits for 1 core; 1 job is before it; " + holder + ")");
-  // Once it is known who is next, those behind it in other homes are told.
-  const auto next = "run first in home " + right.home().root().string() + " waits for cores before it";
-  left.submit({left.job("third", "true")});
-  const auto of_third = [&] { return left.status_of("third").verdict.evidence; };
-  CHECK(eventually([&] { return of_third() == "scheduler: queued (waits for 1 core; 1 job is before it; " + next + ")"; }));
-  for (auto* place : {&left, &right}) cancel_runs(LockedHome(place->home()), place->keys(), "test");
-  for (auto* place : {&left, &right}) REQUIRE(eventually([&] { return all_final(place->status()); }));
-}
-
-TEST_CASE("a job that waits for the cores of another home names the holder's study")
-{
-  Playground left;
-  Playground right(left);
-  const auto cores = static_cast<std::int64_t>(usable_cores().size());
-  auto job = left.job("one", "sleep 1000", cores);
-  auto submission = *read_submission(job.attempt);
+  const auto holding = left.job("0123456789abcdef", "sleep 1000", static_cast<std::int64_t>(cores));
+  auto submission = *read_submission(holding.attempt);
   submission.study = "feed";
-  write_file_atomic(job.attempt.submission(), to_json(submission));
+  write_file_atomic(holding.attempt.submission(), to_json(submission));
   make_folders(left.home().study("feed"));
   StudyRecord study;
   study.id = "feed";
   study.name = "night";
   write_file_atomic(left.home().study("feed") / "study.json", to_json(study));
-  left.submit({job});
-  REQUIRE(eventually([&] { return runs(left, "one"); }));
-  right.submit({right.job("two", "true")});
-  CHECK(right.status_of("two").verdict.evidence.find("run one of study night in home ") != std::string::npos);
-  cancel_runs(LockedHome(left.home()), left.keys(), "test");
-  REQUIRE(eventually([&] { return all_final(right.status()); })); // the cores were passed on
+  left.submit({holding});
+  REQUIRE(eventually([&] { return runs(left, "0123456789abcdef"); }));
+  right.submit({right.job("first", "sleep 1000", static_cast<std::int64_t>(cores)), right.job("second", "true")});
+  const auto holder = "run 0123456789 of study night in home " + left.home().root().string() + " holds " + held;
+  CHECK(right.status_of("first").job.reason == "waits for " + held + "; " + holder);
+  CHECK(right.status_of("second").job.reason == "waits for 1 core; 1 job is before it; " + holder);
+  // Once it is known who is next, those behind it in other homes are told.
+  const auto next = "run first in home " + right.home().root().string() + " waits for cores before it";
+  left.submit({left.job("third", "true")});
+  CHECK(eventually([&] { return left.status_of("third").job.reason == "waits for 1 core; 1 job is before it; " + next; }));
+  for (auto* place : {&left, &right}) cancel_runs(LockedHome(place->home()), place->keys(), {.who = "test"});
+  for (auto* place : {&left, &right}) REQUIRE(eventually([&] { return all_final(place->status()); }));
 }
 
 TEST_CASE("two homes side by side never take more cores than there are, and never one core twice")
@@ -209,82 +191,62 @@ TEST_CASE("two homes side by side never take more cores than there are, and neve
   }
 }
 
-TEST_CASE("a job that can never run here is refused with a sentence")
+TEST_CASE("a job that can never run here is refused, and one on hosts whose size is known there is not")
 {
   Playground place;
-  const auto cores = usable_cores().size();
-  auto wide = place.job("wide", "true", static_cast<std::int64_t>(cores) + 1);
-  auto far = place.job("far", "true");
-  far.resources.nodes = 2;
-  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{wide, far}, {});
+  auto wide = place.job("wide", "true", static_cast<std::int64_t>(usable_cores().size()) + 1);
+  auto far = place.job("far", "true"), fits = place.job("fits", "true", 1000);
+  far.resources.nodes = fits.resources.nodes = 2;
+  fits.resources.hosts = {"host0", "host1"};
+  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{wide, far, fits}, {});
   CHECK(outcomes[0].job_id.empty());
-  CHECK(outcomes[0].error ==
-        fmt::format("It needs {} cores ({} ranks x 1 threads), but this machine has {}; lower resources.ranks_per_node or "
-                    "resources.threads_per_rank, or set resources.oversubscribe.",
-                    cores + 1, cores + 1, cores));
-  CHECK(outcomes[1].error ==
+  CHECK(outcomes[0].error.starts_with("It needs "));
+  CHECK(outcomes[1].error.starts_with("It asks for 2 nodes"));
+  CHECK(outcomes[2].error.empty());
+}
+
+TEST_CASE("what speaks against a job on this machine is told with what it needs, what there is and the keys that change it")
+{
+  const auto objection = [](const std::function<void(ResourcesSpec&)>& change, std::int64_t side_threads = 0,
+                            const std::string& quota = "") {
+    ResourcesSpec resources;
+    change(resources);
+    return local::objection(resources, side_threads, 1, quota);
+  };
+  const auto two_ranks = [](ResourcesSpec& r) { r.ranks_per_node = 2; };
+  const std::string lower = "; lower resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.";
+  CHECK(objection(two_ranks) == "It needs 2 cores (2 ranks x 1 threads), but this machine has 1" + lower);
+  CHECK(
+      objection(two_ranks, 1).starts_with("It needs 4 cores (2 ranks x 2 threads, 1 of them beside its compute threads), but "));
+  CHECK(
+      objection(two_ranks, 0, "control group /q has a CPU quota of 0.5 cores") ==
+      "It needs 2 cores (2 ranks x 1 threads), but only 1 can be kept busy here: control group /q has a CPU quota of 0.5 cores" +
+          lower);
+  CHECK(objection([](ResourcesSpec& r) {
+          r.ranks_per_node = 2;
+          r.oversubscribe = true;
+        }).empty());
+  CHECK(objection([](ResourcesSpec& r) { r.nodes = 2; }) ==
         "It asks for 2 nodes, but the local scheduler has only this machine; set resources.nodes to 1 and use "
         "resources.ranks_per_node, or name the hosts to run on in resources.hosts.");
+  CHECK(objection([](ResourcesSpec& r) {
+          r.nodes = 3;
+          r.hosts = {"host0", "host1"};
+        }) == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
+  CHECK(objection([](ResourcesSpec& r) {
+          r.launcher = "srun";
+          r.hosts = {"host0"};
+        }) == "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
 }
 
-TEST_CASE("a job that needs more cores than the CPU quota pays for is refused, and the quota is named")
-{
-  ResourcesSpec resources;
-  resources.ranks_per_node = 2;
-  const std::string quota = "control group /q has a CPU quota of 0.5 cores";
-  CHECK(
-      local::objection(resources, 0, 1, quota) ==
-      "It needs 2 cores (2 ranks x 1 threads), but only 1 can be kept busy here: control group /q has a CPU quota of 0.5 cores; "
-      "lower resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.");
-  resources.oversubscribe = true;
-  CHECK(local::objection(resources, 0, 1, quota).empty());
-}
-
-TEST_CASE("a thread that moves messages needs a core too")
-{
-  Playground place;
-  const auto cores = usable_cores().size();
-  auto busy = place.job("busy", "true", static_cast<std::int64_t>(cores));
-  busy.side_threads = 1;
-  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{busy}, {});
-  CHECK(outcomes[0].error ==
-        fmt::format(
-            "It needs {} cores ({} ranks x 2 threads, 1 of them beside its compute threads), but this machine has {}; lower "
-            "resources.ranks_per_node or resources.threads_per_rank, or set resources.oversubscribe.",
-            2 * cores, cores, cores));
-}
-
-TEST_CASE("a job gets as many nodes as resources.hosts names, and mpirun only can reach them")
-{
-  Playground place;
-  auto fits = place.job("fits", "true"), far = place.job("far", "true"), srun = place.job("srun", "true");
-  for (auto* job : {&fits, &far, &srun}) job->resources.hosts = {"host0", "host1"};
-  fits.resources.nodes = 2;
-  fits.resources.ranks_per_node = 1000; // what a host has is known there
-  far.resources.nodes = 3;
-  srun.resources.launcher = "srun";
-  const auto outcomes = scheduler_kind("local").open(place.home())->submit(std::vector{fits, far, srun}, {});
-  CHECK(outcomes[0].error == "");
-  CHECK(outcomes[1].error == "It asks for 3 nodes, but resources.hosts names only 2; lower resources.nodes, or name more hosts.");
-  CHECK(outcomes[2].error ==
-        "resources.hosts names hosts, and srun cannot start ranks on them; set resources.launcher to mpirun.");
-}
-
-TEST_CASE("a job on hosts takes all cores of this machine and so runs alone")
-{
-  Playground place;
-  auto far = place.job("far", traced("far", "sleep 0.3"));
-  far.resources.hosts = {"host0"};
-  place.submit({far, place.job("next", traced("next", "true"))});
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(lines(place.traces()) == std::vector<std::string>{"start far", "end far", "start next", "end next"});
-}
-
-TEST_CASE("an oversubscribed job takes all cores and so runs alone")
+TEST_CASE("a job on hosts, or one that oversubscribes, takes all cores of this machine and so runs alone")
 {
   Playground place;
   auto wide = place.job("wide", traced("wide", "sleep 0.3"), 64);
-  wide.resources.oversubscribe = true;
+  if (GENERATE(true, false))
+    wide.resources.hosts = {"host0"};
+  else
+    wide.resources.oversubscribe = true;
   place.submit({wide, place.job("next", traced("next", "true"))});
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(lines(place.traces()) == std::vector<std::string>{"start wide", "end wide", "start next", "end next"});
@@ -330,34 +292,21 @@ TEST_CASE("jobs outlive their supervisor and keep their cores")
   CHECK(lines(place.traces()) == std::vector<std::string>{"start long", "end long", "start next", "end next"});
 }
 
-TEST_CASE("a job whose shell is killed has failed, and what it left running is ended before its cores are given away")
-{
-  Playground place;
-  place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait")});
-  REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
-  const auto sleeper = identify_process(std::stoi(place.traces()));
-  const auto owner = read_owner(place.attempt("one"));
-  REQUIRE(sleeper);
-  REQUIRE(::kill(owner->process.pid, SIGKILL) == 0);
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK_FALSE(is_alive(*sleeper));
-  const auto verdict = place.status_of("one").verdict;
-  CHECK(verdict.state == RunState::failed);
-  CHECK(verdict.cause == "no end was recorded: dtjob was killed, the machine went down, or the disk was full");
-  CHECK(verdict.exit_code == std::nullopt);
-}
-
-TEST_CASE("shell and supervisor killed at once: the next look finds out and cleans up")
+TEST_CASE(
+    "a job whose shell is killed has failed, and what it left running is ended before its cores are given away, also when the "
+    "supervisor is killed at once")
 {
   Playground place;
   place.submit({place.job("one", "sleep 1000 & echo $! > \"$trace\"; wait"), place.job("two", "exit 3")});
   REQUIRE(eventually([&] { return place.traces().ends_with('\n'); }));
   const auto sleeper = identify_process(std::stoi(place.traces()));
-  place.kill_supervisor();
+  REQUIRE(sleeper);
+  if (GENERATE(false, true)) place.kill_supervisor();
   REQUIRE(::kill(read_owner(place.attempt("one"))->process.pid, SIGKILL) == 0);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK_FALSE(is_alive(*sleeper));
   CHECK(place.status_of("one").verdict.state == RunState::failed);
+  CHECK(place.status_of("one").verdict.exit_code == std::nullopt);
   CHECK(place.status_of("two").verdict.exit_code == 3);
 }
 
@@ -377,33 +326,19 @@ TEST_CASE("jobs go on when the process that submitted them is killed")
   CHECK(place.status_of("one").verdict.exit_code == 4);
 }
 
-TEST_CASE("a queued job that is cancelled never runs")
-{
-  Playground place;
-  const auto cores = static_cast<std::int64_t>(usable_cores().size());
-  place.submit({place.job("first", until_told("go"), cores), place.job("second", traced("second", "true"))});
-  CHECK(cancel_runs(LockedHome(place.home()), std::vector<std::string>{"second"}, "alice") == 1);
-  tell(place, "go");
-  const auto verdict = place.status_of("second").verdict;
-  CHECK(verdict.state == RunState::cancelled);
-  CHECK(verdict.cause == "cancelled by alice");
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(place.traces().empty());
-}
-
 TEST_CASE("a running job that is cancelled is asked with SIGTERM and ends, also when its supervisor is dead")
 {
   Playground place;
   place.submit({place.job("one", traced("one", "sleep 1000 & wait"))});
   REQUIRE(eventually([&] { return place.traces() == "start one\n"; }));
   if (GENERATE(false, true)) place.kill_supervisor();
-  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "alice") == 1);
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), {.who = "alice"}) == 1);
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   const auto verdict = place.status_of("one").verdict;
   CHECK(verdict.state == RunState::cancelled);
   CHECK(verdict.exit_code == 143);
   CHECK(place.traces() == "start one\n");
-  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), "bob") == 0);
+  CHECK(cancel_runs(LockedHome(place.home()), place.keys(), {.who = "bob"}) == 0);
 }
 
 TEST_CASE("a job that ignores SIGTERM is killed after a grace")
@@ -411,7 +346,7 @@ TEST_CASE("a job that ignores SIGTERM is killed after a grace")
   Playground place;
   place.submit({place.job("deaf", "trap '' TERM HUP; echo up > \"$trace\"; while :; do sleep 1; done")});
   REQUIRE(eventually([&] { return place.traces() == "up\n"; }));
-  cancel_runs(LockedHome(place.home()), place.keys(), "alice");
+  cancel_runs(LockedHome(place.home()), place.keys(), {.who = "alice"});
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(place.status_of("deaf").verdict.state == RunState::cancelled);
   CHECK(eventually([&] { return local::Queue(place.home()).list().empty(); }));
@@ -426,9 +361,7 @@ TEST_CASE("a job over its time limit is ended and says so, also after its superv
   REQUIRE(eventually([&] { return !place.traces().empty(); }));
   if (GENERATE(false, true)) place.kill_supervisor();
   REQUIRE(eventually([&] { return all_final(place.status()); }));
-  const auto verdict = place.status_of("slow").verdict;
-  CHECK(verdict.state == RunState::timed_out);
-  CHECK(verdict.cause == "it reached its time limit");
+  CHECK(place.status_of("slow").verdict.state == RunState::timed_out);
 }
 
 TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in order is preempted and not timed out")
@@ -442,9 +375,8 @@ TEST_CASE("ahead of its time limit a job is told, once, and a run that stops in 
   slow.resources.signal_ahead_s = 599;
   place.submit({slow});
   REQUIRE(eventually([&] { return all_final(place.status()); }));
-  const auto verdict = place.status_of("slow").verdict;
-  CHECK(verdict.state == RunState::preempted);
-  CHECK(verdict.cause == "it reached its time limit at step 7 of 10; a checkpoint is kept: step-7.safetensors");
+  CHECK(place.status_of("slow").verdict.state == RunState::preempted);
+  CHECK(read_file(attempt.stop_reason()) == "time_limit\n");
   CHECK(place.traces() == "told\n");
 }
 
@@ -460,42 +392,11 @@ TEST_CASE("a job without dtjob is not claimed, and starts when dtjob is there ag
   const auto trouble = local::Queue(place.home()).trouble();
   REQUIRE(eventually([&] { return read_file_if_exists(trouble).value_or("").find("dtjob") != std::string::npos; }));
   CHECK_FALSE(std::filesystem::exists(job.attempt.owner()));
-  CHECK(place.status_of("one").job.hindrance.remedy ==
-        "correct the problem that the reason describes; the job then starts without a new submission");
+  CHECK_FALSE(place.status_of("one").job.hindrance.remedy.empty());
   CHECK_FALSE(place.status_of("one").job.hindrance.needs_new_job);
   std::filesystem::copy_file(DTCTL_BINARY_DIR "/bin/dtjob", place.trace().parent_path() / "dtjob");
   REQUIRE(eventually([&] { return all_final(place.status()); }));
   CHECK(place.status_of("one").verdict.exit_code == 6);
-}
-
-TEST_CASE("no more jobs of one submission run at the same time than it allows")
-{
-  if (usable_cores().size() < 2) {
-    WARN("needs 2 cores");
-    return;
-  }
-  Playground place;
-  const std::vector jobs{place.job("one", traced("one", "sleep 0.3")), place.job("two", traced("two", "sleep 0.3")),
-                         place.job("three", traced("three", "true"))};
-  place.submit(jobs, {.max_running = 1});
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(lines(place.traces()) ==
-        std::vector<std::string>{"start one", "end one", "start two", "end two", "start three", "end three"});
-}
-
-TEST_CASE("a job starts when the jobs it comes after have left the queue")
-{
-  if (usable_cores().size() < 2) {
-    WARN("needs 2 cores");
-    return;
-  }
-  Playground place;
-  place.submit({place.job("first", traced("first", "sleep 0.5"))});
-  auto second = place.job("second", traced("second", "true"));
-  second.after = {place.status_of("first").submission->job_id};
-  place.submit({second});
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(lines(place.traces()) == std::vector<std::string>{"start first", "end first", "start second", "end second"});
 }
 
 TEST_CASE("an attempt that has an owner is not run again, and a stranger with the owner's number is left in peace")
@@ -528,7 +429,7 @@ TEST_CASE("an owner of an earlier boot is dead, whatever runs under its number n
   const auto attempt = place.job("one", "true").attempt;
   auto owner = own_identity("token");
   CHECK(state_of(attempt, owner) == OwnerState::alive);
-  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
+  owner.process.boot_id = other_boot;
   owner.unix_s = boot_unix_s() - 5;
   CHECK(state_of(attempt, owner) == OwnerState::dead);
   CHECK(processes_of_job(owner).empty());
@@ -557,28 +458,23 @@ TEST_CASE("an owner on another machine or in another PID namespace is out of sig
       CHECK(state_of(attempt, old) == OwnerState::silent);
     }
   };
-  auto namesake = own_identity("token"); // another machine with this host name
-  namesake.process.boot_id = "00000000-0000-0000-0000-000000000000";
-  namesake.process.machine_id = "0123456789abcdef0123456789abcdef";
-  check(namesake);
+  check(namesake("token"));
   auto contained = own_identity("token");
   contained.process.pid_namespace += 1;
   check(contained);
   // A copy of this machine: its run has shown signs of life since this machine was started.
   auto copy = own_identity("token");
-  copy.process.boot_id = namesake.process.boot_id;
+  copy.process.boot_id = other_boot;
   std::filesystem::remove(attempt.heartbeat());
   CHECK(state_of(attempt, copy) == OwnerState::out_of_sight);
 }
 
-TEST_CASE("an attempt owned on another host is unknown, not dead")
+TEST_CASE("an attempt owned on another host is unknown, not dead, and names the host")
 {
   Playground place;
   auto job = place.job("one", "true");
-  auto owner = own_identity(job.token);
+  auto owner = namesake(job.token);
   owner.host = "elsewhere.example";
-  owner.process.boot_id = "00000000-0000-0000-0000-000000000000";
-  owner.process.machine_id = "0123456789abcdef0123456789abcdef";
   REQUIRE(claim(job.attempt, owner));
   const auto status = reconcile(place.home(), std::vector<std::string>{"one"}).front();
   CHECK(status.verdict.state == RunState::unknown);
@@ -588,20 +484,12 @@ TEST_CASE("an attempt owned on another host is unknown, not dead")
   CHECK(status.verdict.evidence == "scheduler: out of sight (" + status.verdict.cause + ")");
 }
 
-TEST_CASE("a damaged file in the queue does not hold up the others")
+TEST_CASE("a job whose script is gone fails with that cause and does not hold up the others, and neither does a damaged file")
 {
   Playground place;
   local::Queue queue(place.home());
   queue.make();
   std::ofstream(queue.folder() / "queue" / "0000000001-1-0123.json") << "{\"schema\": 1, \"na";
-  place.submit({place.job("next", "exit 6")});
-  REQUIRE(eventually([&] { return all_final(place.status()); }));
-  CHECK(place.status_of("next").verdict.exit_code == 6);
-}
-
-TEST_CASE("a job whose script is gone fails with that cause and does not hold up the others")
-{
-  Playground place;
   auto job = place.job("one", "true");
   std::filesystem::remove(job.attempt.script());
   place.submit({job, place.job("next", "exit 6")});

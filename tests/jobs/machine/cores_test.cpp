@@ -1,6 +1,5 @@
 #include "jobs/machine/cores.hpp"
 
-#include "core/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,15 +1,14 @@
 // The peak of this node's processor, as it is measured and kept.
 #include "jobs/machine/processor_peak.hpp"
 
-#include "core/cpu_allowance.hpp"
-#include "core/file.hpp"
-#include "core/multiply_adds.hpp"
+#include "core/files/file.hpp"
+#include "core/machine/cpu_allowance.hpp"
+#include "core/maths/multiply_adds.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 

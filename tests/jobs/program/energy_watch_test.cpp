@@ -1,7 +1,7 @@
 // Energy, memory and GPUs of a node: NVML answered by tests/support/fake_nvml.cpp (100 W), powercap by a folder.
 #include "jobs/program/energy_watch.hpp"
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/jobs/playground.hpp"
 #include "tests/support/fake_powercap.hpp"
 

@@ -1,16 +1,13 @@
 // Who else uses a node while the user's own program runs there, with real processes.
 #include "jobs/program/load_watch.hpp"
 
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cmath>
 #include <csignal>
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // The end of an attempt whose program has printed more than was read.
 #include "jobs/program/program_recorder.hpp"
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <cmath>

@@ -1,9 +1,8 @@
 // The modules in share/dtctl/program: what they write is what report_lines.hpp reads, and both can say the same.
-#include "core/file.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "jobs/program/rank_report.hpp"
+#include "jobs/program/reports/rank_report.hpp"
 #include "tests/jobs/playground.hpp"
 #include "tests/support/tiny_disk.hpp"
 
@@ -107,32 +106,28 @@ void check_report(const RankReport& report)
 
 } // namespace
 
-TEST_CASE("the header compiles as C and as C++ without a warning, and reports everything that the Python module does")
+TEST_CASE("the header compiles as C and as C++ without a warning, and reports the same as the Python module")
 {
   const jobs::testing::Folder folder;
   const auto source = (folder.path() / "report.c").string(), program = (folder.path() / "report").string();
   std::ofstream(source) << in_c;
-  for (const Words& language : {Words{"cc", "-x", "c", "-std=c99"}, Words{"cc", "-x", "c", "-std=gnu17"},
-                                Words{"c++", "-x", "c++", "-std=c++20"}, Words{"cc", "-x", "c", "-std=gnu17", "-O2"}}) {
-    INFO(join(language, " "));
-    auto command = language;
+  const auto check = [&](const Words& words) {
+    const auto path = folder.path() / "reported";
+    std::filesystem::remove(path);
+    Words command{"env", "DTCTL_REPORT=" + path.string(), "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1"};
+    command.insert(command.end(), words.begin(), words.end());
+    require_ok(command);
+    check_report(report_in(path));
+  };
+  for (Words command : {Words{"cc", "-x", "c", "-std=c99"}, Words{"cc", "-x", "c", "-std=gnu17"},
+                        Words{"c++", "-x", "c++", "-std=c++20"}, Words{"cc", "-x", "c", "-std=gnu17", "-O2"}}) {
+    INFO(join(command, " "));
     for (const auto& word : Words{"-Wall", "-Wextra", "-Werror", "-pedantic", "-I" + modules, source, "-o", program, "-lm"})
       command.push_back(word);
     require_ok(command);
-    const auto path = folder.path() / ("report-" + language.back());
-    require_ok({"env", "DTCTL_REPORT=" + path.string(), program});
-    check_report(report_in(path));
+    check({program});
   }
-}
-
-TEST_CASE("the Python module reports the same")
-{
-  const jobs::testing::Folder folder;
-  std::ofstream(folder.path() / "report.py") << in_python;
-  const auto path = folder.path() / "report";
-  require_ok({"env", "DTCTL_REPORT=" + path.string(), "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1", "python3",
-              (folder.path() / "report.py").string()});
-  check_report(report_in(path));
+  check({"python3", "-c", in_python});
 }
 
 TEST_CASE("a rank that torchrun has started reports to the file of its number, and torchrun itself reports nothing")

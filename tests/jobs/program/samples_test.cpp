@@ -1,10 +1,8 @@
 // The samples of a batch (share/dtctl/program/dtctl_measure/samples.py): the number, or unknown; never another number.
-#include "core/process.hpp"
-#include "core/text.hpp"
+#include "core/machine/process.hpp"
 #include "tests/e2e/python.hpp"
 
 #include <string>
-#include <vector>
 
 #include <catch2/catch.hpp>
 

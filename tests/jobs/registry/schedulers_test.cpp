@@ -8,7 +8,7 @@
 using namespace dt;
 using namespace dt::jobs;
 
-TEST_CASE("the registry has one scheduler for each name that a recipe may use, in the same order")
+TEST_CASE("the registry has one scheduler for each name that a recipe may use, in the same order, and refuses others")
 {
   std::vector<std::string> names;
   for (const auto* kind : scheduler_kinds()) {
@@ -16,9 +16,5 @@ TEST_CASE("the registry has one scheduler for each name that a recipe may use, i
     CHECK(&scheduler_kind(kind->name()) == kind);
   }
   CHECK(names == strings_of(scheduler_names()));
-}
-
-TEST_CASE("a scheduler nobody knows is refused with the known ones")
-{
   CHECK_THROWS_WITH(scheduler_kind("pbs"), "there is no scheduler `pbs`; allowed: local, slurm");
 }

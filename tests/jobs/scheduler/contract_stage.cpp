@@ -1,7 +1,6 @@
 #include "tests/jobs/scheduler/contract_stage.hpp"
 
-#include "core/paths.hpp"
-#include "core/process.hpp"
+#include "core/files/paths.hpp"
 #include "core/record/run_record.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"

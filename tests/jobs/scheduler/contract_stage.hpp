@@ -1,7 +1,7 @@
 // A home with a scheduler, for the contract that every scheduler keeps (contract_cases.hpp).
 #pragma once
 
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/home/home.hpp"
 #include "jobs/scheduler/kind.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "jobs/scheduler/kind.hpp"
 
 #include <algorithm>

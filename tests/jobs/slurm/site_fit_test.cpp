@@ -88,8 +88,8 @@ TEST_CASE("an account is compared only where the site demands one")
   auto strict = site;
   strict.accounts = {"physics", "chemistry"};
   CHECK(misfit(one, strict) ==
-        "you may not charge the account other, or there is none of this name; set resources.account to one "
-        "of yours: physics, chemistry");
+        "you may not charge the account other, or there is none of this name; set resources.account to one of yours: physics, "
+        "chemistry");
   CHECK(misfit(job(), strict).empty()); // the default account
   strict.accounts = std::vector<std::string>();
   CHECK(misfit(job(), strict).starts_with("this Slurm demands an account"));

@@ -3,12 +3,9 @@
 #include "jobs/slurm/batch.hpp"
 #include "jobs/slurm/job_builder.hpp"
 
-#include "core/error.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <csignal>
-#include <numeric>
 
 using namespace dt;
 using namespace dt::jobs;
@@ -47,17 +44,13 @@ std::vector<Batch> plan(std::span<const JobRequest> all, std::int64_t max_tasks 
 
 } // namespace
 
-TEST_CASE("array indices are read from lists, ranges, steps and throttles")
+TEST_CASE("array indices are read from lists, ranges, steps and throttles, and those that cannot be read stand for nothing")
 {
   using Tasks = std::vector<std::uint32_t>;
   CHECK(expand_array_tasks("3") == Tasks{3});
   CHECK(expand_array_tasks("0-3") == Tasks{0, 1, 2, 3});
   CHECK(expand_array_tasks("0-20:5%2") == Tasks{0, 5, 10, 15, 20});
   CHECK(expand_array_tasks("7,1-2,7%100") == Tasks{1, 2, 7});
-}
-
-TEST_CASE("array indices that cannot be read stand for nothing")
-{
   for (const auto* text : {"", "%4", "-", "x", "1-", "-3", "5-2", "1-9:0", "4294967295", "0-99999999999", "0x", "..."}) {
     INFO(text);
     CHECK(expand_array_tasks(text).empty());
@@ -260,10 +253,14 @@ TEST_CASE("a time limit that Slurm may lower counts as the lower one for the war
   CHECK(tasks_for(batch, all).at(0).time_limit_s == 600);
   all[0].token = "l0123456789abcdef.0";
   CHECK(tasks_for(batches_of(all)[0], all).at(0).time_limit_s == 3600);
+  all[0].token = "j0123456789abcdef.0";
+  all[0].resources.scheduler_args.clear();
+  all[0].resources.time_limit_s = 60; // a warning longer than half of it would stop the run at once
+  CHECK(job_for(batch, all, "/f", {}, {}).signal_ahead_s == 30);
 }
 
 // Each was tried with Slurm 22.05: without a backslash %% is a percent sign; with one there are no fields, and \\ is a backslash.
-TEST_CASE("the path of the output is written in Slurm's language")
+TEST_CASE("the path of the output is written in Slurm's language, and a script gives each task its own log where Slurm cannot")
 {
   CHECK(slurm_output("/h%j", BatchKind::single) == "/h%%j/log");
   CHECK(slurm_output("/h%j", BatchKind::array) == "/h%%j/log-%a");
@@ -271,16 +268,12 @@ TEST_CASE("the path of the output is written in Slurm's language")
   CHECK(slurm_output("/a\\b", BatchKind::single) == "/a\\\\b/log");
   CHECK(slurm_output("/a\\b%j", BatchKind::single) == "/a\\\\b%j/log");
   CHECK(slurm_output("/a\\b", BatchKind::array) == "/a\\\\b/log");
-}
-
-TEST_CASE("a script gives each task of an array its own log where Slurm cannot")
-{
   CHECK(start_script({"/bin/dtjob", "/plain"}).find("SLURM_ARRAY_TASK_ID") == std::string::npos);
   CHECK(start_script({"/bin/dtjob", "/a\\b c"}).find("exec >> '/a\\b c/log'-\"$SLURM_ARRAY_TASK_ID\" 2>&1\n") !=
         std::string::npos);
 }
 
-TEST_CASE("a job bears the name of its run, or what the names of its runs have in common")
+TEST_CASE("a job bears the name of its run, or what the names of its runs have in common, cut to what the accounting keeps")
 {
   using Titles = std::vector<std::string>;
   CHECK(job_name_of(Titles{"s/#1"}, "") == "dtctl:s#1");
@@ -290,10 +283,6 @@ TEST_CASE("a job bears the name of its run, or what the names of its runs have i
   CHECK(job_name_of(Titles{"a/b/x/#1", "a/b/y/#1"}, "") == "dtctl:a/b");
   CHECK(job_name_of(Titles{"a'b\"$(x)%j\n/#1"}, "") == "dtctl:a_b___x__j_x0a#1");
   CHECK(job_name_of(Titles{"", ""}, "0123456789abcdef") == "dtctl:0123456789");
-}
-
-TEST_CASE("a long name is cut to what the accounting keeps, at the end of a character, and keeps its repeat")
-{
   std::string label;
   for (int i = 0; i < 200; ++i) label += "\u00fc";
   const auto name = job_name_of(std::vector{"s/" + label + "/#12"}, "");
@@ -328,40 +317,21 @@ TEST_CASE("an array is throttled, logs by task, and bears the name that its runs
   CHECK(job.comment == "dtctl:a0123456789abcdef key0 key1 key2");
 }
 
-TEST_CASE("a ladder's job has its largest size and the time of all its runs together with a margin")
+TEST_CASE("a ladder's job has the largest size, cores and GPUs of its runs and the time of all of them together with a margin")
 {
   auto all = requests(3);
   for (std::size_t i = 0; i < 3; ++i) {
     all[i].resources.nodes = static_cast<std::int64_t>(i == 1 ? 4 : 1);
-    all[i].token = "l0123456789abcdef." + std::to_string(i);
-  }
-  const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 5, 0}, {});
-  CHECK(job.nodes == 4);
-  CHECK(job.time_limit_min == (3 * 600 + ladder_margin_s(3)) / 60);
-  CHECK(job.array.empty());
-}
-
-TEST_CASE("a ladder's job has the cores and GPUs of the run that needs most of them, whichever comes first")
-{
-  auto all = requests(3);
-  for (std::size_t i = 0; i < 3; ++i) {
     all[i].resources.ranks_per_node = std::int64_t{1} << i; // study.ranks: [1, 2, 4]
     all[i].resources.gpus_per_node = all[i].resources.ranks_per_node;
     all[i].token = "l0123456789abcdef." + std::to_string(i);
   }
   const auto job = job_for(batches_of(all)[0], all, "/f", {"/work", {}, 5, 0}, {});
-  CHECK(job.nodes == 1);
+  CHECK(job.nodes == 4);
   CHECK(job.tasks_per_node == 4);
   CHECK(job.gpus_per_node == 4);
-}
-
-TEST_CASE("a warning longer than half the time limit is shortened, for it would stop the run at once")
-{
-  auto all = requests(1);
-  all[0].resources.time_limit_s = 60;
-  all[0].resources.signal_ahead_s = 60;
-  all[0].token = "j0123456789abcdef.0";
-  CHECK(job_for(batches_of(all)[0], all, "/f", {}, {}).signal_ahead_s == 30);
+  CHECK(job.time_limit_min == (3 * 600 + ladder_margin_s(3)) / 60);
+  CHECK(job.array.empty());
 }
 
 TEST_CASE("a run that oversubscribes asks for no more cores than a node has")
@@ -391,6 +361,9 @@ TEST_CASE("no more runs of a submission than allowed hold lanes at a time")
   CHECK(lanes.before(9) == std::vector<std::string>{"10", "11", "12"});
   lanes.take(9, "13");
   CHECK(lanes.before(1) == std::vector<std::string>{"13"});
+  Lanes without_limit(0);
+  without_limit.take(5, "10");
+  CHECK(without_limit.before(5).empty());
 }
 
 TEST_CASE("lanes are shared among the sizes of a submission by their runs, one at least")
@@ -404,11 +377,4 @@ TEST_CASE("lanes are shared among the sizes of a submission by their runs, one a
   CHECK(shares_of_lanes(Runs{6}, 2) == Shares{2});
   CHECK(shares_of_lanes(Runs{2, 1}, 100) == Shares{2, 1});
   CHECK(shares_of_lanes(Runs{2, 1}, 0) == Shares{0, 0});
-}
-
-TEST_CASE("without a limit nothing waits for anything")
-{
-  Lanes lanes(0);
-  lanes.take(5, "10");
-  CHECK(lanes.before(5).empty());
 }

@@ -1,7 +1,6 @@
 // What Slurm's commands print, read as records, and the command line of a job. Then the commands themselves, as scripts that
 // print what a test wants.
-#include "core/file.hpp"
-#include "core/text.hpp"
+#include "core/files/file.hpp"
 #include "jobs/slurm/access/failure_text.hpp"
 #include "jobs/slurm/access/output.hpp"
 #include "jobs/slurm/access/queue_output.hpp"
@@ -49,24 +48,8 @@ const std::vector<std::string> running_task{"9",    "7_4",    "RUNNING", "0",   
                                             "200",  "5:00",   "1",       "1-00:00:00", "main", "node[1-2]",
                                             "None", "(null)", "dtctl:s", "dtctl:a00 k"};
 // Columns of these.
-enum : std::size_t {
-  job_id,
-  array,
-  state_word,
-  exit_code,
-  worst_code,
-  submitted,
-  started,
-  run_time,
-  restarts,
-  limit,
-  partition,
-  nodes,
-  reason_word,
-  dependency,
-  job_name,
-  comment
-};
+constexpr std::size_t job_id = 0, array = 1, state_word = 2, exit_code = 3, submitted = 5, reason_word = 12, job_name = 14,
+                      comment = 15;
 
 std::string queue_of(const std::vector<std::vector<std::string>>& rows)
 {
@@ -83,33 +66,29 @@ std::vector<std::string> with(std::vector<std::string> row, std::size_t column, 
 
 SlurmRecord read_one(const std::vector<std::string>& row) { return read_queue(queue_of({row}), 500).at(0); }
 
-std::string words_of_failure(const std::function<void()>& action)
+SlurmFailure failure_by(const std::function<void()>& action)
 {
   try {
     action();
   } catch (const SlurmFailure& failure) {
-    CHECK(failure.code() == unreadable_answer);
-    return failure.what();
+    return failure;
   }
-  return "no failure";
+  return {0, "no failure"};
+}
+
+std::string words_of_failure(const std::function<void()>& action)
+{
+  const auto failure = failure_by(action);
+  CHECK((failure.code() == unreadable_answer || failure.code() == 0));
+  return failure.what();
 }
 
 const std::vector<std::string> past_header{"JobIDRaw", "JobID",   "State",     "ExitCode",  "DerivedExitCode",
                                            "Submit",   "Start",   "Timelimit", "Partition", "NodeList",
                                            "Reason",   "JobName", "SubmitLine"};
-const std::vector<std::string> past_task{"9",
-                                         "7_4",
-                                         "FAILED",
-                                         "3:0",
-                                         "0:15",
-                                         "100",
-                                         "200",
-                                         "01:00:00",
-                                         "main",
-                                         "node0",
-                                         "None",
-                                         "dtctl:s",
-                                         "sbatch --parsable --comment=dtctl:a00 k"};
+const std::string submit_line = "sbatch --parsable --comment=dtctl:a00 k";
+const std::vector<std::string> past_task{"9",        "7_4",  "FAILED", "3:0",  "0:15",    "100",      "200",
+                                         "01:00:00", "main", "node0",  "None", "dtctl:s", submit_line};
 
 CommandResult failed(const std::string& err)
 {
@@ -175,46 +154,37 @@ TEST_CASE("the waiting tasks of an array are one record, whatever way squeue wri
   REQUIRE(records.size() == 2);
   CHECK(records[0].tasks == std::vector<std::uint32_t>{4, 6});
   CHECK(records[1].reason == "JobHeldUser");
-  CHECK(words_of_failure([] { read_one(with(running_task, array, "7_?")); }).find("an array's tasks: \"?\"") !=
-        std::string::npos);
+  CHECK(failure_by([] { read_one(with(running_task, array, "7_?")); }).code() == unreadable_answer);
 }
 
 TEST_CASE("exit codes are wait statuses, as numbers before Slurm 23.02 and as code and signal since")
 {
   const auto status = [](const std::string& text) { return read_one(with(running_task, exit_code, text)).exit_status; };
-  CHECK(exit_code_of(status("768")) == 3);
-  CHECK(exit_code_of(status("3:0")) == 3);
-  CHECK(exit_code_of(status("15")) == 128 + 15);
-  CHECK(exit_code_of(status("0:15")) == 128 + 15);
-  CHECK(status("-2") == 0);
-  CHECK(status("") == 0);
-  CHECK(words_of_failure([&] { status("three"); }).find("an exit code") != std::string::npos);
+  for (const auto* text : {"768", "3:0"}) CHECK(exit_code_of(status(text)) == 3);
+  for (const auto* text : {"15", "0:15"}) CHECK(exit_code_of(status(text)) == 128 + 15);
+  for (const auto* text : {"-2", ""}) CHECK(status(text) == 0);
+  CHECK(failure_by([&] { status("three"); }).code() == unreadable_answer);
 }
 
 TEST_CASE("a state with a flag is told as the same status as through the library")
 {
   const auto state = [](const std::string& word) { return status_of(read_one(with(running_task, state_word, word))).state; };
   using State = dt::jobs::JobStatus::State;
-  CHECK(state("PENDING") == State::queued);
-  CHECK(state("CONFIGURING") == State::queued);
-  CHECK(state("REQUEUED") == State::queued);
-  CHECK(state("REQUEUE_HOLD") == State::queued);
-  CHECK(state("COMPLETING") == State::running);
-  CHECK(state("SUSPENDED") == State::running);
-  CHECK(state("COMPLETED") == State::ended);
-  CHECK(state("NODE_FAIL") == State::ended);
+  for (const auto* word : {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD"}) CHECK(state(word) == State::queued);
+  for (const auto* word : {"COMPLETING", "SUSPENDED"}) CHECK(state(word) == State::running);
+  for (const auto* word : {"COMPLETED", "NODE_FAIL"}) CHECK(state(word) == State::ended);
   CHECK(state("SOMETHING_NEW") == State::unknown);
 }
 
 TEST_CASE("the reason of a job is Slurm's word also where squeue prints its details")
 {
   const auto reason = [](const std::string& text) { return read_one(with(running_task, reason_word, text)); };
+  const std::string details = "ReqNodeNotAvail, UnavailableNodes:node1";
   CHECK(reason("Resources").reason == "Resources");
   CHECK(reason("Resources").reason_details.empty());
-  CHECK(reason("ReqNodeNotAvail, UnavailableNodes:node1").reason == "ReqNodeNotAvail");
-  CHECK(reason("ReqNodeNotAvail, UnavailableNodes:node1").reason_details == "ReqNodeNotAvail, UnavailableNodes:node1");
-  CHECK(reason("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions").reason ==
-        "Resources");
+  CHECK(reason(details).reason == "ReqNodeNotAvail");
+  CHECK(reason(details).reason_details == details);
+  CHECK(reason("Nodes required for job are DOWN, DRAINED or reserved for jobs").reason == "Resources");
   CHECK(reason("launch failed requeued held").reason == "JobHeldUser");
   CHECK(read_one(with(with(running_task, state_word, "FAILED"), reason_word, "Slurmd could not execve job")).reason ==
         "JobLaunchFailure");
@@ -246,16 +216,12 @@ TEST_CASE("an output that cannot be read is never an empty queue")
   for (std::size_t size = 1; size < whole.size(); ++size) {
     if (size == queue_of({}).size()) continue; // cut there, the queue is empty
     INFO("the first " << size << " bytes");
-    CHECK(words_of_failure([&] { read_queue(whole.substr(0, size), 0); }) != "no failure");
+    CHECK(failure_by([&] { read_queue(whole.substr(0, size), 0); }).code() == unreadable_answer);
   }
-  CHECK(words_of_failure([&] {
-          read_queue(table_of({with(queue_header, submitted, ""), running_task}), 0);
-        }).find("another table") != std::string::npos);
-  CHECK(words_of_failure([&] { read_queue(queue_of({with(running_task, job_id, "x")}), 0); }).find("a job's number: \"x\"") !=
-        std::string::npos);
-  CHECK(words_of_failure([&] {
-          read_queue(queue_of({with(running_task, submitted, "2026-11-27T10:00:00")}), 0);
-        }).find("a time is not") != std::string::npos);
+  for (const auto& text :
+       {table_of({with(queue_header, submitted, ""), running_task}), queue_of({with(running_task, job_id, "x")}),
+        queue_of({with(running_task, submitted, "2026-11-27T10:00:00")})})
+    CHECK(failure_by([&] { read_queue(text, 0); }).code() == unreadable_answer);
 }
 
 TEST_CASE("a banner that a site prints around a command's table is no part of it")
@@ -303,9 +269,8 @@ TEST_CASE("nodes of every release are read, with what follows their reason")
   CHECK(down.reason == "Not responding");
   CHECK(read_nodes(recorded("nodes-25.11")).at(0).is_usable);
   CHECK(read_nodes("No nodes in the system\n").empty());
-  CHECK(words_of_failure([] { read_nodes("NodeName=n1 Arch=x86_64 CoresPerSocket=1\n"); }).find("without State") !=
-        std::string::npos);
-  CHECK(words_of_failure([] { read_nodes("oops\n"); }).find("not lines of NodeName") != std::string::npos);
+  for (const auto* text : {"NodeName=n1 Arch=x86_64 CoresPerSocket=1\n", "oops\n"})
+    CHECK(failure_by([&] { read_nodes(text); }).code() == unreadable_answer);
 }
 
 TEST_CASE("partitions of every release are read")
@@ -342,8 +307,7 @@ TEST_CASE("reservations and the configuration of every release are read")
   const auto next = read_site(recorded("config-25.11"));
   CHECK(next.demands_account);
   CHECK(next.mpi_default.empty());
-  CHECK(words_of_failure([] { read_site("Configuration data as of 5\nClusterName = x\n"); }).find("without slurm_version") !=
-        std::string::npos);
+  CHECK(failure_by([] { read_site("Configuration data as of 5\nClusterName = x\n"); }).code() == unreadable_answer);
 }
 
 TEST_CASE("the machines of the controller are those of which scontrol says whether they are up")
@@ -359,7 +323,7 @@ TEST_CASE("accounts of this cluster, the default one first, each once")
 {
   CHECK(read_accounts("b|a|box\nb|b|box\nb|b|box\nb|c|other\n", "box") == std::vector<std::string>{"b", "a"});
   CHECK(read_accounts("", "box").empty());
-  CHECK(words_of_failure([] { read_accounts("b|a\n", "box"); }).find("not three columns") != std::string::npos);
+  CHECK(failure_by([] { read_accounts("b|a\n", "box"); }).code() == unreadable_answer);
   CHECK(read_release("slurm-wlm 22.05.8\n") == "22.05");
   CHECK(read_release("slurm 25.11.0-0rc1\n") == "25.11");
   CHECK(read_release("no number").empty());
@@ -367,21 +331,20 @@ TEST_CASE("accounts of this cluster, the default one first, each once")
 
 TEST_CASE("errors of commands have the numbers of slurm_errno.h")
 {
-  CHECK(code_for(
-            "sbatch: error: invalid partition specified: x\nsbatch: error: Batch job submission failed: Invalid partition name "
-            "specified\n") == 2000);
+  const std::string refused = "sbatch: error: Batch job submission failed: ";
+  CHECK(code_for("sbatch: error: invalid partition specified: x\n" + refused + "Invalid partition name specified\n") == 2000);
   CHECK(code_for("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n") == 1800);
-  CHECK(code_for("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n") == 5004);
+  CHECK(code_for(refused + "Socket timed out on send/recv operation\n") == 5004);
   CHECK(code_for("scancel: error: Kill job error on job id 5: Invalid job id specified\n") == 2017);
   CHECK(code_for("sacct: error: Problem talking to the database: Connection refused\n") == ECONNREFUSED);
-  CHECK(is_ambiguous(code_for("sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received\n")));
+  CHECK(is_ambiguous(code_for(refused + "Zero Bytes were transmitted or received\n")));
   CHECK_FALSE(is_ambiguous(code_for("sbatch: error: something new\n")));
   CommandResult late;
   late.timed_out = true;
   CHECK(is_ambiguous(failure_of("sbatch", late).code()));
-  const auto limit = failure_of(
-      "sbatch", failed("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
-                       "accounting/QOS policy (job submit limit, user's size and/or time limits)\n"));
+  const auto limit =
+      failure_of("sbatch", failed("sbatch: error: AssocMaxSubmitJobLimit\n" + refused +
+                                  "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"));
   CHECK(is_full(limit));
   CHECK(full_words(limit).find("AssocMaxSubmitJobLimit") != std::string::npos);
   CHECK(is_full(failure_of("sbatch", failed("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"))));
@@ -409,32 +372,32 @@ TEST_CASE("what a job asks for becomes options of sbatch, and scheduler_args are
       "--exclusive=user", "--hold", "--exclude=node3", "--qos=low",         "--threads-per-core=1"};
   apply_scheduler_args(args, job);
   const auto words = sbatch_words(job);
-  const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
-  for (const auto* word : {"--comment=dtctl:a1 k",
-                           "--job-name=n",
-                           "--nodes=2",
-                           "--ntasks=8",
-                           "--ntasks-per-node=4",
-                           "--cpus-per-task=3",
-                           "--time=90",
-                           "--array=0-9%2",
-                           "--dependency=afterany:1",
-                           "--signal=B:10@60",
-                           "--gpus-per-node=2",
-                           "--gres=nic:1",
-                           "--mem-per-cpu=500",
-                           "--mail-type=END,TIME_LIMIT",
-                           "--nice=-5",
-                           "--begin=now+2hours",
-                           "--switches=1@1:05",
-                           "--distribution=cyclic:block,Pack",
-                           "--exclusive=user",
-                           "--threads-per-core=1",
-                           "--hold",
-                           "--exclude=node3",
-                           "--qos=low"}) {
+  const std::vector<std::string> expected{"--comment=dtctl:a1 k",
+                                          "--job-name=n",
+                                          "--nodes=2",
+                                          "--ntasks=8",
+                                          "--ntasks-per-node=4",
+                                          "--cpus-per-task=3",
+                                          "--time=90",
+                                          "--array=0-9%2",
+                                          "--dependency=afterany:1",
+                                          "--signal=B:10@60",
+                                          "--gpus-per-node=2",
+                                          "--gres=nic:1",
+                                          "--mem-per-cpu=500",
+                                          "--mail-type=END,TIME_LIMIT",
+                                          "--nice=-5",
+                                          "--begin=now+2hours",
+                                          "--switches=1@1:05",
+                                          "--distribution=cyclic:block,Pack",
+                                          "--exclusive=user",
+                                          "--threads-per-core=1",
+                                          "--hold",
+                                          "--exclude=node3",
+                                          "--qos=low"};
+  for (const auto& word : expected) {
     INFO(word);
-    CHECK(has(word));
+    CHECK(std::count(words.begin(), words.end(), word) == 1);
   }
   CHECK(std::count_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with("--mem"); }) == 1);
   CHECK(std::count_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with("--qos"); }) == 1);
@@ -460,32 +423,20 @@ TEST_CASE("a submission is its number, an answer that is none is unknown, and a 
   CHECK(environment.find("KEPT=1\n") != std::string::npos);
   CHECK(environment.find("SBATCH_PARTITION") == std::string::npos);
   commands.make("sbatch", "echo submitted");
-  CHECK(words_of_failure([&] { api.submit(job); }) == "sbatch printed what dtctl cannot read, no job's number: \"submitted\"");
+  CHECK(failure_by([&] { api.submit(job); }).code() == unreadable_answer);
   commands.make("sbatch", "echo 'sbatch: error: Slurm job queue full, sleeping and retrying' >&2; exec sleep 600");
-  try {
-    api.submit(job);
-    FAIL("accepted");
-  } catch (const SlurmFailure& failure) {
-    CHECK(is_full(failure));
-  }
+  CHECK(is_full(failure_by([&] { api.submit(job); })));
 }
 
 TEST_CASE("a command that fails, says nothing, prints another table or is missing is a failure with its words")
 {
   const FakeCommands commands;
   auto api = commands.open();
-  const auto words = [&] {
-    try {
-      api.load_jobs();
-    } catch (const SlurmFailure& failure) {
-      return std::string(failure.what());
-    }
-    return std::string("no failure");
-  };
+  const auto words = [&] { return std::string(failure_by([&] { api.load_jobs(); }).what()); };
   commands.make("squeue", "exit 3");
   CHECK(words() == "squeue failed with exit code 3 and said nothing");
   commands.make("squeue", "exit 0");
-  CHECK(words() == "squeue printed what dtctl cannot read, nothing: \"\"");
+  CHECK(words().ends_with("nothing: \"\""));
   commands.make("squeue", "echo 'JOBID PARTITION'");
   CHECK(words().find("not a table") != std::string::npos);
   commands.make("squeue", "echo 'squeue: error: Invalid job format specification: DerivedEC' >&2");
@@ -498,13 +449,9 @@ TEST_CASE("a command that is slow because no controller listens is not waited fo
   auto api = commands.open();
   commands.make("squeue", "exec sleep 600");
   commands.make("scontrol", "echo 'Slurmctld(primary) at head is DOWN'; exit 1");
-  try {
-    api.load_jobs();
-    FAIL("answered");
-  } catch (const SlurmFailure& failure) {
-    CHECK(is_ambiguous(failure.code()));
-    CHECK_FALSE(is_slow(failure.code()));
-  }
+  const auto failure = failure_by([&] { api.load_jobs(); });
+  CHECK(is_ambiguous(failure.code()));
+  CHECK_FALSE(is_slow(failure.code()));
   CHECK(api.controller() == "head");
   commands.make("scontrol", "echo 'Slurmctld(primary) at head is UP'");
   commands.make("squeue", "sleep 1.5; cat " + (commands / "table").string());

@@ -156,6 +156,7 @@ struct Stage {
     scheduler.assign_tokens(all, rules);
     return scheduler.submit(all, rules);
   }
+  std::filesystem::path batch(const JobRequest& request) const { return batch_folder(home, parse_token(request.token)->batch); }
   static JobHandle handle(const JobRequest& request, const std::string& id)
   {
     return {id, request.name, request.token, request.attempt, false};
@@ -164,6 +165,18 @@ struct Stage {
   {
     return scheduler.poll(std::vector{handle(request, id)}).at(0);
   }
+};
+
+// Runs of one shape, as one job of Slurm.
+struct Accepted : Stage {
+  std::vector<JobRequest> all;
+  explicit Accepted(std::size_t count, bool keeps_accounts = false) : all(requests(count))
+  {
+    slurm->keeps_accounts = keeps_accounts;
+    submit(all);
+  }
+  using Stage::poll;
+  JobStatus poll(std::size_t run, const std::string& id) { return poll(all[run], id); }
 };
 
 } // namespace
@@ -178,14 +191,14 @@ TEST_CASE("a sweep of one shape is one submission, and each run gets its task's 
   CHECK(stage.slurm->jobs[0].script.starts_with("#!/bin/bash"));
   for (std::size_t i = 0; i < 5; ++i) CHECK(outcomes[i].job_id == "100_" + std::to_string(i));
   CHECK(stage.slurm->loads == 1); // the look at what was accepted
-  const auto folder = batch_folder(stage.home, parse_token(all[0].token)->batch);
-  CHECK(parse_tasks(read_file(folder / "tasks")).size() == 5);
+  CHECK(parse_tasks(read_file(stage.batch(all[0]) / "tasks")).size() == 5);
 }
 
-TEST_CASE("an answer that never came is looked for before the next try, and the job is in once")
+TEST_CASE("an answer that never came is looked for before the next try, twice if need be, and the job is in once")
 {
   Stage stage;
   stage.slurm->submit_faults = {{timed_out, true}};
+  stage.slurm->hidden_loads = GENERATE(0, 1);
   auto all = stage.requests(3);
   const auto outcomes = stage.submit(all);
   CHECK(stage.slurm->jobs.size() == 1);
@@ -204,16 +217,6 @@ TEST_CASE("a submission that got lost is sent again when the queue does not hold
   CHECK(stage.paused_s > 0);
 }
 
-TEST_CASE("a job that turns up only at the second look is found, and not sent again")
-{
-  Stage stage;
-  stage.slurm->submit_faults = {{timed_out, true}};
-  stage.slurm->hidden_loads = 1;
-  auto all = stage.requests(1);
-  CHECK(stage.submit(all)[0].job_id == "100");
-  CHECK(stage.slurm->jobs.size() == 1);
-}
-
 TEST_CASE("of two jobs for one batch, because the first turned up too late, the first stays and the other leaves the queue")
 {
   Stage stage;
@@ -227,13 +230,11 @@ TEST_CASE("of two jobs for one batch, because the first turned up too late, the 
 
 TEST_CASE("a copy of a job that could not be removed is ended with it")
 {
-  Stage stage;
-  auto all = stage.requests(2);
-  stage.submit(all);
+  Accepted stage(2);
   auto copy = stage.slurm->queue[0];
   copy.id = copy.array_id = 200;
   stage.slurm->queue.push_back(copy);
-  stage.scheduler.cancel(std::vector{Stage::handle(all[1], "100_1")});
+  stage.scheduler.cancel(std::vector{Stage::handle(stage.all[1], "100_1")});
   CHECK(stage.slurm->killed == std::vector<std::string>{"100_[1]", "200_[1]"});
 }
 
@@ -261,16 +262,14 @@ TEST_CASE("a submission that is neither answered nor found out about stays open,
 
 TEST_CASE("a batch of which a part is known is submitted for the rest alone, and its list of tasks stays whole")
 {
-  Stage stage;
-  auto all = stage.requests(4);
-  stage.submit(all);
+  Accepted stage(4);
   stage.slurm->queue[0].tasks = {0, 2}; // the controller crashed and lost two of them
-  const auto outcomes = stage.scheduler.submit(all, {});
+  const auto outcomes = stage.scheduler.submit(stage.all, {});
   REQUIRE(stage.slurm->jobs.size() == 2);
   CHECK(stage.slurm->jobs[1].array == "1,3");
   CHECK(outcomes[0].job_id == "100_0");
   CHECK(outcomes[1].job_id == "101_1");
-  CHECK(parse_tasks(read_file(batch_folder(stage.home, parse_token(all[0].token)->batch) / "tasks")).size() == 4);
+  CHECK(parse_tasks(read_file(stage.batch(stage.all[0]) / "tasks")).size() == 4);
 }
 
 TEST_CASE("a refusal is told with the setting at fault, and the other batches go in")
@@ -282,7 +281,11 @@ TEST_CASE("a refusal is told with the setting at fault, and the other batches go
   const auto outcomes = stage.submit(all);
   CHECK(outcomes[0].error == "Slurm refused it: scripted (resources.partition: gpu).");
   CHECK_FALSE(outcomes[0].unanswered);
+  CHECK_FALSE(outcomes[0].deferred);
   CHECK(outcomes[1].job_id == "101");
+  stage.slurm->submit_faults = {{2050, false}}; // another limit of the account than that of submitted jobs: no want of room
+  std::vector other{stage.request("c")};
+  CHECK_FALSE(stage.submit(other)[0].deferred);
 }
 
 TEST_CASE("a full queue is asked again a few times, with growing pauses, and then refuses")
@@ -294,9 +297,7 @@ TEST_CASE("a full queue is asked again a few times, with growing pauses, and the
   CHECK(stage.paused_s >= 1.5);
   stage.slurm->submit_faults = {{queue_full, false}, {queue_full, false}, {queue_full, false}};
   std::vector other{stage.request("other")};
-  const auto outcome = stage.submit(other)[0];
-  CHECK(outcome.deferred);
-  CHECK(outcome.error == "not handed to Slurm yet: its queue holds as many jobs as it may (scripted)");
+  CHECK(stage.submit(other)[0].deferred);
 }
 
 TEST_CASE("of an array larger than the limit on submitted jobs goes in what there is room for, and the rest says why it waits")
@@ -314,9 +315,7 @@ TEST_CASE("of an array larger than the limit on submitted jobs goes in what ther
   CHECK(outcomes[4].job_id == "101_4");
   for (std::size_t i = 5; i < 8; ++i) {
     CHECK(outcomes[i].deferred);
-    CHECK(outcomes[i].job_id.empty());
-    CHECK(outcomes[i].error ==
-          "not handed to Slurm yet: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)");
+    CHECK(outcomes[i].error.find("QOSMaxSubmitJobPerUserLimit") != std::string::npos);
   }
 
   // Handed over again under the same tokens, when three of the first five have ended.
@@ -326,7 +325,7 @@ TEST_CASE("of an array larger than the limit on submitted jobs goes in what ther
   CHECK(stage.slurm->jobs.back().array == "5-7");
   for (const auto& outcome : again) CHECK_FALSE(outcome.deferred);
   CHECK(again[2].job_id == "102_7");
-  CHECK(parse_tasks(read_file(batch_folder(stage.home, parse_token(all[0].token)->batch) / "tasks")).size() == 8);
+  CHECK(parse_tasks(read_file(stage.batch(all[0]) / "tasks")).size() == 8);
 }
 
 TEST_CASE("a limit of any size takes as many of an array's tasks as it allows")
@@ -372,38 +371,23 @@ TEST_CASE("what is handed over later waits for the parts that hold its submissio
   CHECK(stage.slurm->jobs.back().dependency.starts_with("afterany:"));
 }
 
-TEST_CASE("a refusal for another limit of the account is a refusal, not a want of room")
-{
-  Stage stage;
-  auto all = stage.requests(3);
-  stage.slurm->submit_faults = {{2050, false}};
-  const auto outcomes = stage.submit(all);
-  CHECK_FALSE(outcomes[0].deferred);
-  CHECK(outcomes[0].error.starts_with("Slurm refused it: scripted"));
-}
-
 TEST_CASE("a task that was struck out of a waiting array is cancelled, and nothing is concluded where Slurm knows no such array")
 {
-  Stage stage;
-  auto all = stage.requests(3);
-  stage.submit(all);
+  Accepted stage(3);
   stage.slurm->queue[0].tasks = {0, 2};
-  const auto struck_out = stage.poll(all[1], "100_1");
-  CHECK(struck_out.state == JobStatus::State::ended);
-  CHECK(struck_out.outcome == RunState::cancelled);
-  CHECK(struck_out.cause == "removed from Slurm's queue before it started");
-  CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::queued);
-  CHECK(stage.poll(all[1], "99_1").state == JobStatus::State::not_found);
+  CHECK(stage.poll(1, "100_1").state == JobStatus::State::ended);
+  CHECK(stage.poll(1, "100_1").outcome == RunState::cancelled);
+  CHECK(stage.poll(2, "100_2").state == JobStatus::State::queued);
+  CHECK(stage.poll(1, "99_1").state == JobStatus::State::not_found);
   // All of it, as `scancel --user` does: the array is still known, with no tasks.
   stage.slurm->queue[0].tasks.clear();
   stage.slurm->queue[0].phase = JobPhase::cancelled;
-  CHECK(stage.poll(all[2], "100_2").outcome == RunState::cancelled);
+  CHECK(stage.poll(2, "100_2").outcome == RunState::cancelled);
   // Its script has left a log: it has started, whatever became of it.
-  const auto token = *parse_token(all[2].token);
-  write_file_atomic(batch_folder(stage.home, token.batch) / "log-2", "");
-  CHECK(stage.poll(all[2], "100_2").state == JobStatus::State::not_found);
+  write_file_atomic(stage.batch(stage.all[2]) / "log-2", "");
+  CHECK(stage.poll(2, "100_2").state == JobStatus::State::not_found);
   stage.slurm->queue.clear();
-  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
+  CHECK(stage.poll(1, "100_1").state == JobStatus::State::not_found);
 }
 
 TEST_CASE("of a task that is no longer listed the accounting is asked first, and without one an old array tells nothing")
@@ -414,10 +398,8 @@ TEST_CASE("of a task that is no longer listed the accounting is asked first, and
   stage.submit(all);
   auto failed = stage.slurm->queue[0];
   stage.slurm->queue[0].tasks = {0, 2};
-  const auto unknown = stage.poll(all[1], "100_1");
-  CHECK(unknown.state == JobStatus::State::not_found);
-  CHECK(unknown.reason == "it is no longer in Slurm's queue and left no log: it was removed before it started, or its node could "
-                          "not start it; the site has no accounting that could tell");
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
+  CHECK(stage.poll(all[1], "100_1").reason.find("no accounting") != std::string::npos);
   stage.slurm->keeps_accounts = true;
   failed.tasks = {1};
   failed.phase = JobPhase::failed;
@@ -450,9 +432,7 @@ TEST_CASE("a job whose comment was replaced is known by id and time of submissio
   ++job.submit_unix_s; // the controller crashed and gave the id out again
   CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
   job.restarts = 1; // or an administrator renamed it and started it again: nobody can tell
-  const auto strange = stage.poll(all[1], "100_1");
-  CHECK(strange.state == JobStatus::State::unknown);
-  CHECK(strange.reason.starts_with("job 100_1 is PENDING in Slurm, but its comment and its time of submission or name are not"));
+  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::unknown);
   CHECK_THROWS_AS(stage.scheduler.cancel(std::vector{Stage::handle(all[1], "100_1")}), Error);
   job.name = stage.slurm->jobs[0].name;
   CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::queued);
@@ -460,16 +440,13 @@ TEST_CASE("a job whose comment was replaced is known by id and time of submissio
 
 TEST_CASE("a job of another cluster is unknown, and Slurm is not asked about it")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
-  auto handle = Stage::handle(all[0], "100");
+  Accepted stage(1);
+  auto handle = Stage::handle(stage.all[0], "100");
   handle.cluster = "there";
   const auto loads = stage.slurm->loads;
   const auto status = stage.scheduler.poll(std::vector{handle}).at(0);
   CHECK(status.state == JobStatus::State::unknown);
   CHECK(status.native_state == elsewhere_state);
-  CHECK(status.reason == "it was submitted to the cluster there, and this is here");
   CHECK(stage.slurm->loads == loads);
   handle.cluster = "here";
   CHECK(stage.scheduler.poll(std::vector{handle}).at(0).state == JobStatus::State::queued);
@@ -477,39 +454,30 @@ TEST_CASE("a job of another cluster is unknown, and Slurm is not asked about it"
 
 TEST_CASE("who cancelled a job is asked of the accounting, twice at most, and a cancellation by dtctl is not asked about")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1, true);
   auto& job = stage.slurm->queue[0];
   job.phase = JobPhase::cancelled;
   job.state = "CANCELLED";
-  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+  CHECK(stage.poll(0, "100").cause == "cancelled in Slurm");
   CHECK(stage.slurm->queries.size() == 2);
   stage.slurm->past = {job};
   stage.slurm->past[0].cancelled_by = "admin";
-  CHECK(stage.poll(all[0], "100").cause == "cancelled by admin");
+  CHECK(stage.poll(0, "100").cause == "cancelled by admin");
   CHECK(stage.slurm->queries.size() == 3);
-  write_file_atomic(all[0].attempt.cancel(), "");
-  stage.poll(all[0], "100");
+  write_file_atomic(stage.all[0].attempt.cancel(), "");
+  stage.poll(0, "100");
   CHECK(stage.slurm->queries.size() == 3);
 }
 
-TEST_CASE("submissions keep the pace that the recipe asks for")
+TEST_CASE(
+    "submissions keep the pace that the recipe asks for, and batches beyond the most that may run wait for those before them")
 {
   Stage stage;
   std::vector all{stage.request("a", 1), stage.request("b", 2), stage.request("c", 3)};
   for (auto& request : all) request.resources.max_rpc_per_s = 0.1;
-  stage.submit(all);
+  stage.submit(all, {2});
   CHECK(stage.paused_s > 19);
   CHECK(stage.paused_s <= 20);
-}
-
-TEST_CASE("batches beyond the most that may run wait for those before them")
-{
-  Stage stage;
-  std::vector all{stage.request("a", 1), stage.request("b", 2), stage.request("c", 3)};
-  stage.submit(all, {2});
   REQUIRE(stage.slurm->jobs.size() == 3);
   CHECK(stage.slurm->jobs[1].dependency.empty());
   CHECK(stage.slurm->jobs[2].dependency == "afterany:100");
@@ -517,12 +485,9 @@ TEST_CASE("batches beyond the most that may run wait for those before them")
 
 TEST_CASE("the state of any number of runs costs one question, and none to the accounting while all are in the queue")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(50);
-  stage.submit(all);
+  Accepted stage(50, true);
   std::vector<JobHandle> handles;
-  for (const auto& request : all) handles.push_back(Stage::handle(request, ""));
+  for (const auto& request : stage.all) handles.push_back(Stage::handle(request, ""));
   stage.slurm->loads = 0;
   const auto statuses = stage.scheduler.poll(handles);
   CHECK(stage.slurm->loads == 1);
@@ -533,44 +498,37 @@ TEST_CASE("the state of any number of runs costs one question, and none to the a
 
 TEST_CASE("an id that was given out again to somebody else's job proves nothing")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   stage.slurm->queue[0].comment = "dtctl:j0000000000000000";
-  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
+  CHECK(stage.poll(0, "100").state == JobStatus::State::not_found);
   stage.slurm->queue[0].comment = "";
   stage.slurm->queue[0].submit_unix_s += 60;
-  CHECK(stage.poll(all[0], "100").state == JobStatus::State::not_found);
+  CHECK(stage.poll(0, "100").state == JobStatus::State::not_found);
   stage.slurm->queue[0].comment = stage.slurm->jobs[0].comment;
-  CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
+  CHECK(stage.poll(0, "100").state == JobStatus::State::queued);
 }
 
 TEST_CASE("of two jobs for one run the one that lives counts, then the newer one")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   auto second = stage.slurm->queue[0];
   second.id = 200;
   second.submit_unix_s += 5;
   second.phase = JobPhase::failed;
   stage.slurm->queue.push_back(second);
-  CHECK(stage.poll(all[0], "200").job_id == "100");
+  CHECK(stage.poll(0, "200").job_id == "100");
   stage.slurm->queue[0].phase = second.phase;
-  CHECK(stage.poll(all[0], "100").job_id == "200");
+  CHECK(stage.poll(0, "100").job_id == "200");
 }
 
 TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in one question by id")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(3);
-  stage.submit(all);
+  Accepted stage(3, true);
   stage.slurm->past = stage.slurm->queue;
   stage.slurm->past[0].phase = JobPhase::timeout;
   stage.slurm->queue.clear();
   std::vector<JobHandle> handles;
-  for (const auto& request : all) handles.push_back(Stage::handle(request, "100_0"));
+  for (const auto& request : stage.all) handles.push_back(Stage::handle(request, "100_0"));
   const auto statuses = stage.scheduler.poll(handles);
   CHECK(statuses[1].outcome == RunState::timed_out);
   REQUIRE(stage.slurm->queries.size() == 1);
@@ -580,120 +538,84 @@ TEST_CASE("jobs that the queue has forgotten are looked up in the accounting, in
 
 TEST_CASE("a job whose recorded name is lost is looked for by its key in queue and accounting")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(1);
-  stage.submit(all);
-  std::filesystem::remove(stage.home.root() / "slurm" / parse_token(all[0].token)->batch / "name");
+  Accepted stage(1, true);
+  std::filesystem::remove(stage.batch(stage.all[0]) / "name");
   stage.slurm->queue[0].name = "key0";
-  stage.slurm->queue[0].comment = "dtctl:j" + parse_token(all[0].token)->batch;
-  CHECK(stage.poll(all[0], "").job_id == "100");
+  stage.slurm->queue[0].comment = "dtctl:j" + parse_token(stage.all[0].token)->batch;
+  CHECK(stage.poll(0, "").job_id == "100");
   stage.slurm->queue.clear();
-  stage.poll(all[0], "");
+  stage.poll(0, "");
   REQUIRE(stage.slurm->queries.size() == 1);
   CHECK(stage.slurm->queries[0].names == std::vector<std::string>{"key0"});
 }
 
-TEST_CASE("a run whose answer was never seen is looked up in the accounting by name since its submission")
+TEST_CASE("a run whose answer was never seen is looked up in the accounting by name since its submission, unless its end is "
+          "written down")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1, true);
   stage.slurm->queue.clear();
   dt::Submission intent;
   intent.submitted_unix_s = 1'000'000;
-  write_file_atomic(all[0].attempt.submission(), to_json(intent));
-  CHECK(stage.poll(all[0], "").state == JobStatus::State::not_found);
+  write_file_atomic(stage.all[0].attempt.submission(), to_json(intent));
+  CHECK(stage.poll(0, "").state == JobStatus::State::not_found);
   REQUIRE(stage.slurm->queries.size() == 1);
   CHECK(stage.slurm->queries[0].ids.empty());
   CHECK(stage.slurm->queries[0].names == std::vector{stage.slurm->jobs[0].name});
   CHECK(stage.slurm->queries[0].since_unix_s == 1'000'000 - 3600);
-}
-
-TEST_CASE("a run with its end written down is not looked up in the accounting")
-{
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(1);
-  stage.submit(all);
-  stage.slurm->queue.clear();
-  auto handle = Stage::handle(all[0], "100");
-  handle.has_ended = true;
+  stage.slurm->queries.clear();
+  auto handle = Stage::handle(stage.all[0], "100");
+  handle.has_ended = true; // its end is written down
   CHECK(stage.scheduler.poll(std::vector{handle})[0].state == JobStatus::State::not_found);
   CHECK(stage.slurm->queries.empty());
 }
 
-TEST_CASE("an accounting that does not answer leaves the state unknown, never lost")
+TEST_CASE(
+    "an accounting that does not answer leaves the state unknown, never lost, and one that alone calls a job running counts not")
 {
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  stage.slurm->past_fault = 7000;
-  auto all = stage.requests(1);
-  stage.submit(all);
-  stage.slurm->queue.clear();
-  const auto status = stage.poll(all[0], "100");
-  CHECK(status.state == JobStatus::State::unknown);
-  CHECK(status.reason == "it is not in Slurm's queue, and Slurm's accounting does not answer (scripted)");
-}
-
-TEST_CASE("a job that only the accounting still calls running is not running")
-{
-  Stage stage;
-  stage.slurm->keeps_accounts = true;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1, true);
   stage.slurm->past.swap(stage.slurm->queue);
   stage.slurm->past[0].phase = JobPhase::running;
-  stage.slurm->past[0].state = "RUNNING";
-  const auto status = stage.poll(all[0], "100");
-  CHECK(status.state == JobStatus::State::not_found);
-  CHECK(status.reason == "it is not in Slurm's queue, although Slurm's accounting says RUNNING");
+  CHECK(stage.poll(0, "100").state == JobStatus::State::not_found);
+  stage.slurm->past_fault = 7000;
+  CHECK(stage.poll(0, "100").state == JobStatus::State::unknown);
 }
 
 TEST_CASE("a task that was removed while it waited is cancelled, though Slurm keeps nothing of it")
 {
-  Stage stage;
-  auto all = stage.requests(2);
-  stage.submit(all);
+  Accepted stage(2);
   stage.slurm->queue.clear();
-  write_file_atomic(all[0].attempt.cancel(), "1 me\n");
-  CHECK(stage.poll(all[0], "100_0").outcome == RunState::cancelled);
-  CHECK(stage.poll(all[1], "100_1").state == JobStatus::State::not_found);
-  write_file_atomic(all[0].attempt.owner(), "{}"); // it ran
-  CHECK(stage.poll(all[0], "100_0").state == JobStatus::State::not_found);
+  write_file_atomic(stage.all[0].attempt.cancel(), "1 me\n");
+  CHECK(stage.poll(0, "100_0").outcome == RunState::cancelled);
+  CHECK(stage.poll(1, "100_1").state == JobStatus::State::not_found);
+  write_file_atomic(stage.all[0].attempt.owner(), "{}"); // it ran
+  CHECK(stage.poll(0, "100_0").state == JobStatus::State::not_found);
 }
 
 TEST_CASE("a job that Slurm cancelled on its node before it began may have failed to start, and that is said")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   auto& record = stage.slurm->queue.at(0);
   record.phase = JobPhase::cancelled;
-  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm"); // while it waited
+  CHECK(stage.poll(0, "100").cause == "cancelled in Slurm"); // while it waited
   record.nodes = "node7";
-  CHECK(stage.poll(all[0], "100")
-            .cause.starts_with("cancelled in Slurm before it began on node7: if nobody ran scancel, the node "));
+  CHECK(stage.poll(0, "100").cause.starts_with("cancelled in Slurm before it began on node7"));
   record.exit_status = 15;
-  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+  CHECK(stage.poll(0, "100").cause == "cancelled in Slurm");
   record.exit_status = 0;
-  write_file_atomic(all[0].attempt.owner(), "{}"); // it ran
-  CHECK(stage.poll(all[0], "100").cause == "cancelled in Slurm");
+  write_file_atomic(stage.all[0].attempt.owner(), "{}"); // it ran
+  CHECK(stage.poll(0, "100").cause == "cancelled in Slurm");
 }
 
 TEST_CASE("a node that could not open the output is told with the folder of the batch")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   auto& record = stage.slurm->queue.at(0);
   record.phase = JobPhase::failed;
   record.reason = "JobLaunchFailure";
   record.exit_status = 53;
-  const auto status = stage.poll(all[0], "100");
+  const auto status = stage.poll(0, "100");
   CHECK(status.outcome == RunState::failed);
-  CHECK(status.cause.find(batch_folder(stage.home, parse_token(all[0].token)->batch).string()) != std::string::npos);
+  CHECK(status.cause.find(stage.batch(stage.all[0]).string()) != std::string::npos);
 }
 
 TEST_CASE("tasks are ended by one list, jobs of their own by id, and what is over is left alone")
@@ -741,33 +663,29 @@ TEST_CASE("a run of a ladder waits for its turn while the ladder's job runs")
   stage.slurm->queue[0].phase = JobPhase::running;
   write_file_atomic(all[0].attempt.owner(), "{}");
   CHECK(stage.poll(all[0], "100").state == JobStatus::State::running);
-  CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 1 run is before it");
-  CHECK(stage.poll(all[2], "100").reason == "waits for its turn in the ladder; 2 runs are before it");
+  CHECK(stage.poll(all[1], "100").reason.ends_with("; 1 run is before it"));
+  CHECK(stage.poll(all[2], "100").reason.ends_with("; 2 runs are before it"));
   write_file_atomic(all[0].attempt.end(), "exit 0 1\n");
-  CHECK(stage.poll(all[1], "100").reason == "waits for its turn in the ladder; 0 runs are before it");
+  CHECK(stage.poll(all[1], "100").reason.ends_with("; 0 runs are before it"));
   stage.slurm->queue[0].phase = JobPhase::timeout;
-  const auto missed = stage.poll(all[1], "100");
-  CHECK(missed.outcome == RunState::timed_out);
-  CHECK(missed.cause == "before its turn, its ladder's job reached Slurm's time limit (TIMEOUT)");
+  CHECK(stage.poll(all[1], "100").outcome == RunState::timed_out);
 }
 
 TEST_CASE(
     "a controller that does not answer is told in one sentence, at once when it is down and after a second try when it is slow")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   const auto sentence = "Slurm's controller at head:6817 does not answer (scripted). Nothing was lost; try again later.";
   stage.slurm->loads = 0;
   stage.slurm->load_faults = {refused_connection};
-  CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
+  CHECK_THROWS_WITH(stage.poll(0, "100"), sentence);
   CHECK(stage.slurm->loads == 1);
   CHECK(stage.paused_s == 0);
   stage.slurm->load_faults = {timed_out, timed_out};
-  CHECK_THROWS_WITH(stage.poll(all[0], "100"), sentence);
+  CHECK_THROWS_WITH(stage.poll(0, "100"), sentence);
   CHECK(stage.slurm->loads == 3);
   stage.slurm->load_faults = {timed_out, 0};
-  CHECK(stage.poll(all[0], "100").state == JobStatus::State::queued);
+  CHECK(stage.poll(0, "100").state == JobStatus::State::queued);
 }
 
 TEST_CASE("a run that oversubscribes asks for no more than the partition's nodes have")
@@ -792,9 +710,7 @@ TEST_CASE("scheduler_args that dtctl does not know refuse their runs, with the w
 
 TEST_CASE("a waiting job is told of a reservation on nodes of its partition, and of no other")
 {
-  Stage stage;
-  auto all = stage.requests(1);
-  stage.submit(all);
+  Accepted stage(1);
   auto& job = stage.slurm->queue[0];
   job.reason = "ReqNodeNotAvail";
   job.partition = "main";
@@ -804,7 +720,7 @@ TEST_CASE("a waiting job is told of a reservation on nodes of its partition, and
   stage.slurm->known_nodes = {node};
   const auto start = static_cast<std::int64_t>(now_unix_s()) + 3600;
   stage.slurm->known_reservations = {{"maint", "n9", start, start + 60}};
-  CHECK(stage.poll(all[0], "100").reason.find("maint") == std::string::npos);
+  CHECK(stage.poll(0, "100").reason.find("maint") == std::string::npos);
   stage.slurm->known_reservations[0].nodes = "n0";
-  CHECK(stage.poll(all[0], "100").reason.find("the reservation maint begins") != std::string::npos);
+  CHECK(stage.poll(0, "100").reason.find("the reservation maint begins") != std::string::npos);
 }

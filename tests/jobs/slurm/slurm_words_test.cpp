@@ -51,30 +51,33 @@ SlurmJob with_args(const std::vector<std::string>& args)
 
 } // namespace
 
-TEST_CASE("a reason is told in plain words with Slurm's own word beside it")
+TEST_CASE("a reason is told in plain words with Slurm's own word beside it, and one that dtctl does not know as Slurm says it")
 {
-  CHECK(reason_words("Resources") == "waits for free nodes (Resources)");
-  CHECK(reason_words("JobHeldAdmin") == "held by an administrator (JobHeldAdmin)");
-  CHECK(reason_words("AssocGrpCPUMinutesLimit") ==
-        "waits: the account's limit of cores-minutes is reached (AssocGrpCPUMinutesLimit)");
-  CHECK(reason_words("QOSMaxJobsPerUserLimit") == "waits: the QOS's limit of jobs a user is reached (QOSMaxJobsPerUserLimit)");
-  CHECK(reason_words("QOSMaxSubmitJobPerUserLimit") ==
-        "waits: the QOS's limit of submitted jobs a user is reached (QOSMaxSubmitJobPerUserLimit)");
-  CHECK(reason_words("QOSMinGRES") == "asks for less GPUs or other generic resources than the QOS demands of a job (QOSMinGRES)");
-  CHECK(reason_words("MaxNodePerAccount") == "waits: the account's limit of nodes is reached (MaxNodePerAccount)");
+  const std::map<std::string, std::string> words{
+      {"Resources", "waits for free nodes"},
+      {"JobHeldAdmin", "held by an administrator"},
+      {"AssocGrpCPUMinutesLimit", "waits: the account's limit of cores-minutes is reached"},
+      {"QOSMaxJobsPerUserLimit", "waits: the QOS's limit of jobs a user is reached"},
+      {"QOSMaxSubmitJobPerUserLimit", "waits: the QOS's limit of submitted jobs a user is reached"},
+      {"MaxNodePerAccount", "waits: the account's limit of nodes is reached"},
+      {"QOSMinGRES", "asks for less GPUs or other generic resources than the QOS demands of a job"},
+      {"QOSMaxWallDurationPerJobLimit", "asks for more run time than the QOS allows a job"}, // one job exceeds it by itself
+      {"AssocMaxCpuPerNode", "asks for more cores a node than the account allows"},
+      {"SomethingOf2031", "waits"}};
+  for (const auto& [reason, expected] : words) CHECK(reason_words(reason) == expected + " (" + reason + ")");
+  CHECK(reason_words("") == "waits (no reason given)");
 }
 
 TEST_CASE("a job that can never start as it is has a remedy, and one that waits for others has none")
 {
   const auto remedy = [](const std::string& reason) { return status_of(waiting(reason)).hindrance.remedy; };
-  CHECK(remedy("PartitionTimeLimit") ==
-        "lower resources.time_limit or choose another resources.partition (dtctl doctor lists their limits)");
   CHECK(remedy("QOSMaxWallDurationPerJobLimit") == "lower resources.time_limit, or choose another resources.qos");
-  CHECK(remedy("AssocMaxNodePerJobLimit") == "ask for fewer nodes, or choose another resources.account");
   CHECK(remedy("QOSMinGRES") == "ask for more GPUs or other generic resources, or choose another resources.qos");
-  for (const auto* reason : {"PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "DeadLine",
-                             "InvalidAccount", "InvalidQOS", "QOSNotAllowed", "AccountNotAllowed", "MaxMemPerLimit",
-                             "ReservationDeleted", "AssocMaxCpuPerNode", "QOSMaxMemoryPerJob"}) {
+  CHECK(remedy("AssocMaxNodePerJobLimit") == "ask for fewer nodes, or choose another resources.account");
+  for (const auto* reason :
+       {"PartitionTimeLimit", "QOSMinGRES", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied",
+        "DeadLine", "InvalidAccount", "InvalidQOS", "QOSNotAllowed", "AccountNotAllowed", "MaxMemPerLimit", "ReservationDeleted",
+        "AssocMaxCpuPerNode", "QOSMaxMemoryPerJob"}) {
     INFO(reason);
     CHECK_FALSE(remedy(reason).empty());
     CHECK(status_of(waiting(reason)).hindrance.needs_new_job);
@@ -85,52 +88,20 @@ TEST_CASE("a job that can never start as it is has a remedy, and one that waits 
     INFO(reason);
     CHECK(remedy(reason).empty());
   }
-  auto held = waiting("JobHeldUser");
-  held.id = 12;
-  CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 12");
-  CHECK_FALSE(status_of(held).hindrance.needs_new_job);
-  CHECK(remedy("JobHeldAdmin") == "ask an administrator to release it");
-}
-
-TEST_CASE("a limit that one job exceeds by itself is told as what the job asks for")
-{
-  CHECK(reason_words("QOSMaxWallDurationPerJobLimit") ==
-        "asks for more run time than the QOS allows a job (QOSMaxWallDurationPerJobLimit)");
-  CHECK(reason_words("AssocMaxCpuPerNode") == "asks for more cores a node than the account allows (AssocMaxCpuPerNode)");
-}
-
-TEST_CASE("a suspended job says so, and how long it was suspended before")
-{
-  auto job = record(JobPhase::suspended, "SUSPENDED");
-  CHECK(status_of(job).is_suspended);
-  CHECK(status_of(job).reason == "suspended on node[1-2]");
-  CHECK(status_of(job).suspended_s == 0);
-  auto resumed = record(JobPhase::running, "RUNNING");
-  resumed.suspended_s = 600;
-  CHECK_FALSE(status_of(resumed).is_suspended);
-  CHECK(status_of(resumed).suspended_s == 600);
-  CHECK(status_of(record(JobPhase::running, "RUNNING")).suspended_s == 0);
+  CHECK_FALSE(remedy("JobHeldAdmin").empty());
+  CHECK_FALSE(status_of(waiting("JobHeldUser")).hindrance.needs_new_job);
 }
 
 TEST_CASE("a queue that is full is told apart from a refusal, with the limit in words")
 {
-  const SlurmFailure by_account{
-      2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits): AssocMaxSubmitJobLimit"};
-  CHECK(is_full(by_account));
-  CHECK(full_words(by_account) ==
+  const std::string policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
+  CHECK(full_words({2050, policy + ": AssocMaxSubmitJobLimit"}) ==
         "not handed to Slurm yet: the account's limit of submitted jobs is reached (AssocMaxSubmitJobLimit)");
-  CHECK(is_full({2050, "Job violates accounting/QOS policy: MaxSubmitJobsPerAccount"}));
+  for (const auto* limit : {"AssocMaxSubmitJobLimit", "MaxSubmitJobsPerAccount"}) CHECK(is_full({2050, policy + ": " + limit}));
   CHECK(is_full({2007, "Queue full"}));
-  CHECK_FALSE(is_full(
-      {2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits): QOSMaxCpuPerUserLimit"}));
-  CHECK_FALSE(is_full({2050, "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"}));
+  CHECK_FALSE(is_full({2050, policy + ": QOSMaxCpuPerUserLimit"}));
+  CHECK_FALSE(is_full({2050, policy}));
   CHECK_FALSE(is_full({2000, "Invalid partition name specified"}));
-}
-
-TEST_CASE("a reason that dtctl does not know is shown as Slurm says it")
-{
-  CHECK(reason_words("SomethingOf2031") == "waits (SomethingOf2031)");
-  CHECK(reason_words("") == "waits (no reason given)");
 }
 
 TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slurm's details")
@@ -138,13 +109,12 @@ TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slur
   auto job = waiting("Resources");
   job.start_unix_s = static_cast<std::int64_t>(now_unix_s()) + 600;
   const auto clock = format_time_local(static_cast<double>(job.start_unix_s)).substr(11, 5);
-  CHECK(waiting_words(job) == "waits for free nodes (Resources); starts about " + clock);
+  CHECK(waiting_words(job) == reason_words("Resources") + "; starts about " + clock);
+  job.reason = "JobHeldUser";
+  CHECK(waiting_words(job) == reason_words("JobHeldUser"));
+  job.reason = "Resources";
   job.start_unix_s = 5; // past: no estimate
-  CHECK(waiting_words(job) == "waits for free nodes (Resources)");
-
-  auto held = waiting("JobHeldUser");
-  held.start_unix_s = static_cast<std::int64_t>(now_unix_s()) + 600;
-  CHECK(waiting_words(held) == "held by its user (release it with scontrol release) (JobHeldUser)");
+  CHECK(waiting_words(job) == reason_words("Resources"));
 
   auto dependent = waiting("Dependency");
   dependent.dependency = "afterany:12(unfulfilled),afterany:13_*(unfulfilled)";
@@ -152,8 +122,7 @@ TEST_CASE("a waiting job tells when it starts about, what it waits for, and Slur
 
   auto unavailable = waiting("ReqNodeNotAvail");
   unavailable.reason_details = "ReqNodeNotAvail, UnavailableNodes:node3";
-  CHECK(waiting_words(unavailable) ==
-        "waits for nodes that are down, drained or reserved (ReqNodeNotAvail): ReqNodeNotAvail, UnavailableNodes:node3");
+  CHECK(waiting_words(unavailable) == reason_words("ReqNodeNotAvail") + ": ReqNodeNotAvail, UnavailableNodes:node3");
 }
 
 TEST_CASE("of reservations in the way of a job the first is named, with the time limit that would end before it")
@@ -166,10 +135,8 @@ TEST_CASE("of reservations in the way of a job the first is named, with the time
                                           {"maint", "node[1-2]", 1'003'600, 1'009'000},
                                           {"begun", "node[1-2]", 999'000, 1'001'000}};
   const auto words = words_of_reservation(job, all, now);
-  CHECK(words.starts_with("; the reservation maint begins at "));
-  CHECK(words.ends_with(
-      ": with a time limit of at most 59m it could end before that (resources.time_limit, or now: scontrol update "
-      "jobid=12 timelimit=59)"));
+  CHECK(words.find("the reservation maint begins") != std::string::npos);
+  CHECK(words.ends_with("scontrol update jobid=12 timelimit=59)"));
   job.time_limit_s = 3000; // another cause: it would end in time
   CHECK(words_of_reservation(job, all, now).empty());
   job.time_limit_s = 0; // without a limit
@@ -181,7 +148,6 @@ TEST_CASE("of reservations in the way of a job the first is named, with the time
 TEST_CASE("of a job's nodes those are blamed that failed, as far as that is known")
 {
   auto lost = record(JobPhase::node_fail, "NODE_FAIL");
-  CHECK(status_of(lost).cause == "one of the nodes node[1-2] failed (NODE_FAIL)");
   SlurmNode up, down;
   up.name = "node1";
   up.state = "IDLE";
@@ -194,7 +160,7 @@ TEST_CASE("of a job's nodes those are blamed that failed, as far as that is know
   CHECK(status_of(lost).cause == "node2 failed (NODE_FAIL)");
   lost.failed_node.clear();
   lost.nodes = "node7";
-  CHECK(status_of(lost).cause == "node7 failed (NODE_FAIL)");
+  CHECK(status_of(lost).cause.starts_with("node7 failed"));
 }
 
 TEST_CASE("advice to release a job names the tasks that are held, not their whole array")
@@ -209,21 +175,29 @@ TEST_CASE("advice to release a job names the tasks that are held, not their whol
   CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 36_[0-2,7]");
 }
 
-TEST_CASE("states that live are never ended")
+TEST_CASE("states that live are never ended, and a suspended job says so")
 {
-  CHECK(status_of(waiting("Priority")).state == JobStatus::State::queued);
-  CHECK(status_of(record(JobPhase::running, "RUNNING")).state == JobStatus::State::running);
-  CHECK(status_of(record(JobPhase::suspended, "SUSPENDED")).state == JobStatus::State::running);
-
-  CHECK(status_of(record(JobPhase::completing, "COMPLETING")).state == JobStatus::State::running);
-  CHECK(status_of(record(JobPhase::configuring, "CONFIGURING")).state == JobStatus::State::queued);
-  CHECK(status_of(record(JobPhase::requeued, "REQUEUED")).state == JobStatus::State::queued);
-
+  using State = JobStatus::State;
+  const std::vector<std::tuple<JobPhase, const char*, State>> all{
+      {JobPhase::pending, "PENDING", State::queued},         {JobPhase::running, "RUNNING", State::running},
+      {JobPhase::suspended, "SUSPENDED", State::running},    {JobPhase::completing, "COMPLETING", State::running},
+      {JobPhase::configuring, "CONFIGURING", State::queued}, {JobPhase::requeued, "REQUEUED", State::queued},
+      {JobPhase::held, "SPECIAL_EXIT", State::queued},       {phase_of("STATE_13"), "STATE_13", State::unknown}};
+  for (const auto& [phase, native, state] : all) {
+    INFO(native);
+    const auto status = status_of(record(phase, native));
+    CHECK(status.state == state);
+    CHECK(status.native_state == native);
+    CHECK(status.is_suspended == (phase == JobPhase::suspended));
+    CHECK(status.suspended_s == 0);
+  }
+  auto resumed = record(JobPhase::running, "RUNNING");
+  resumed.suspended_s = 600;
+  CHECK(status_of(resumed).suspended_s == 600);
   auto held = record(JobPhase::held, "SPECIAL_EXIT");
   held.reason = "JobHeldUser";
   held.id = 7;
-  CHECK(status_of(held).reason ==
-        "put back on hold after its last start, by Slurm itself or with scontrol requeuehold (SPECIAL_EXIT)");
+  CHECK(status_of(held).reason.starts_with("put back on hold after its last start"));
   CHECK(status_of(held).hindrance.remedy == "release it: scontrol release 7");
 }
 
@@ -253,13 +227,6 @@ TEST_CASE("an ended job has the outcome and cause that Slurm knows")
   CHECK(status_of(cancelled).cause == "cancelled by alice");
 }
 
-TEST_CASE("a state that dtctl does not know is unknown and shown as it is")
-{
-  const auto status = status_of(record(phase_of("STATE_13"), "STATE_13"));
-  CHECK(status.state == JobStatus::State::unknown);
-  CHECK(status.native_state == "STATE_13");
-}
-
 TEST_CASE("the exit code is the worse of the job's and its steps'")
 {
   auto job = record(JobPhase::complete, "COMPLETED");
@@ -271,26 +238,7 @@ TEST_CASE("the exit code is the worse of the job's and its steps'")
   CHECK(exit_code_of(75 << 8) == 75);
 }
 
-TEST_CASE("a node that could not open the job's output is told with the folder, and the outcome is kept")
-{
-  auto job = record(JobPhase::failed, "FAILED");
-  job.reason = "JobLaunchFailure";
-  job.exit_status = 53;
-  const auto status = status_of(job, "/home/u/slurm/0123");
-  CHECK(status.outcome == RunState::failed);
-  CHECK(status.cause ==
-        "could not start on node[1-2]: Slurm could not open the job's output there, because the folder "
-        "/home/u/slurm/0123 does not exist on that node or cannot be written; set DTCTL_HOME to a folder that all "
-        "nodes share (to check it: dtctl doctor)");
-  CHECK(status_of(job).cause.find("because the folder does not exist") != std::string::npos);
-  job.reason = "None"; // of the accounting
-  CHECK(status_of(job).outcome == RunState::failed);
-  job.reason = "NonZeroExitCode"; // a real signal 53 that ended the script
-  CHECK_FALSE(status_of(job).outcome);
-  CHECK(status_of(job).exit_code == 128 + 53);
-}
-
-TEST_CASE("a job that Slurm could not launch for another reason has failed, with Slurm's details")
+TEST_CASE("a job that could not be launched has failed, and one whose output its node could not open is told with the folder")
 {
   auto job = record(JobPhase::failed, "FAILED");
   job.reason = "JobLaunchFailure";
@@ -299,6 +247,15 @@ TEST_CASE("a job that Slurm could not launch for another reason has failed, with
   CHECK(status_of(job).cause == "could not start on node[1-2] (JobLaunchFailure); the log of slurmd on that node says why");
   job.reason_details = "no such user";
   CHECK(status_of(job).cause.find("(JobLaunchFailure): no such user;") != std::string::npos);
+  job.exit_status = 53;
+  CHECK(status_of(job, "/home/u/slurm/0123").outcome == RunState::failed);
+  CHECK(status_of(job, "/home/u/slurm/0123").cause.find("the folder /home/u/slurm/0123 does not exist") != std::string::npos);
+  CHECK(status_of(job).cause.find("because the folder does not exist") != std::string::npos);
+  job.reason = "None"; // of the accounting
+  CHECK(status_of(job).outcome == RunState::failed);
+  job.reason = "NonZeroExitCode"; // a real signal 53 that ended the script
+  CHECK_FALSE(status_of(job).outcome);
+  CHECK(status_of(job).exit_code == 128 + 53);
 }
 
 TEST_CASE("only an answer that never came is ambiguous")
@@ -316,13 +273,11 @@ TEST_CASE("a refusal names the setting at fault")
 {
   SlurmJob job;
   job.partition = "gpu";
-  CHECK(refusal_words({2000, "Invalid partition name specified"}, job) ==
-        "Slurm refused it: Invalid partition name specified (resources.partition: gpu).");
+  CHECK(refusal_words({2000, "scripted"}, job) == "Slurm refused it: scripted (resources.partition: gpu).");
   job.nodes = 9;
   job.tasks = 18;
-  CHECK(refusal_words({2014, "Requested node configuration is not available"}, job) ==
-        "Slurm refused it: Requested node configuration is not available (asked for: 9 nodes, 18 tasks of 1 cores, 0 min, "
-        "partition gpu).");
+  CHECK(refusal_words({2014, "scripted"}, job) ==
+        "Slurm refused it: scripted (asked for: 9 nodes, 18 tasks of 1 cores, 0 min, partition gpu).");
 }
 
 TEST_CASE("sbatch's options are read in each of their spellings, and win over the recipe's keys")
@@ -359,36 +314,28 @@ TEST_CASE("options that dtctl does not read are passed to sbatch with their valu
 
 TEST_CASE("times are read in Slurm's grammar, in which a number alone is minutes")
 {
-  CHECK(with_args({"--time-min=90"}).time_min_min == 90);
-  CHECK(with_args({"--time-min=10:30"}).time_min_min == 11);
-  CHECK(with_args({"--time-min=1:30:00"}).time_min_min == 90);
-  CHECK(with_args({"--time-min=1-2"}).time_min_min == 26 * 60);
-  CHECK(with_args({"--time-min=1-2:03"}).time_min_min == 26 * 60 + 3);
+  const std::map<std::string, std::int64_t> minutes{{"90", 90}, {"10:30", 11}, {"1:30:00", 90}, {"1-2", 1560}, {"1-2:03", 1563}};
+  for (const auto& [time, expected] : minutes) CHECK(with_args({"--time-min=" + time}).time_min_min == expected);
   for (const auto* time : {"", "soon", "1:2:3:4", "1h", "-5", "1-"}) {
     INFO(time);
     CHECK_FALSE(recipe_error({"--time-min=" + std::string(time)}).empty());
   }
 }
 
-TEST_CASE("memory is read in Slurm's units, in capitals or not, with or without the B of bytes")
+TEST_CASE(
+    "memory is read in Slurm's units, with or without the B of bytes, and a fraction is refused with the same size in megabytes")
 {
-  CHECK(with_args({"--mem=4G"}).memory_mib == 4096);
-  CHECK(with_args({"--mem=2GB"}).memory_mib == 2048);
-  CHECK(with_args({"--mem=2gb"}).memory_mib == 2048);
-  CHECK(with_args({"--mem=2048KB"}).memory_mib == 2);
-  CHECK(with_args({"--mem=0"}).memory_mib == 0);
-  CHECK(with_args({"--mem-per-cpu=1500"}).memory_per_cpu_mib == 1500);
-  CHECK(with_args({"--mem=1t"}).memory_mib == 1048576);
-  CHECK(with_args({"--mem=1025K"}).memory_mib == 2);
+  const std::map<std::string, std::int64_t> mib{{"4G", 4096}, {"2GB", 2048},  {"2gb", 2048},   {"2048KB", 2},
+                                                {"0", 0},     {"1500", 1500}, {"1t", 1048576}, {"1025K", 2}};
+  for (const auto& [size, expected] : mib) {
+    CHECK(with_args({"--mem=" + size}).memory_mib == expected);
+    CHECK(with_args({"--mem-per-cpu=" + size}).memory_per_cpu_mib == expected);
+  }
   for (const auto* option : {"--mem", "--mem-per-cpu"})
     for (const auto* size : {"", "G", "4X", "4GiB", "500B", "1P", "-1", "4 G", "2,5G", ".G", "99999999999999999999"}) {
       INFO(option << "=" << size);
       CHECK_FALSE(recipe_error({std::string(option) + "=" + size}).empty());
     }
-}
-
-TEST_CASE("a fraction of a gigabyte is refused with the same size in whole megabytes")
-{
   CHECK(recipe_error({"--mem=2.5G"}) ==
         "resources.scheduler_args: --mem cannot be `2.5G`; it takes a whole number and K, M, G or T, "
         "such as 500M or 4G; 2.5G is 2560M.");
@@ -406,23 +353,19 @@ TEST_CASE("of the three limits of memory the last one counts, because Slurm allo
 
 TEST_CASE("an option that dtctl does not know is named with those it knows")
 {
-  CHECK(recipe_error({"--no-such-option"})
-            .starts_with("resources.scheduler_args: `--no-such-option` cannot be used: dtctl does not know it; it may be one of: "
-                         "--partition, --account,"));
+  for (const std::string word : {"--no-such-option", "mem=4G", "-Z", "gpu"})
+    CHECK(recipe_error({word}).starts_with("resources.scheduler_args: `" + word + "` cannot be used: dtctl does not know it; "));
+  CHECK(recipe_error({"--no-such-option"}).find("it may be one of: --partition, --account,") != std::string::npos);
   CHECK(recipe_error({"--partitoin=a"}).find("did you mean `--partition`?") != std::string::npos);
-  CHECK(recipe_error({"mem=4G"}).find("`mem=4G`") != std::string::npos);
-  CHECK(recipe_error({"-Z"}).find("`-Z`") != std::string::npos);
-  CHECK(recipe_error({"gpu"}).find("`gpu`") != std::string::npos);
   CHECK(recipe_error({"--partition"}) == "resources.scheduler_args: --partition cannot be ``; it takes a value.");
   CHECK(recipe_error({"--contiguous=yes"}) == "resources.scheduler_args: --contiguous cannot be `yes`; it takes no value.");
 }
 
 TEST_CASE("an option that a key of the recipe replaces is answered with the key, in its long, short and shortened form")
 {
-  const std::string time = "resources.scheduler_args: `--time` cannot be used: use resources.time_limit.";
-  CHECK(recipe_error({"--time=10:00"}) == time);
-  CHECK(recipe_error({"--time", "10:00"}) == time);
-  CHECK(recipe_error({"-t10"}) == "resources.scheduler_args: `-t` cannot be used: use resources.time_limit.");
+  CHECK(recipe_error({"--time=10:00"}) == "resources.scheduler_args: `--time` cannot be used: use resources.time_limit.");
+  CHECK(recipe_error({"--time", "10:00"}).ends_with("use resources.time_limit."));
+  CHECK(recipe_error({"-t10"}).ends_with("`-t` cannot be used: use resources.time_limit."));
   CHECK(recipe_error({"-N", "2"}).ends_with("use resources.nodes."));
   CHECK(recipe_error({"--ntasks=4"}).ends_with("use resources.nodes and resources.ranks_per_node."));
   CHECK(recipe_error({"-c4"}).ends_with("use resources.threads_per_rank."));

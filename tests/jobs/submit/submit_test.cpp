@@ -1,37 +1,36 @@
 // submit_runs with a real queue, a real mpirun and an engine that is a shell script.
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "jobs/submit/submit.hpp"
 
 #include "core/error.hpp"
-#include "core/process.hpp"
-#include "core/spec/names.hpp"
+#include "core/machine/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "jobs/local/local_scheduler.hpp"
 #include "jobs/machine/quick_file.hpp"
+#include "tests/core/error_of.hpp"
 #include "tests/jobs/playground.hpp"
+#include "tests/support/tiny_disk.hpp"
 #include "tests/support/traced_program.hpp"
 #include "tests/support/unreadable.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace dt;
 using namespace dt::jobs;
 using namespace dt::jobs::testing;
+using dt::test::error_of;
 using dt::test::make_unreadable;
+using dt::test::TinyDisk;
 namespace fs = std::filesystem;
 using Action = SubmitReport::Action;
 
@@ -88,6 +87,7 @@ struct Lab {
     for (const auto& run : runs) keys.push_back(run.key);
     return keys;
   }
+  AttemptFolder attempt(std::size_t run) const { return {place.home().run(runs[run].key), 1}; }
   std::vector<RunStatus> status() const { return reconcile(place.home(), keys()); }
   bool finish() const
   {
@@ -125,41 +125,6 @@ void check_each_ran_once(const Lab& lab)
     CHECK(attempt.ends_with("/1"));
   }
 }
-
-// A child that submits; it ends by _exit, so that no test runs twice.
-pid_t submit_in_child(const Lab& lab)
-{
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  try {
-    lab.submit();
-  } catch (const std::exception&) {
-    ::_exit(1);
-  }
-  ::_exit(0);
-}
-
-// A file system of so many bytes, as far as this process may mount one.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& size)
-      : mounted_(::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0)
-  {
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk()
-  {
-    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
-  }
-  bool is_there() const { return mounted_; }
-  bool make_read_only() const { return ::mount(nullptr, folder_.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
-  const fs::path& path() const { return folder_.path(); }
-
- private:
-  Folder folder_;
-  bool mounted_;
-};
 
 } // namespace
 
@@ -201,11 +166,11 @@ TEST_CASE("a run that is run again by force and cancelled keeps its earlier resu
   lab.options.force = true;
   CHECK(lab.submit().front().attempt == 2);
   REQUIRE(eventually([&] { return lab.count(RunState::running) == 1; }));
-  CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), "alice") == 1);
+  CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), {.who = "alice"}) == 1);
   REQUIRE(lab.finish());
   const auto status = lab.status().front();
   CHECK(status.verdict.state == RunState::succeeded);
-  CHECK(status.verdict.cause == "attempt 1 has the result; attempt 2 was cancelled by alice");
+  CHECK(status.verdict.cause.ends_with("attempt 2 was cancelled by alice"));
   CHECK(status.attempt == 1);
   CHECK(status.newest_attempt == 2);
   lab.engine("");
@@ -216,46 +181,24 @@ TEST_CASE("a run that is run again by force and cancelled keeps its earlier resu
 
 TEST_CASE("a failed run gets a new attempt and keeps the old one, or is left, when retries are not wanted")
 {
-  Lab lab(1, "echo 'no such data' >&2; exit 3");
+  Lab lab(1, "exit 3");
   lab.submit();
   REQUIRE(lab.finish());
   lab.options.retry_failed = false;
   const auto left = lab.submit().front();
   CHECK(left.action == Action::left_failed);
-  INFO(left.reason);
-  CHECK(left.reason.starts_with("attempt 1 failed: rank 0 ended with exit code 3: "));
+  CHECK(left.reason.starts_with("attempt 1 failed: "));
   lab.options.retry_failed = true;
+  lab.options.force = GENERATE(false, true);
   lab.engine("");
   const auto retried = lab.submit().front();
   CHECK(retried.action == Action::submitted);
   CHECK(retried.attempt == 2);
-  CHECK(retried.reason == left.reason);
+  CHECK(fenced_by(lab.attempt(0)) == 2);
   REQUIRE(lab.finish());
-  const auto status = lab.status().front();
-  CHECK(status.verdict.state == RunState::succeeded);
-  CHECK(status.attempts == 2);
-  CHECK(read_end({lab.place.home().run(lab.runs[0].key), 1})->exit_code == 3);
-}
-
-TEST_CASE("a failed attempt that is replaced is fenced off, by force too")
-{
-  Lab lab(1, "exit 3");
-  lab.submit();
-  REQUIRE(lab.finish());
-  lab.options.force = true;
-  CHECK(lab.submit().front().attempt == 2);
-  CHECK(fenced_by({lab.place.home().run(lab.runs[0].key), 1}) == 2);
-  REQUIRE(lab.finish());
-}
-
-TEST_CASE("a succeeded run is run again by force only")
-{
-  Lab lab(1);
-  lab.submit();
-  REQUIRE(lab.finish());
-  lab.options.force = true;
-  CHECK(lab.submit().front().attempt == 2);
-  REQUIRE(lab.finish());
+  CHECK(lab.status().front().verdict.state == RunState::succeeded);
+  CHECK(lab.status().front().attempts == 2);
+  CHECK(read_end(lab.attempt(0))->exit_code == 3);
 }
 
 TEST_CASE("a run asked for twice in one call is submitted once")
@@ -274,7 +217,7 @@ TEST_CASE("a run the machine cannot hold is refused and leaves no trace")
   lab.runs[0].spec.resources.ranks_per_node = 4096;
   const auto reports = lab.submit();
   CHECK(reports[0].action == Action::refused);
-  CHECK(reports[0].reason.starts_with("It needs 4096 cores (4096 ranks x 1 threads), but this machine has "));
+  CHECK(reports[0].reason.starts_with("It needs 4096 cores"));
   CHECK(reports[1].action == Action::submitted);
   CHECK_FALSE(fs::exists(lab.place.home().run(lab.runs[0].key)));
   REQUIRE(eventually([&] { return lab.count(RunState::succeeded) == 1; }));
@@ -284,14 +227,13 @@ TEST_CASE("a run the machine cannot hold is refused and leaves no trace")
 TEST_CASE("an intent the scheduler never saw is taken up again as the same attempt")
 {
   Lab lab(1);
-  const AttemptFolder attempt(lab.place.home().run(lab.runs[0].key), 1);
+  const auto attempt = lab.attempt(0);
   make_folders(attempt.path());
   if (GENERATE(true, false))
     write_file_atomic(attempt.submission(), to_json(Submission{1, "0123", "local", "", now_unix_s() - 1e5, ""}));
   const auto report = lab.submit().front();
   CHECK(report.action == Action::submitted);
   CHECK(report.attempt == 1);
-  CHECK(report.reason == "an earlier submission was interrupted");
   REQUIRE(lab.finish());
   check_each_ran_once(lab);
 }
@@ -300,7 +242,7 @@ TEST_CASE("an intent whose job is in the queue gets its id back and is not submi
 {
   Lab lab(1, until_told);
   lab.submit();
-  const AttemptFolder attempt(lab.place.home().run(lab.runs[0].key), 1);
+  const auto attempt = lab.attempt(0);
   auto submission = *read_submission(attempt);
   submission.job_id.clear();
   write_file_atomic(attempt.submission(), to_json(submission));
@@ -321,14 +263,14 @@ TEST_CASE("a finished run whose attempts cannot be listed is unknown, and is nei
   const auto statuses = lab.status();
   CHECK(statuses[0].verdict.state == RunState::succeeded);
   CHECK(statuses[1].verdict.state == RunState::unknown);
-  CHECK(statuses[1].verdict.cause == "read folder " + (folder / "attempts").string() + ": Too many levels of symbolic links");
+  CHECK(statuses[1].verdict.cause.find((folder / "attempts").string()) != std::string::npos);
   CHECK(statuses[1].unreadable);
   CHECK(statuses[2].verdict.state == RunState::succeeded);
   const auto reports = lab.submit();
   CHECK(reports[0].action == Action::already_done);
   CHECK(reports[1].action == Action::refused);
   CHECK(reports[1].unreadable);
-  CHECK(reports[1].reason == statuses[1].verdict.cause + "; whether it has run is unknown");
+  CHECK(reports[1].reason.starts_with(statuses[1].verdict.cause));
   CHECK(fs::is_symlink(folder / "attempts"));
   CHECK(executions(lab).size() == 3);
 }
@@ -338,30 +280,13 @@ TEST_CASE("a damaged intent of an attempt that has run is not taken for an inter
   const Lab lab(1);
   lab.submit();
   REQUIRE(lab.finish());
-  const auto attempt = lab.place.attempt(lab.runs[0].key);
+  const auto attempt = lab.attempt(0);
   const auto script = read_file(attempt.script());
   write_file_atomic(attempt.submission(), "");
   CHECK(lab.status()[0].verdict.state == RunState::unknown);
   CHECK(lab.submit()[0].action == Action::refused);
   CHECK(read_file(attempt.script()) == script);
   CHECK(read_file(attempt.submission()).empty());
-}
-
-TEST_CASE("a folder or a FIFO in a record's place makes that run unknown, and the others are told as ever")
-{
-  const Lab lab(2);
-  lab.submit();
-  REQUIRE(lab.finish());
-  const auto attempt = lab.place.attempt(lab.runs[0].key);
-  const auto record = std::array{attempt.result(), attempt.end(), attempt.submission()}[GENERATE(0U, 1U, 2U)];
-  const bool is_fifo = GENERATE(true, false);
-  fs::remove(record);
-  REQUIRE((is_fifo ? ::mkfifo(record.c_str(), 0600) : ::mkdir(record.c_str(), 0700)) == 0);
-  const auto statuses = lab.status();
-  CHECK(statuses[0].verdict.state == RunState::unknown);
-  CHECK(statuses[0].verdict.cause ==
-        "read " + record.string() + (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory"));
-  CHECK(statuses[1].verdict.state == RunState::succeeded);
 }
 
 TEST_CASE("cancel asks the others and then names the run whose files cannot be read")
@@ -371,17 +296,12 @@ TEST_CASE("cancel asks the others and then names the run whose files cannot be r
   REQUIRE(eventually([&] { return lab.count(RunState::running) > 0; }));
   const auto unreadable = lab.place.home().run(lab.runs[1].key) / "attempts";
   make_unreadable(unreadable);
-  std::string said;
-  try {
-    cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test");
-  } catch (const Error& error) {
-    said = error.what();
-  }
-  CHECK(said.find("Run " + lab.runs[1].key + " was not cancelled") == 0);
-  CHECK(fs::exists(lab.place.attempt(lab.runs[0].key).cancel()));
+  CHECK_THROWS_WITH(cancel_runs(LockedHome(lab.place.home()), lab.keys(), {.who = "test"}),
+                    Catch::StartsWith("Run " + lab.runs[1].key + " was not cancelled"));
+  CHECK(fs::exists(lab.attempt(0).cancel()));
   fs::remove(unreadable);
   fs::rename(unreadable.string() + ".aside", unreadable);
-  cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test");
+  cancel_runs(LockedHome(lab.place.home()), lab.keys(), {.who = "test"});
   CHECK(lab.finish());
 }
 
@@ -393,20 +313,6 @@ TEST_CASE("a new file is never written over one that is there")
   CHECK(read_file(folder.path() / "record") == "first");
   CHECK(make_folders(folder.path() / "a" / "b"));
   CHECK_FALSE(make_folders(folder.path() / "a" / "b"));
-}
-
-TEST_CASE("two processes that submit the same runs at once run each of them once")
-{
-  Lab lab(8);
-  const pid_t one = submit_in_child(lab), two = submit_in_child(lab);
-  int status = 0;
-  REQUIRE(::waitpid(one, &status, 0) == one);
-  CHECK(status == 0);
-  REQUIRE(::waitpid(two, &status, 0) == two);
-  CHECK(status == 0);
-  REQUIRE(lab.finish());
-  CHECK(lab.count(RunState::succeeded) == 8);
-  check_each_ran_once(lab);
 }
 
 TEST_CASE("the submitter killed at ten moments: submitting again completes the sweep, nothing lost, nothing twice")
@@ -428,7 +334,7 @@ TEST_CASE("the ranks of five of ten runs are killed: these have failed with thei
   Lab lab(10, "echo $$ > \"$attempt/pid\"; while [[ ! -e $attempt/go ]]; do sleep 0.02; done");
   lab.submit();
   for (std::size_t i = 0; i < 10; ++i) {
-    const AttemptFolder attempt(lab.place.home().run(lab.runs[i].key), 1);
+    const auto attempt = lab.attempt(i);
     REQUIRE(eventually([&] { return read_file_if_exists(attempt.path() / "pid").value_or("").ends_with('\n'); }));
     if (i % 2 == 0)
       ::kill(std::stoi(read_file(attempt.path() / "pid")), SIGKILL);
@@ -440,8 +346,7 @@ TEST_CASE("the ranks of five of ten runs are killed: these have failed with thei
   CHECK(lab.count(RunState::succeeded) == 5);
   for (const auto& status : lab.status()) {
     if (status.verdict.state != RunState::failed) continue;
-    CHECK(status.verdict.cause ==
-          "rank 0 on " + host_name() + " was killed by SIGKILL (by hand, or by the kernel when memory ran out)");
+    CHECK(status.verdict.cause.starts_with("rank 0 on " + host_name() + " was killed by SIGKILL"));
     CHECK(status.verdict.exit_code == 137);
   }
   lab.engine("");
@@ -452,26 +357,21 @@ TEST_CASE("the ranks of five of ten runs are killed: these have failed with thei
 
 TEST_CASE("a home that cannot be made is an environment error that names the place")
 {
-  const Home home("/proc/dtctl");
-  try {
-    submit_runs(LockedHome(home), planned_many(1), {"/bin/true", "", true, false});
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::environment);
-    CHECK(error.what() == std::string("make folder /proc/dtctl: No such file or directory"));
-  }
+  const auto error = error_of([] {
+    submit_runs(LockedHome(Home("/proc/dtctl")), planned_many(1), {"/bin/true", "", true, false});
+  });
+  CHECK(error.kind() == ErrorKind::environment);
+  CHECK(error.what() == std::string("make folder /proc/dtctl: No such file or directory"));
 }
 
 TEST_CASE("on a full disk what does not fit is refused with the reason, and nothing of it stays behind")
 {
-  const SmallDisk disk("600k");
-  if (!disk.is_there()) {
-    WARN("cannot mount a small file system here");
-    return;
-  }
+  const Folder folder;
+  const TinyDisk disk(folder.path(), 600 * 1024);
+  if (!disk.is_mounted()) return; // needs root
   Lab lab(40, "sleep 1000");
-  const Home home(disk.path() / "home");
-  write_file_atomic(disk.path() / "filler", std::string(200'000, 'x'));
+  const Home home(folder.path() / "home");
+  write_file_atomic(folder.path() / "filler", std::string(200'000, 'x'));
   const auto reports = submit_runs(LockedHome(home), lab.runs, lab.options);
   const auto accepted = count(reports, Action::submitted);
   CHECK(accepted + count(reports, Action::refused) == 40);
@@ -480,26 +380,24 @@ TEST_CASE("on a full disk what does not fit is refused with the reason, and noth
   REQUIRE(refused != reports.end());
   CHECK(refused->reason.find("No space left on device") != std::string::npos);
   CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(home.runs()), {})) == accepted);
-  cancel_runs(LockedHome(home), lab.keys(), "test");
-  fs::remove(disk.path() / "filler");
+  cancel_runs(LockedHome(home), lab.keys(), {.who = "test"});
+  fs::remove(folder.path() / "filler");
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); })); // the first was running
   const auto again = submit_runs(LockedHome(home), std::span(lab.runs).first(3), lab.options);
   for (const auto& report : again) UNSCOPED_INFO(report.reason);
   CHECK(count(again, Action::submitted) == 3);
-  CHECK(cancel_runs(LockedHome(home), std::span<const std::string>(lab.keys()).first(3), "test") == 3);
+  CHECK(cancel_runs(LockedHome(home), std::span<const std::string>(lab.keys()).first(3), {.who = "test"}) == 3);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
 }
 
 TEST_CASE("a job that cannot be started for want of room waits, says why, and starts when there is room")
 {
-  const SmallDisk disk("4m");
-  if (!disk.is_there()) {
-    WARN("cannot mount a small file system here");
-    return;
-  }
+  const Folder folder;
+  const TinyDisk disk(folder.path(), 4 << 20);
+  if (!disk.is_mounted()) return; // needs root
   Lab lab(2);
   const Variable locks("DTCTL_CORE_LOCKS", (lab.place.trace().parent_path() / "other-cores").string());
-  const Home home(disk.path() / "home");
+  const Home home(folder.path() / "home");
   submit_runs(LockedHome(home), std::span(lab.runs).first(1), lab.options);
   REQUIRE(eventually(
       [&] { return local::Queue(home).list().empty() && FileLock::try_acquire(local::Queue(home).supervisor_lock()); }));
@@ -507,41 +405,33 @@ TEST_CASE("a job that cannot be started for want of room waits, says why, and st
     const auto held = FileLock::acquire(local::Queue(home).supervisor_lock());
     submit_runs(LockedHome(home), lab.runs, lab.options); // the lock is ours: nothing starts yet
   }
-  std::string filler(8 << 20, 'x');
-  std::FILE* file = std::fopen((disk.path() / "filler").c_str(), "w");
-  std::fwrite(filler.data(), 1, filler.size(), file);
-  std::fclose(file);
+  std::ofstream(folder.path() / "filler") << std::string(8 << 20, 'x'); // more than there is room for
   const auto evidence = [&] { return reconcile(home, lab.keys()).back().verdict.evidence; };
   REQUIRE(eventually([&] { return evidence().find("local-2 could not be started") != std::string::npos; }));
   CHECK(evidence().find("No space left on device") != std::string::npos);
   CHECK(reconcile(home, lab.keys()).back().verdict.state == RunState::queued);
-  fs::remove(disk.path() / "filler");
+  fs::remove(folder.path() / "filler");
   REQUIRE(eventually([&] { return reconcile(home, lab.keys()).back().verdict.state == RunState::succeeded; }));
 }
 
 TEST_CASE("a read-only home is looked at without complaint and refuses submissions in words")
 {
-  const SmallDisk disk("4m");
-  if (!disk.is_there()) {
-    WARN("cannot mount a small file system here");
-    return;
-  }
+  const Folder folder;
+  const TinyDisk disk(folder.path(), 4 << 20);
+  if (!disk.is_mounted()) return; // needs root
   Lab lab(2);
-  const Home home(disk.path() / "home");
+  const Home home(folder.path() / "home");
   submit_runs(LockedHome(home), std::span(lab.runs).first(1), lab.options);
   REQUIRE(eventually([&] { return local::Queue(home).list().empty(); }));
-  REQUIRE(eventually([&] { return disk.make_read_only(); }));
+  const auto* path = folder.path().c_str();
+  REQUIRE(eventually([&] { return ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0; }));
   CHECK(reconcile(home, lab.keys()).front().verdict.state == RunState::succeeded);
-  try {
-    submit_runs(LockedHome(home), lab.runs, lab.options);
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::environment);
-    CHECK(std::string(error.what()) ==
-          "The home " + home.root().string() +
-              " cannot be written (Read-only file system), so nothing was changed. Make it writable, or set "
-              "DTCTL_HOME to another folder");
-  }
+  const auto error = error_of([&] { submit_runs(LockedHome(home), lab.runs, lab.options); });
+  CHECK(error.kind() == ErrorKind::environment);
+  CHECK(std::string(error.what()) ==
+        "The home " + home.root().string() +
+            " cannot be written (Read-only file system), so nothing was changed. Make it writable, or set DTCTL_HOME to another "
+            "folder");
 }
 
 // 10,000 runs; a measurement, not a test: build/dev/tests/test_jobs '[benchmark]'
@@ -557,6 +447,6 @@ TEST_CASE("ten thousand runs are submitted, looked at and cancelled", "[.benchma
   timed("submit", [&] { CHECK(count(lab.submit(), Action::submitted) == runs); });
   timed("submit again", [&] { CHECK(count(lab.submit(), Action::already_active) == runs); });
   timed("status", [&] { CHECK(lab.status().size() == runs); });
-  timed("cancel", [&] { CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), "test") == runs); });
+  timed("cancel", [&] { CHECK(cancel_runs(LockedHome(lab.place.home()), lab.keys(), {.who = "test"}) == runs); });
   REQUIRE(lab.finish());
 }

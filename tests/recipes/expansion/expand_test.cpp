@@ -19,15 +19,22 @@ std::string errors(const std::string& text) { return errors_of(minimal(text)); }
 
 } // namespace
 
-TEST_CASE("a study in listed order goes by point, size and repeat")
+TEST_CASE(
+    "a study in listed order goes by point, size and repeat, conditions can leave a size out, and a sweep alone stays as listed")
 {
   CHECK(
       listed("study: { mode: strong, ranks: [1, 2], repeats: 2, order: listed }\nsweep: { matrix: { train.seed: [1, 2] } }\n") ==
       Names{"seed=1 ranks=1/#1", "seed=1 ranks=1/#2", "seed=1 ranks=2/#1", "seed=1 ranks=2/#2", "seed=2 ranks=1/#1",
             "seed=2 ranks=1/#2", "seed=2 ranks=2/#1", "seed=2 ranks=2/#2"});
+  CHECK(listed("study: { mode: strong, ranks: [1, 2, 4], order: listed }\nsweep: { matrix: { train.seed: [1, 2] }, exclude: "
+               "[train.seed=2 ranks>=2] }\n") == Names{"seed=1 ranks=1", "seed=1 ranks=2", "seed=1 ranks=4", "seed=2 ranks=1"});
+  const std::string sweep = "sweep: { matrix: { train.seed: [1, 2, 3, 4, 5, 6, 7, 8] } }\n";
+  const Names as_listed{"seed=1", "seed=2", "seed=3", "seed=4", "seed=5", "seed=6", "seed=7", "seed=8"};
+  CHECK(listed(sweep) == as_listed);
+  CHECK(listed(sweep + "study: { order: random }\n") != as_listed);
 }
 
-TEST_CASE("in random order each round of repeats has every run once")
+TEST_CASE("in random order, which comes from study.seed alone, each round of repeats has every run once")
 {
   const auto plan = plan_of(minimal("study: { mode: strong, ranks: [1, 2, 4, 8], repeats: 5 }\n"));
   REQUIRE(plan.runs.size() == 20);
@@ -43,23 +50,11 @@ TEST_CASE("in random order each round of repeats has every run once")
     CHECK(ranks == std::vector<std::int64_t>{1, 2, 4, 8});
   }
   CHECK(orders.size() > 1);
-}
-
-TEST_CASE("the random order comes from study.seed alone")
-{
   const std::string study = "mode: strong, ranks: [1, 2, 4, 8, 16, 32, 64], ";
   const auto one = listed("study: { " + study + "seed: 1 }\n");
   CHECK(one == listed("study: { " + study + "seed: 1 }\n"));
   CHECK(one != listed("study: { " + study + "seed: 2 }\n"));
   CHECK(one == Names{"ranks=32", "ranks=64", "ranks=16", "ranks=8", "ranks=1", "ranks=2", "ranks=4"});
-}
-
-TEST_CASE("a sweep without study stays as listed unless an order is given")
-{
-  const std::string sweep = "sweep: { matrix: { train.seed: [1, 2, 3, 4, 5, 6, 7, 8] } }\n";
-  const Names as_listed{"seed=1", "seed=2", "seed=3", "seed=4", "seed=5", "seed=6", "seed=7", "seed=8"};
-  CHECK(listed(sweep) == as_listed);
-  CHECK(listed(sweep + "study: { order: random }\n") != as_listed);
 }
 
 TEST_CASE("sizes by ranks fill the nodes there are, sizes by nodes keep the ranks a node")
@@ -97,41 +92,24 @@ TEST_CASE("a partition divides a node's cores, and the modelled rate with them, 
   CHECK(modelled.runs.at(1).train.modelled_rate == 250);
 }
 
-TEST_CASE("cores that cannot be divided into equal parts are refused")
+TEST_CASE("sizes that ranks or cores cannot share evenly, that do not divide the batch, and values that one point gets wrong are "
+          "refused")
 {
-  CHECK(errors("resources: { threads_per_rank: 4 }\nstudy: { mode: partition, parts: [1, 3] }\n")
-            .find("`study.parts` lists 3, but the 4 cores of a node (`resources.ranks_per_node` x `resources.threads_per_rank`) "
-                  "are not "
-                  "a multiple of it") != std::string::npos);
+  check_refused(errors, {{"resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [1, 2, 3] }\n",
+                          "r.yaml:6:31: `study.ranks` lists 1, which cannot be spread evenly over 2 nodes"},
+                         {"study: { mode: strong, ranks: [1, 2, 3, 5], repeats: 3 }\n",
+                          "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 3 ranks; 63 and 66 are\n"
+                          "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 5 ranks; 60 and 65 are"},
+                         {"resources: { ranks_per_node: 2 }\nsweep: { matrix: { train.global_batch: [64, 65] } }\n",
+                          "r.yaml:6:45: `train.global_batch` 65 is not a multiple of 2 ranks"}});
+  CHECK_THAT(errors("resources: { threads_per_rank: 4 }\nstudy: { mode: partition, parts: [1, 3] }\n"),
+             Catch::Contains("r.yaml:6:34: `study.parts` lists 3, but the 4 cores of a node"));
+  CHECK(places_of(minimal("resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [1, 2, 3] }\n")) == "6:31 6:31");
+  CHECK(places_of(minimal("optimizer: { momentum: 2 }\nsweep: { matrix: { train.seed: [x] } }\n")) == "5:24 6:33");
 }
 
-TEST_CASE("ranks that the nodes cannot share evenly are refused")
-{
-  CHECK(errors("resources: { nodes: 2 }\nstudy: { mode: strong, ranks: [1, 2, 3] }\n") ==
-        "r.yaml:6:31: `study.ranks` lists 1, which cannot be spread evenly over 2 nodes (`resources.nodes`)\n"
-        "r.yaml:6:31: `study.ranks` lists 3, which cannot be spread evenly over 2 nodes (`resources.nodes`)");
-}
-
-TEST_CASE("every size of a strong study must divide the global batch")
-{
-  CHECK(errors("study: { mode: strong, ranks: [1, 2, 3, 5], repeats: 3 }\n") ==
-        "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 3 ranks; 63 and 66 are\n"
-        "r.yaml:4:24: `train.global_batch` 64 is not a multiple of 5 ranks; 60 and 65 are");
-}
-
-TEST_CASE("a value that only a point gets wrong is shown at the point")
-{
-  CHECK(errors("resources: { ranks_per_node: 2 }\nsweep: { matrix: { train.global_batch: [64, 65] } }\n") ==
-        "r.yaml:6:45: `train.global_batch` 65 is not a multiple of 2 ranks; 64 and 66 are");
-}
-
-TEST_CASE("conditions see the size, and can leave a size out of some points")
-{
-  CHECK(listed("study: { mode: strong, ranks: [1, 2, 4], order: listed }\nsweep: { matrix: { train.seed: [1, 2] }, exclude: "
-               "[train.seed=2 ranks>=2] }\n") == Names{"seed=1 ranks=1", "seed=1 ranks=2", "seed=1 ranks=4", "seed=2 ranks=1"});
-}
-
-TEST_CASE("repeats have different seeds where the training is measured, and one seed where only the throughput is")
+TEST_CASE(
+    "repeats have different seeds where the training is measured, and one seed where only the throughput is, or all is simulated")
 {
   const auto seeds = [](const std::string& text) {
     std::set<std::int64_t> found;
@@ -156,10 +134,6 @@ TEST_CASE("repeats have different seeds where the training is measured, and one 
   CHECK(seeds(own("")) == Seeds{1});
   CHECK(seeds(own(", metrics: { throughput: 'rate ([0-9]+)' }")) == Seeds{1});
   CHECK(seeds(own(", metrics: { accuracy_percent: 'right ([0-9]+)' }")) == Seeds{1, 2, 3});
-}
-
-TEST_CASE("a simulated study has one seed, because it computes no accuracy")
-{
   const auto plan = plan_of("version: 1\nname: r\nmodel: { name: lenet }\ndata: { name: synthetic, train_samples: 1024 }\n"
                             "train: { global_batch: 64, epochs: 1, modelled_rate: 1000 }\nsync: { allreduce: ring }\n"
                             "resources: { platform: ethernet-10g }\nstudy: { repeats: 2 }\n");
@@ -196,27 +170,14 @@ TEST_CASE("more than a million runs are refused before they are made")
   CHECK(errors("sweep: { matrix: { " + matrix + " } }\n") == message);
 }
 
-TEST_CASE("a wrong base and a wrong sweep are both told")
-{
-  CHECK(errors("optimizer: { momentum: 2 }\nsweep: { matrix: { train.seed: [x] } }\n") ==
-        "r.yaml:5:24: `optimizer.momentum` is 2; allowed: 0 to 0.999999\nr.yaml:6:33: `train.seed` must be a whole number, not "
-        "`x`");
-}
-
 TEST_CASE("a sweep over strategies names each one that the optimizer does not go with, where it stands and what to write instead")
 {
-  const std::string zip = "; a sweep gives each strategy its own optimizer with `zip: { sync.strategy: [sync-sgd, async-msgd], "
-                          "optimizer.name: [sgd, momentum] }`";
-  const std::string size = "resources: { ranks_per_node: 2 }\n";
-  CHECK(
-      errors(size + "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
-      "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum` (the default), because its workers apply plain SGD; give "
-      "`optimizer.name: sgd`, or take the strategy async-measgd, the EASGD form whose workers have momentum" +
-          zip);
-  CHECK(errors(size + "optimizer: { name: sgd }\nsweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n") ==
-        "r.yaml:6:20: `async-msgd` does not go with `optimizer.name: sgd`, because its servers apply SGD with momentum; give "
-        "`optimizer.name: momentum`, or take the strategy async-sgd" +
-            zip);
+  const std::string size = "resources: { ranks_per_node: 2 }\n",
+                    sweep = "sweep: { matrix: { sync.strategy: [sync-sgd, easgd, async-msgd] } }\n";
+  check_refused(errors, {{size + sweep, "r.yaml:6:46: `easgd` does not go with `optimizer.name: momentum`"},
+                         {size + "optimizer: { name: sgd }\n" + sweep, "r.yaml:6:20: `async-msgd` does not go with"}});
+  CHECK_THAT(errors(size + sweep), Catch::EndsWith("with `zip: { sync.strategy: [sync-sgd, async-msgd], "
+                                                   "optimizer.name: [sgd, momentum] }`"));
   CHECK(
       listed(size + "sweep: { zip: { sync.strategy: [sync-sgd, easgd, async-msgd], optimizer.name: [sgd, sgd, momentum] } }\n") ==
       Names{"strategy=sync-sgd optimizer=sgd", "strategy=easgd optimizer=sgd", "strategy=async-msgd optimizer=momentum"});
@@ -249,28 +210,21 @@ TEST_CASE("an exchange that was to overlap and will not, or may not, is warned o
     }
     return lines;
   };
-  CHECK(warnings("strategy: sync-easgd, progress: none") ==
-        "r.yaml:7:41: `sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation, as "
-        "`sync.overlap: 2` does; leave `sync.progress` out, or take `poll` or `thread`\n");
-  CHECK(
-      warnings("strategy: sync-easgd") ==
-      "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare, because mpi "
-      "cannot be polled; take another allreduce, such as hierarchical, or `sync.progress: thread`, which asks for that core; "
-      "the recipe does not set `sync.overlap` and `sync.allreduce`: they are defaults\n");
-  CHECK_THAT(
-      warnings("strategy: sync-easgd, allreduce: gloo"),
-      Catch::Contains(
-          "overlaps with `sync.allreduce: gloo` only where every rank has a core to spare, because gloo cannot be polled") &&
-          Catch::EndsWith("; the recipe does not set `sync.overlap`: it is a default\n"));
-  CHECK(warnings("strategy: sync-easgd, allreduce: ring").empty());
-  CHECK(warnings("strategy: sync-easgd, progress: thread").empty());
-  CHECK(warnings("strategy: sync-easgd, overlap: 2, progress: none").empty());
-  CHECK(warnings("strategy: sync-sgd").empty());
-  CHECK(warnings("strategy: diloco, period: 4, progress: none, outer: { delay: 2 }") ==
-        "r.yaml:7:48: `sync.progress: none` lets nothing overlap: `sync.outer.delay: 2` exchanges after the computation; leave "
-        "`sync.progress` out, or take `poll` or `thread`\n");
-  CHECK_THAT(
-      warnings("strategy: diloco, period: 4, outer: { delay: 2 }"),
-      Catch::Contains("`sync.outer.delay: 2` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare"));
-  CHECK(warnings("strategy: diloco, period: 4").empty());
+  check_refused(warnings,
+                {{"strategy: sync-easgd, progress: none",
+                  "r.yaml:7:41: `sync.progress: none` lets nothing overlap: `sync.overlap: 3` exchanges after the computation"},
+                 {"strategy: diloco, period: 4, progress: none, outer: { delay: 2 }",
+                  "r.yaml:7:48: `sync.progress: none` lets nothing overlap: `sync.outer.delay: 2` exchanges after"},
+                 {"strategy: sync-easgd",
+                  "r.yaml:7:19: `sync.overlap: 3` overlaps with `sync.allreduce: mpi` only where every rank has a core to spare"},
+                 {"strategy: sync-easgd, allreduce: gloo",
+                  "r.yaml:7:42: `sync.overlap: 3` overlaps with `sync.allreduce: gloo` only where every rank has a core"}});
+  CHECK_THAT(warnings("strategy: sync-easgd"), Catch::EndsWith("`sync.overlap` and `sync.allreduce`: they are defaults\n"));
+  CHECK_THAT(warnings("strategy: sync-easgd, allreduce: gloo"),
+             Catch::EndsWith("does not set `sync.overlap`: it is a default\n"));
+  CHECK_THAT(warnings("strategy: diloco, period: 4, outer: { delay: 2 }"),
+             Catch::Contains("`sync.outer.delay: 2` overlaps with"));
+  for (const auto* fine : {"sync-easgd, allreduce: ring", "sync-easgd, progress: thread",
+                           "sync-easgd, overlap: 2, progress: none", "sync-sgd", "diloco, period: 4"})
+    CHECK(warnings(std::string("strategy: ") + fine).empty());
 }

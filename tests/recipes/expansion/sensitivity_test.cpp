@@ -32,7 +32,7 @@ std::set<std::string> varied_keys(const Plan& plan)
 
 } // namespace
 
-TEST_CASE("a study with a sensitivity varies each of its figures at the smallest and the largest size, both ways")
+TEST_CASE("a study with a sensitivity varies each of its figures at the smallest and the largest size, both ways, in each repeat")
 {
   const auto plan = plan_of(study(", sensitivity: 20%"));
   CHECK(varied_keys(plan) == std::set<std::string>{"platform.bandwidth", "platform.memory_bandwidth", "train.modelled_rate"});
@@ -46,6 +46,9 @@ TEST_CASE("a study with a sensitivity varies each of its figures at the smallest
   CHECK(run_name(last) == "s/simulated assumed=train.modelled_rate+20% nodes=4");
   CHECK(last.train.modelled_rate == Approx(120));
   CHECK(last.platform.bandwidth == 1.25e9);
+  const auto repeated = plan_of(study(", repeats: 2, sensitivity: 20%"));
+  CHECK(repeated.runs.size() == 2 * (3 + 2 * 3 * 2));
+  CHECK(run_name(repeated.runs.back()) == "s/simulated assumed=train.modelled_rate+20% nodes=4/#2");
 }
 
 TEST_CASE("without a sensitivity no figure is varied, and figures that cannot change have no runs")
@@ -58,22 +61,12 @@ TEST_CASE("without a sensitivity no figure is varied, and figures that cannot ch
   CHECK(words == std::set<std::string>{"simulated assumed=platform.trunk_share-10%"}); // a share stays at most 1
 }
 
-TEST_CASE("each repeat has runs of its own that vary a figure, with the seed of that repeat")
-{
-  const auto plan = plan_of(study(", repeats: 2, sensitivity: 20%"));
-  CHECK(plan.runs.size() == 2 * (3 + 2 * 3 * 2));
-  CHECK(run_name(plan.runs.back()) == "s/simulated assumed=train.modelled_rate+20% nodes=4/#2");
-}
-
 TEST_CASE("a sensitivity and a modelled spread are refused where they have no effect")
 {
-  const auto real = minimal("study: {mode: weak, ranks: [1, 2], sensitivity: 20%}\n");
-  CHECK(errors_of(real).find("`study.sensitivity` varies the assumed figures of simulated runs, and this run is executed") !=
-        std::string::npos);
-  LoadOptions spread;
-  spread.set = {"train.modelled_step_spread=5%"};
-  CHECK(errors_of(minimal(), spread).find("have an effect only in a simulated run") != std::string::npos);
-  spread.set = {"train.modelled_node_spread=5%", "train.compute_profile=lenet", "train.modelled_rate=0"};
-  CHECK(errors_of(study(""), spread).find("because `train.compute_profile` has the measured scatter of step times") !=
-        std::string::npos);
+  using Catch::Contains;
+  CHECK_THAT(errors_of(minimal("study: {mode: weak, ranks: [1, 2], sensitivity: 20%}\n")),
+             Contains("`study.sensitivity` varies the assumed figures of simulated runs, and this run is executed"));
+  CHECK_THAT(errors_of(minimal(), with_set({"train.modelled_step_spread=5%"})), Contains("only in a simulated run"));
+  const auto measured = with_set({"train.modelled_node_spread=5%", "train.compute_profile=lenet", "train.modelled_rate=0"});
+  CHECK_THAT(errors_of(study(""), measured), Contains("because `train.compute_profile` has the measured scatter of step times"));
 }

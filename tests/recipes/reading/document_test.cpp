@@ -61,33 +61,30 @@ TEST_CASE("a word with a bracket that is not in quotes is named")
 {
   const std::string advice = " contains a bracket, which begins a list or a map; put it in quotes";
   CHECK(errors("a: [--nodelist=node[0-1]]\n") == "f:1:20: not valid YAML: `--nodelist=node[0-1]`" + advice);
-  CHECK(errors("a: [x, 'node[0]', --exclude=n[1-2,4], y]\n").find("`--exclude=n[1-2,4]`" + advice) != std::string::npos);
-  CHECK(errors("a: { b: c{d} }\n").find("`c{d}`" + advice) != std::string::npos);
+  CHECK_THAT(errors("a: [x, 'node[0]', --exclude=n[1-2,4], y]\n"), Catch::Contains("`--exclude=n[1-2,4]`" + advice));
+  CHECK_THAT(errors("a: { b: c{d} }\n"), Catch::Contains("`c{d}`" + advice));
   CHECK(tree("a: [\"--nodelist=node[0-1]\", 'x[1]', [1, 2]]\nb: node[0-1]\n") ==
         "{a:[\"--nodelist=node[0-1]\" \"x[1]\" [1 2]] b:node[0-1]}");
 }
 
 TEST_CASE("a key with a character that looks like another or like nothing is named with its code point")
 {
-  CHECK(errors("a:\n  lear\u00ADning: 1\n").find("contains U+00AD, which is invisible; type it again") != std::string::npos);
-  CHECK(errors("a: 1\n\u00A0b: 2\n").find("U+00A0, which looks like a blank") != std::string::npos);
-  CHECK(errors("a\u2010b: 1\n").find("U+2010, which looks like `-`") != std::string::npos);
+  CHECK_THAT(errors("a:\n  lear\u00ADning: 1\n"), Catch::Contains("contains U+00AD, which is invisible; type it again"));
+  CHECK_THAT(errors("a: 1\n\u00A0b: 2\n"), Catch::Contains("U+00A0, which looks like a blank"));
+  CHECK_THAT(errors("a\u2010b: 1\n"), Catch::Contains("U+2010, which looks like `-`"));
   CHECK(errors("n\u0430me: 1\n") == "f:1:2: the key `n\u0430me` contains U+0430, which looks like `a`; type it again");
-  CHECK(errors("version\uFF1A 1\nname: a\n").find("line 1 contains U+FF1A, which looks like `:`, as its character 8") !=
-        std::string::npos);
+  CHECK_THAT(errors("version\uFF1A 1\nname: a\n"),
+             Catch::Contains("line 1 contains U+FF1A, which looks like `:`, as its character 8"));
   CHECK(errors("# \u2014 a dash in a comment \u00A0\na: 1 # \u2212\n").empty());
 }
 
-TEST_CASE("a document keeps order, quotes and nothing")
+TEST_CASE("an empty document is nothing, and one keeps order, quotes and nothing, and tabs between words are no indentation")
 {
   CHECK(tree("b: 1\na: [x, \"2\", ~]\nc:\n  d: |\n    line\n") == "{b:1 a:[x \"2\" ~] c:{d:\"line\n\"}}");
-}
-
-TEST_CASE("an empty document is nothing")
-{
   CHECK(tree("") == "~");
   CHECK(tree("# only a comment\n") == "~");
   CHECK(tree("---\n...\n") == "~");
+  CHECK(tree("a:\t1\t# comment\nb: [1,\t2]\n") == "{a:1 b:[1 2]}");
 }
 
 TEST_CASE("keys and values know their line and column, counted in characters")
@@ -103,15 +100,11 @@ TEST_CASE("keys and values know their line and column, counted in characters")
   CHECK(list.items[2].entries[0].value.mark.column == 10);
 }
 
-TEST_CASE("an alias stands for its anchor's value")
+TEST_CASE("an alias stands for its anchor's value, and a merge key adds what is not there, from the earlier map first")
 {
   CHECK(tree("a: &x [1, 2]\nb: *x\n") == "{a:[1 2] b:[1 2]}");
   CHECK(errors("a: *x\n") == "f:1:4: not valid YAML: this alias has no anchor before it");
   CHECK(errors("a: &x [*x]\n") == "f:1:8: an alias inside the value that it refers to");
-}
-
-TEST_CASE("a merge key adds what is not there, from the earlier map first")
-{
   CHECK(tree("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, z: 4}\n") == "{a:{x:1 y:2} b:{y:3 z:4 x:1}}");
   CHECK(tree("- &a {x: 1}\n- &b {x: 2, y: 2}\n- <<: [*a, *b]\n") == "[{x:1} {x:2 y:2} {x:1 y:2}]");
   CHECK(tree("{\"<<\": 1}") == "{<<:1}");
@@ -119,27 +112,17 @@ TEST_CASE("a merge key adds what is not there, from the earlier map first")
   CHECK(errors("a: {<<: [{x: 1}, y]}\n") == "f:1:18: `<<` merges a map or a list of maps, not `y`");
 }
 
-TEST_CASE("a key given twice is a mistake, also across quotes")
+TEST_CASE("a key must be a word that is given once, also across quotes, and a tag has no meaning")
 {
+  const auto parsed = parse("? [a]\n: b\n? {c: d}\n: e\n~: f\ng: h\n");
+  CHECK(parsed.errors == "f:1:3: a key must be a word, not a list\nf:3:3: a key must be a word, not a map\n"
+                         "f:5:1: a key must be a word, not nothing");
+  CHECK(show(*parsed.root) == "{g:h}");
+  for (const auto& [text, tag] : {std::pair{"a: !!str 1\n", "tag:yaml.org,2002:str"}, {"a: !mine {b: 1}\n", "!mine"}})
+    CHECK_THAT(errors(text), Catch::StartsWith("f:1:4: the tag `" + std::string(tag) + "` has no meaning here"));
   CHECK(errors("a: 1\nb: 2\na: 3\n") == "f:3:1: the key `a` is given twice, first in line 1");
   CHECK(errors("{a: 1, \"a\": 2}") == "f:1:8: the key `a` is given twice, first in line 1");
   CHECK(show(*parse("a: 1\na: 2\n").root) == "{a:1}");
-}
-
-TEST_CASE("a key must be a word")
-{
-  const auto parsed = parse("? [a]\n: b\n? {c: d}\n: e\n~: f\ng: h\n");
-  CHECK(parsed.errors == "f:1:3: a key must be a word, not a list\nf:3:3: a key must be a word, not a map\nf:5:1: a key must be "
-                         "a word, not nothing");
-  CHECK(show(*parsed.root) == "{g:h}");
-}
-
-TEST_CASE("a tag has no meaning")
-{
-  CHECK(errors("a: !!str 1\n") ==
-        "f:1:4: the tag `tag:yaml.org,2002:str` has no meaning here; remove it, and put texts that look like numbers in quotes");
-  CHECK(errors("a: !mine {b: 1}\n") ==
-        "f:1:4: the tag `!mine` has no meaning here; remove it, and put texts that look like numbers in quotes");
 }
 
 TEST_CASE("nesting is refused beyond 64 levels, however it is made")
@@ -157,7 +140,7 @@ TEST_CASE("nesting is refused beyond 64 levels, however it is made")
                std::string(40, ']')) == "f:2:44: " + message);
 }
 
-TEST_CASE("aliases that multiply are refused before they fill the memory")
+TEST_CASE("aliases that multiply, or anchors around a large value, are refused before they fill the memory")
 {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i) {
@@ -167,10 +150,6 @@ TEST_CASE("aliases that multiply are refused before they fill the memory")
     bomb += "]\n";
   }
   CHECK_THAT(errors(bomb), Catch::EndsWith("more than 500000 values, counting each anchor and alias in full"));
-}
-
-TEST_CASE("anchors around anchors around a large value are refused too")
-{
   std::string values;
   for (int i = 0; i < 100'000; ++i) values += "x,";
   std::string text;
@@ -179,30 +158,21 @@ TEST_CASE("anchors around anchors around a large value are refused too")
              Catch::EndsWith("more than 500000 values, counting each anchor and alias in full"));
 }
 
-TEST_CASE("a file holds one document")
+TEST_CASE("a file holds one document, and text that belongs to nothing is no further one")
 {
   CHECK(errors("a: 1\n---\nb: 2\n") == "f:2:1: a second document starts here; a file may contain only one");
   CHECK(tree("---\na: 1\n...\n") == "{a:1}");
-}
-
-TEST_CASE("text that belongs to nothing is no further document")
-{
   CHECK(errors(", b: ? \n") == "f:1:1: not valid YAML: `, b: ?` does not fit the text before it");
   CHECK(errors("a: 1\n}\n") == "f:2:1: not valid YAML: a closing bracket without its opening one");
 }
 
-TEST_CASE("syntax errors say what to look for")
+TEST_CASE("syntax errors say what to look for, and a quote that is never closed does not swallow the rest of the file")
 {
-  CHECK(errors("a: b: c\n") ==
-        "f:1:5: not valid YAML: a `:` where no key is allowed; check the indentation, and put texts that contain `: ` in quotes");
+  CHECK_THAT(errors("a: b: c\n"),
+             Catch::StartsWith("f:1:5: not valid YAML: a `:` where no key is allowed; check the indentation"));
   CHECK(errors("a:\n\tb: 1\n") == "f:2:3: not valid YAML: a tab in the indentation; YAML requires spaces");
   CHECK(errors("a:\n  b: 1\n\tc: 2\n") == "f:3:1: not valid YAML: a tab in the indentation; YAML requires spaces");
-  CHECK(errors("a: 'b\n") == "f:2:2: not valid YAML: the file ends inside a quoted text; a quote is missing");
   CHECK(errors("a: %b\n") == "f:1:4: not valid YAML: no value can start with this character; put it in quotes");
-}
-
-TEST_CASE("a quote that is never closed does not swallow the rest of the file")
-{
   const std::string message = "not valid YAML: the file ends inside a quoted text; a quote is missing";
   CHECK(errors("a: 'b\nc: 1\n") == "f:3:2: " + message);
   CHECK(errors("a: \"b\nc: 1\n\n") == "f:4:2: " + message);
@@ -210,5 +180,3 @@ TEST_CASE("a quote that is never closed does not swallow the rest of the file")
   CHECK(tree("a: |\n  x\n") == "{a:\"x\n\"}");
   CHECK(tree("a: 'it''s'\n") == "{a:\"it's\"}");
 }
-
-TEST_CASE("tabs between words are no indentation") { CHECK(tree("a:\t1\t# comment\nb: [1,\t2]\n") == "{a:1 b:[1 2]}"); }

@@ -34,12 +34,15 @@ constexpr const char* small = "  - convolution: { padding: 1, kernel: 3, channel
 
 } // namespace
 
-TEST_CASE("each layer becomes one line: attributes in the order of their names, defaults left out")
+TEST_CASE("each layer becomes one line: attributes in the order of their names, defaults left out, also from the command line")
 {
   CHECK(lines_of(small) == Lines{"convolution channels=8 kernel=3 padding=1", "relu", "max_pooling kernel=2 stride=2",
                                  "inner_product outputs=classes"});
   CHECK(lines_of("  - relu: {name: \"1\"}\n  - relu:\n  - add: {inputs: [\"1\", relu2]}\n") ==
         Lines{"relu name=1", "relu", "add inputs=1,relu2"});
+  const auto plan = plan_of("version: 1\ndata: { name: shapes }\ntrain: { global_batch: 64, epochs: 2 }\n",
+                            with_set({"model.layers=[relu, {inner_product: {outputs: classes}}]"}));
+  CHECK(plan.runs.at(0).model.layers == Lines{"relu", "inner_product outputs=classes"});
 }
 
 TEST_CASE("layers alone make the model custom, and equal networks have equal keys")
@@ -53,64 +56,28 @@ TEST_CASE("layers alone make the model custom, and equal networks have equal key
   CHECK(canonical_text(run) == canonical_text(otherwise.runs.at(0)));
 }
 
-TEST_CASE("layers beside another model's name, and custom without layers, are mistakes")
+TEST_CASE("a wrong layer, attribute or input is told with its place, the nearest name and what is allowed")
 {
-  CHECK(errors_of(recipe_of("  name: lenet\n  layers: [relu]\n")) ==
-        "r.yaml:5:9: `model.layers` describes a custom network, so `model.name` must be custom or absent, not `lenet`");
-  CHECK(errors_of(recipe_of("  name: custom\n")) ==
-        "r.yaml:5:9: `model.name` custom needs `model.layers`: the layers of the network");
-}
-
-TEST_CASE("a wrong layer is told with its place, the nearest name and what is allowed")
-{
-  const auto kinds = join(layer_kind_names(), ", ");
-  CHECK(errors_of(with_layers("  - rellu\n")) == "r.yaml:6:5: there is no layer `rellu`; did you mean `relu`? Allowed: " + kinds);
-  CHECK(errors_of(with_layers("  - convolution: {chanels: 3, kernel: 3}\n")) ==
+  check_refused(
+      [](const std::string& layers) { return errors_of(with_layers(layers)); },
+      {{"  - rellu\n", "r.yaml:6:5: there is no layer `rellu`; did you mean `relu`? Allowed: " + join(layer_kind_names(), ", ")},
+       {"  - convolution: {chanels: 3, kernel: 3}\n",
         "r.yaml:6:5: `convolution` needs `channels`: maps that it makes\n"
-        "r.yaml:6:19: `convolution` has no attribute `chanels`; did you mean `channels`? Allowed: channels, kernel, stride, "
-        "padding, "
-        "groups, bias, name, input");
-  CHECK(errors_of(with_layers("  - dropout: {rate: 2}\n")) == "r.yaml:6:21: `rate` of `dropout` is 2; allowed: 0 to 0.99");
-  CHECK(errors_of(with_layers("  - dropout: {rate: \"0.5\"}\n")) ==
-        "r.yaml:6:21: `rate` of `dropout` must be a number, 0 to 0.99, not the text `0.5`");
-  CHECK(errors_of(with_layers("  - dropout: {rate: [1]}\n")) ==
-        "r.yaml:6:21: `rate` of `dropout` must be a number, 0 to 0.99, not a list");
-  CHECK(errors_of(with_layers("  - relu: {name: a b}\n")) ==
-        "r.yaml:6:18: `name` of `relu` must be a word of letters, digits, _, . and -, not `a b`");
-  CHECK(errors_of(with_layers("  - convolution: 3\n")) == "r.yaml:6:18: the attributes of `convolution` must be a map, not `3`");
-}
-
-TEST_CASE("a layer is one kind with its attributes under it")
-{
-  CHECK(errors_of(with_layers("  - relu: {}\n    name: a\n")) ==
-        "r.yaml:7:5: a layer is one kind with its attributes under it, as `relu`, `max_pooling: {kernel: 2, stride: 2}`; `name` "
-        "is beside `relu`");
-  CHECK(errors_of(with_layers("  - [relu]\n")) == "r.yaml:6:5: a layer must be a kind, with attributes or without, as `relu`, "
-                                                  "`max_pooling: {kernel: 2, stride: 2}`, not a list");
+        "r.yaml:6:19: `convolution` has no attribute `chanels`; did you mean `channels`? Allowed: channels, kernel,"},
+       {"  - dropout: {rate: 2}\n", "r.yaml:6:21: `rate` of `dropout` is 2; allowed: 0 to 0.99"},
+       {"  - dropout: {rate: \"0.5\"}\n", "r.yaml:6:21: `rate` of `dropout` must be a number, 0 to 0.99, not the text `0.5`"},
+       {"  - dropout: {rate: [1]}\n", "r.yaml:6:21: `rate` of `dropout` must be a number, 0 to 0.99, not a list"},
+       {"  - relu: {name: a b}\n", "r.yaml:6:18: `name` of `relu` must be a word of letters, digits, _, . and -, not `a b`"},
+       {"  - convolution: 3\n", "r.yaml:6:18: the attributes of `convolution` must be a map, not `3`"},
+       {"  - relu: {}\n    name: a\n", "r.yaml:7:5: a layer is one kind with its attributes under it, as `relu`,"},
+       {"  - [relu]\n", "r.yaml:6:5: a layer must be a kind, with attributes or without, as `relu`,"},
+       {"  - relu: {name: conv1}\n  - relu: {input: conv2}\n",
+        "r.yaml:7:5: layer 2 of 2, `relu input=conv2`: there is no layer `conv2` before it; did you mean `conv1`?"},
+       {std::string(small) + "sweep: {matrix: {model.layers: [[relu]]}}\n",
+        "r.yaml:10:18: `model.layers` is a whole network and cannot vary in a sweep"}});
   CHECK(errors_of(recipe_of("  layers: relu\n")) == "r.yaml:5:11: `model.layers` must be a list of layers, not `relu`");
   CHECK(errors_of(recipe_of("  layers: []\n")) == "r.yaml:5:11: `model.layers` contains no layer");
-}
-
-TEST_CASE("inputs that are not there are told where the layer stands")
-{
-  CHECK(
-      errors_of(with_layers("  - relu: {name: conv1}\n  - relu: {input: conv2}\n")) ==
-      "r.yaml:7:5: layer 2 of 2, `relu input=conv2`: there is no layer `conv2` before it; did you mean `conv1`? Allowed: conv1, "
-      "images");
-}
-
-TEST_CASE("a sweep does not vary whole networks")
-{
-  CHECK(errors_of(with_layers(small) + "sweep: {matrix: {model.layers: [[relu]]}}\n") ==
-        "r.yaml:10:18: `model.layers` is a whole network and cannot vary in a sweep; write a recipe for each network");
-}
-
-TEST_CASE("layers may be given on the command line")
-{
-  LoadOptions options;
-  options.set = {"model.layers=[relu, {inner_product: {outputs: classes}}]"};
-  const auto plan = plan_of("version: 1\ndata: { name: shapes }\ntrain: { global_batch: 64, epochs: 2 }\n", options);
-  CHECK(plan.runs.at(0).model.layers == Lines{"relu", "inner_product outputs=classes"});
+  for (const auto* model : {"  name: lenet\n  layers: [relu]\n", "  name: custom\n"}) CHECK(places_of(recipe_of(model)) == "5:9");
 }
 
 TEST_CASE("the schema takes the layers that the reader takes")

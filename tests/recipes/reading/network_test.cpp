@@ -9,28 +9,11 @@ using namespace dt::recipes::test;
 
 namespace {
 
-std::vector<Profile> profiles_in(const std::string& user)
-{
-  const TemporaryFolder folder;
-  LoadOptions options;
-  options.user_config = folder.write("user.yaml", user);
-  return list_profiles(options);
-}
-
-std::string error_in(const std::string& block)
-{
-  try {
-    profiles_in("profiles:\n  a:\n    network: " + block + "\n");
-    return "no error";
-  } catch (const RecipeError& error) {
-    const std::string text = error.what();
-    return text.substr(text.find("user.yaml") + 10);
-  }
-}
+std::string error_in(const std::string& block) { return error_in_profile("network: " + block); }
 
 } // namespace
 
-TEST_CASE("a network is a latency, a bandwidth and, if it is given, a rate of additions")
+TEST_CASE("a network is a latency, a bandwidth and a rate of additions if it is given, and an extending profile has it, too")
 {
   const auto network =
       profiles_in("profiles: { a: { network: { latency: 50us, bandwidth: 1 Gbit/s, reduce: 5 GB/s } } }\n")[0].network;
@@ -38,10 +21,6 @@ TEST_CASE("a network is a latency, a bandwidth and, if it is given, a rate of ad
   CHECK(network->alpha_s == Approx(50e-6));
   CHECK(network->beta_s == Approx(8e-9));
   CHECK(network->gamma_s == Approx(0.2e-9));
-}
-
-TEST_CASE("a profile has the network of the profile it extends, unless it has its own")
-{
   const auto profiles = profiles_in("profiles:\n  base: { network: { latency: 1ms, bandwidth: 1 MB/s } }\n"
                                     "  heir: { extends: base, resources: { qos: c } }\n"
                                     "  own: { extends: base, network: { latency: 2ms, bandwidth: 1 MB/s } }\n  none: {}\n");
@@ -65,12 +44,10 @@ TEST_CASE("the block that a fitted network prints is read again as the same netw
 
 TEST_CASE("mistakes in a network have their place and say what is right")
 {
-  CHECK(error_in("5") == "3:14: `network` must be a map of keys, not `5`");
-  CHECK(error_in("{ latency: 50us }") == "3:14: `network` needs `latency` (such as `50us`) and `bandwidth` (such as `1 Gbit/s`)");
-  CHECK(error_in("{ latency: 50, bandwidth: 1 Gbit/s }") == "3:25: `network.latency` must be a time such as `50us`, not `50`");
-  CHECK(error_in("{ latency: 50us, bandwidth: fast }") ==
-        "3:42: `network.bandwidth` must be a rate such as `1 Gbit/s` or `125 MB/s`, not `fast`");
-  CHECK(error_in("{ latency: 50us, bandwith: 1 Gbit/s }")
-            .starts_with("3:31: unknown key `bandwith` in `network`; did you mean "
-                         "`bandwidth`?"));
+  check_refused(error_in,
+                {{"5", "3:14: `network` must be a map of keys, not `5`"},
+                 {"{ latency: 50us }", "3:14: `network` needs `latency` (such as `50us`) and `bandwidth`"},
+                 {"{ latency: 50, bandwidth: 1 Gbit/s }", "3:25: `network.latency` must be a time such as `50us`, not `50`"},
+                 {"{ latency: 50us, bandwidth: fast }", "3:42: `network.bandwidth` must be a rate such as `1 Gbit/s`"},
+                 {"{ latency: 50us, bandwith: 1 Gbit/s }", "3:31: unknown key `bandwith` in `network`; did you mean"}});
 }

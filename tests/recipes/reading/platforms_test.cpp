@@ -22,13 +22,6 @@ std::string simulated(const std::string& more, const std::string& sync = "{allre
 
 constexpr const char* own_block = "platform: {bandwidth: 10 Gbit/s, latency: 20us, memory_bandwidth: 5 GB/s, nodes: 8}\n";
 
-LoadOptions set(const std::string& assignment)
-{
-  LoadOptions options;
-  options.set.push_back(assignment);
-  return options;
-}
-
 const RunSpec& first_run(const Plan& plan) { return plan.runs.front(); }
 
 } // namespace
@@ -91,27 +84,29 @@ TEST_CASE("every shipped platform simulates a run, and says what it describes an
   }
 }
 
-TEST_CASE("an unknown platform is refused with its place, the nearest name and the known ones")
+TEST_CASE("an unknown platform, what is impossible on one and what cannot be simulated is refused with its place and what can")
 {
-  const auto errors = errors_of(simulated("resources: {platform: taihuligth}\n"));
-  CHECK(errors.starts_with("r.yaml:6:23: there is no platform `taihuligth`; did you mean `taihulight`?"));
-  CHECK(errors.find("ethernet-10g") != std::string::npos);
-}
-
-TEST_CASE("what is impossible on a platform is refused with the place of its cause")
-{
-  const auto errors_with = [](const std::string& more) { return errors_of(simulated(more)); };
-  CHECK(errors_with("resources: {platform: custom, nodes: 9}\n" + std::string(own_block)) ==
-        "r.yaml:6:38: the run asks for 9 nodes of the platform `custom`, which has 8 (`platform.nodes`)");
-  CHECK(errors_with("resources: {platform: ethernet-10g, ranks_per_node: 4}\nplatform: {ranks_per_node: 2}\n") ==
-        "r.yaml:6:53: the run asks for 4 ranks on a node of the platform `ethernet-10g`, which holds 2 "
-        "(`platform.ranks_per_node`)");
-  CHECK(errors_with("resources: {platform: ethernet-10g}\nplatform: {bandwidth: 0 GB/s}\n") ==
-        "r.yaml:7:23: `platform.bandwidth` must be a rate such as `10 Gbit/s` or `1.25 GB/s`, not `0 GB/s`");
-  CHECK(errors_with("resources: {platform: custom}\n")
-            .find("`platform.bandwidth` is missing: the simulation needs it, for example "
-                  "`10 Gbit/s`") != std::string::npos);
-  CHECK(errors_with(own_block).find("the block `platform` has an effect only in a simulated run") != std::string::npos);
+  const std::string on = "resources: {platform: ethernet-10g}\n", rate = "`platform.bandwidth`";
+  check_refused(
+      [](const std::string& more) { return errors_of(simulated(more)); },
+      {{"resources: {platform: taihuligth}\n", "r.yaml:6:23: there is no platform `taihuligth`; did you mean `taihulight`?"},
+       {"resources: {platform: custom, nodes: 9}\n" + std::string(own_block),
+        "r.yaml:6:38: the run asks for 9 nodes of the platform"},
+       {"resources: {platform: ethernet-10g, ranks_per_node: 4}\nplatform: {ranks_per_node: 2}\n",
+        "r.yaml:6:53: the run asks for 4 ranks on a node of the platform `ethernet-10g`, which holds 2"},
+       {on + "platform: {bandwidth: 0 GB/s}\n",
+        "r.yaml:7:23: " + rate + " must be a rate such as `10 Gbit/s` or `1.25 GB/s`, not"}});
+  using Catch::Contains;
+  CHECK_THAT(errors_of(simulated("resources: {platform: taihuligth}\n")), Contains("ethernet-10g"));
+  CHECK_THAT(errors_of(simulated("resources: {platform: custom}\n")), Contains(rate + " is missing: the simulation needs it"));
+  CHECK_THAT(errors_of(simulated(own_block)), Contains("the block `platform` has an effect only in a simulated run"));
+  CHECK_THAT(errors_of(simulated(on, "{allreduce: mpi}")),
+             Contains("the allreduce `mpi` cannot be simulated; set `sync.allreduce` to ring"));
+  CHECK(errors_of(simulated(on, "{allreduce: dynamic}")) == "");
+  CHECK(errors_of(simulated(on, "{strategy: easgd, servers: 1}\noptimizer: {name: sgd}"),
+                  with_set({"resources.ranks_per_node=2"})) == ""); // easgd makes no allreduce
+  CHECK_THAT(errors_of(simulated(on), with_set({"train.modelled_rate=0"})), Contains("give `train.modelled_rate` in samples/s"));
+  CHECK_THAT(errors_of(simulated(on), with_set({"train.target_accuracy=0.9"})), Contains("so it has no accuracy"));
 }
 
 TEST_CASE("a communication thread and Hogwild's server threads are simulated, and the run's job still takes one core")
@@ -127,18 +122,4 @@ TEST_CASE("a communication thread and Hogwild's server threads are simulated, an
     CHECK(first_run(plan_of(text)).cores() == 1);
     CHECK(first_run(plan_of(text)).job_side_threads() == 0);
   }
-}
-
-TEST_CASE("what cannot be simulated is refused, and the message says what can")
-{
-  const std::string on = "resources: {platform: ethernet-10g}\n";
-  CHECK(errors_of(simulated(on, "{allreduce: mpi}"))
-            .find("the allreduce `mpi` cannot be simulated; set `sync.allreduce` to ring, "
-                  "halving-doubling, tree, hierarchical, topology-aware or dynamic") != std::string::npos);
-  CHECK(errors_of(simulated(on, "{allreduce: dynamic}")) == "");
-  CHECK(errors_of(simulated(on, "{strategy: easgd, servers: 1}\noptimizer: {name: sgd}"),
-                  set("resources.ranks_per_node=2")) == ""); // easgd makes no allreduce
-  CHECK(errors_of(simulated(on), set("train.modelled_rate=0"))
-            .find("give `train.modelled_rate` in samples/s, or `train.compute_profile`") != std::string::npos);
-  CHECK(errors_of(simulated(on), set("train.target_accuracy=0.9")).find("so it has no accuracy") != std::string::npos);
 }

@@ -12,73 +12,46 @@ namespace {
 const std::string root_keys =
     "version, name, description, extends, profile, label, engine, model, data, program, train, optimizer, sync, "
     "resources, platform, study, sweep";
-const std::string train_keys = allowed_keys("train");
 
 } // namespace
 
-TEST_CASE("an empty recipe says how to begin, and nothing more")
+TEST_CASE("a recipe is a map of maps with the version 1, and an empty one says how to begin, and nothing more")
 {
-  CHECK(errors_of("") == "r.yaml:1:1: holds no keys; a recipe starts with `version: 1`");
-  CHECK(errors_of("# nothing\n") == "r.yaml:1:1: holds no keys; a recipe starts with `version: 1`");
-}
-
-TEST_CASE("a recipe is a map")
-{
+  const auto rest = minimal().substr(11);
+  const std::string empty = "r.yaml:1:1: holds no keys; a recipe starts with `version: 1`";
+  for (const auto* nothing : {"", "# nothing\n"}) CHECK(errors_of(nothing) == empty);
   CHECK(errors_of("- a\n") == "r.yaml:1:1: a recipe must be a map of keys, not a list");
   CHECK(errors_of("hello\n") == "r.yaml:1:1: a recipe must be a map of keys, not `hello`");
-}
-
-TEST_CASE("the version is required and must be 1")
-{
-  CHECK(errors_of(minimal().substr(11)) == "r.yaml:1:1: `version` is missing; write `version: 1` at the top");
-  CHECK(errors_of("version: 2\n" + minimal().substr(11)) == "r.yaml:1:10: `version` is `2`; this dtctl reads version 1");
-  CHECK(errors_of("version: \"1\"\n" + minimal().substr(11)) ==
-        "r.yaml:1:10: `version` is the text `1`; this dtctl reads version 1");
-}
-
-TEST_CASE("an unknown key names the nearest and the allowed ones of its block")
-{
-  CHECK(errors_of(minimal("optimiser: {}\n")) ==
-        "r.yaml:5:1: unknown key `optimiser`; did you mean `optimizer`? Allowed: " + root_keys);
-  CHECK(errors_of(minimal("sync: { stratgy: sync-sgd }\n")) ==
-        "r.yaml:5:9: unknown key `stratgy` in `sync`; did you mean `strategy`? Allowed: " + allowed_keys("sync"));
-  CHECK(errors_of(minimal("sync: { zzz: 1 }\n")) == "r.yaml:5:9: unknown key `zzz` in `sync`; allowed: " + allowed_keys("sync"));
-  CHECK(errors_of(minimal("1: 2\n")) == "r.yaml:5:1: unknown key `1`; allowed: " + root_keys);
-}
-
-TEST_CASE("a key in the wrong block is told where it belongs")
-{
-  CHECK(errors_of(minimal("momentum: 0.9\n")) ==
-        "r.yaml:5:1: unknown key `momentum`; it belongs in `optimizer`. Allowed: " + root_keys);
-  CHECK(errors_of(minimal("sync: { seed: 1 }\n")) ==
-        "r.yaml:5:9: unknown key `seed` in `sync`; it belongs in `train` or `study`. Allowed: " + allowed_keys("sync"));
-  CHECK(errors_of(minimal("train.seed: 1\n")) == "r.yaml:5:1: unknown key `train.seed`; write `seed` in the block `train`");
-}
-
-TEST_CASE("a misspelled key is not called missing too")
-{
-  CHECK(errors_of("version: 1\nmodle: { name: lenet }\ndata: { nmae: digits }\ntrain: { epocs: 3, global_batch: 64 }\n") ==
-        "r.yaml:2:1: unknown key `modle`; did you mean `model`? Allowed: " + root_keys +
-            "\nr.yaml:3:9: unknown key `nmae` in `data`; did you mean `name`? Allowed: name, path, set, train_samples, "
-            "test_samples, channels, height, width, classes, "
-            "shuffle, prefetch_batches, order, block_bytes, direct_io, decode_threads, image_size, crop, pad, flip, corrupt"
-            "\nr.yaml:4:10: unknown key `epocs` in `train`; did you mean `epochs`? Allowed: " +
-            train_keys);
-}
-
-TEST_CASE("a block is a map, and may be empty")
-{
+  CHECK(errors_of(rest) == "r.yaml:1:1: `version` is missing; write `version: 1` at the top");
+  CHECK(errors_of("version: 2\n" + rest) == "r.yaml:1:10: `version` is `2`; this dtctl reads version 1");
+  CHECK(errors_of("version: \"1\"\n" + rest) == "r.yaml:1:10: `version` is the text `1`; this dtctl reads version 1");
   CHECK(errors_of(minimal("optimizer:\n  # learning_rate: 0.1\nsync: {}\n")).empty());
   CHECK(errors_of(minimal("sync: sync-sgd\n")) == "r.yaml:5:7: `sync` must be a map of keys, not `sync-sgd`");
   CHECK(errors_of(minimal("sync: [a]\n")) == "r.yaml:5:7: `sync` must be a map of keys, not a list");
 }
 
+TEST_CASE("an unknown key names the nearest, the block where it belongs and the allowed ones, and is not called missing too")
+{
+  const auto sync_keys = allowed_keys("sync");
+  check_refused([](const std::string& more) { return errors_of(minimal(more)); },
+                {{"optimiser: {}\n", "r.yaml:5:1: unknown key `optimiser`; did you mean `optimizer`? Allowed: " + root_keys},
+                 {"1: 2\n", "r.yaml:5:1: unknown key `1`; allowed: " + root_keys},
+                 {"sync: { stratgy: sync-sgd }\n",
+                  "r.yaml:5:9: unknown key `stratgy` in `sync`; did you mean `strategy`? Allowed: " + sync_keys},
+                 {"sync: { zzz: 1 }\n", "r.yaml:5:9: unknown key `zzz` in `sync`; allowed: " + sync_keys},
+                 {"momentum: 0.9\n", "r.yaml:5:1: unknown key `momentum`; it belongs in `optimizer`. Allowed: " + root_keys},
+                 {"sync: { seed: 1 }\n", "r.yaml:5:9: unknown key `seed` in `sync`; it belongs in `train` or `study`. Allowed: "},
+                 {"train.seed: 1\n", "r.yaml:5:1: unknown key `train.seed`; write `seed` in the block `train`"}});
+  CHECK(places_of("version: 1\nmodle: { name: lenet }\ndata: { nmae: digits }\ntrain: { epocs: 3, global_batch: 64 }\n") ==
+        "2:1 3:9 4:10");
+}
+
 TEST_CASE("of two keys that exclude each other the second is the mistake")
 {
-  CHECK(errors_of("version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain:\n  epochs: 1\n  steps: 100\n  "
-                  "global_batch: 8\n  batch_per_rank: 8\n") ==
-        "r.yaml:6:3: `train.steps` and `train.epochs` exclude each other; keep one\n"
-        "r.yaml:8:3: `train.batch_per_rank` and `train.global_batch` exclude each other; keep one");
+  const std::string text = "version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain:\n  epochs: 1\n  steps: 100\n"
+                           "  global_batch: 8\n  batch_per_rank: 8\n";
+  CHECK(places_of(text) == "6:3 8:3");
+  CHECK_THAT(errors_of(text), Catch::StartsWith("r.yaml:6:3: `train.steps` and `train.epochs` exclude each other; keep one"));
 }
 
 TEST_CASE("anchors and merge keys serve as in any YAML")
@@ -86,12 +59,8 @@ TEST_CASE("anchors and merge keys serve as in any YAML")
   const auto plan = plan_of("version: 1\nmodel: { name: lenet }\ndata: { name: digits }\ntrain: &t { global_batch: 64, epochs: "
                             "2, seed: &s 7 }\nstudy: { seed: *s }\n");
   CHECK(plan.runs[0].study.seed == 7);
-  CHECK(errors_of(minimal("optimizer: { <<: { learning_rate: 0.1, learnig_rate: 3 } }\n")) ==
-        "r.yaml:5:40: unknown key `learnig_rate` in `optimizer`; did you mean `learning_rate`? Allowed: name, learning_rate, "
-        "momentum, "
-        "weight_decay, decay_biases, decay_norms, clip_norm, trust, beta1, beta2, epsilon, schedule, step_epochs, step_factor, "
-        "polynomial_power, final_learning_rate, warmup_epochs, warmup_factor, "
-        "linear_scaling");
+  CHECK_THAT(errors_of(minimal("optimizer: { <<: { learning_rate: 0.1, learnig_rate: 3 } }\n")),
+             Catch::StartsWith("r.yaml:5:40: unknown key `learnig_rate` in `optimizer`; did you mean `learning_rate`?"));
 }
 
 TEST_CASE("a recipe lies over the one it extends, key by key")
@@ -138,10 +107,9 @@ TEST_CASE("errors of all files of a chain come together, each under its own name
   folder.write("b.yaml", "version: 1\nextends: c.yaml\ntrain: { seed: x }\n");
   folder.write("c.yaml", "version: 1\nmodel: { name: lennet }\ndata: { name: digits }\n");
   folder.write("r.yaml", "version: 1\nextends: b.yaml\ntrain: { epochs: x, global_batch: 8 }\n");
-  CHECK(errors_in(folder, "r.yaml") == "r.yaml:3:18: `train.epochs` must be a number, not `x`\n"
-                                       "b.yaml:3:16: `train.seed` must be a whole number, not `x`\n"
-                                       "c.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`? Allowed: " +
-                                           allowed_models());
+  CHECK_THAT(errors_in(folder, "r.yaml"), Catch::StartsWith("r.yaml:3:18: `train.epochs` must be a number, not `x`\n"
+                                                            "b.yaml:3:16: `train.seed` must be a whole number, not `x`\n"
+                                                            "c.yaml:2:16: `model.name` is `lennet`; did you mean `lenet`?"));
 }
 
 TEST_CASE("a chain must end, and all of it must be there")

@@ -1,8 +1,8 @@
 // Where the efficiency of runs went.
 #include "store/analysis/attribution.hpp"
 
-#include "core/random.hpp"
-#include "core/record/fast_worker.hpp"
+#include "core/maths/random.hpp"
+#include "core/record/measuring/fast_worker.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -78,6 +78,18 @@ const Attribution& at_workers(const std::vector<Attribution>& points, std::int64
   throw std::runtime_error("no such point");
 }
 
+Attribution attributed(const std::vector<AttributedRun>& runs, std::int64_t workers, StudySizes sizes = StudySizes::grow)
+{
+  return at_workers(attributions_of(runs, sizes), workers);
+}
+
+AttributedRun in_time(AttributedRun run, double measured_s)
+{
+  run.measured_s = measured_s;
+  run.measured.throughput = static_cast<double>(run.samples) / measured_s;
+  return run;
+}
+
 } // namespace
 
 TEST_CASE("the logarithms of a run's factors sum to that of its throughput per worker")
@@ -124,46 +136,23 @@ TEST_CASE("the factors of a point multiply to the efficiency that scaling_of com
 
 TEST_CASE("a cause that is planted in the figures appears in its factor and in no other")
 {
-  struct Plant {
-    Factor factor;
-    void (*plant)(AttributedRun&);
-  };
   // Each takes a fifth of the throughput: the run takes 1.25 s instead of 1 s.
-  const Plant plants[]{
-      {Factor::batch,
-       [](AttributedRun& run) {
-         run.batch_per_rank = 32; // a batch of half the size takes more than half the time
-         run.measured_steps = 200;
-         run.lone_compute_s = 0.00575;
-         run.work = {5, 1.25, 1.25, 1.25};
-       }},
-      {Factor::contention,
-       [](AttributedRun& run) {
-         run.work = {5, 1.25, 1.25, 1.25};
-       }},
-      {Factor::load_balance,
-       [](AttributedRun& run) {
-         run.work = {4, 1.25, 1.25, 1.25};
-       }},
-      {Factor::jitter,
-       [](AttributedRun& run) {
-         run.work = {4, 1, 1.25, 1.25};
-       }},
-      {Factor::input,
-       [](AttributedRun& run) {
-         run.work = {4, 1, 1, 1.25};
-       }},
-      {Factor::outside, [](AttributedRun& run) { run.work.occupied_step_max_s = 1.25; }},
-      {Factor::communication, [](AttributedRun&) {}},
+  const std::pair<Factor, WorkSums> plants[]{
+      {Factor::batch, {5, 1.25, 1.25, 1.25}},
+      {Factor::contention, {5, 1.25, 1.25, 1.25}},
+      {Factor::load_balance, {4, 1.25, 1.25, 1.25}},
+      {Factor::jitter, {4, 1, 1.25, 1.25}},
+      {Factor::input, {4, 1, 1, 1.25}},
+      {Factor::outside,
+       {.useful_s = 4, .useful_max_s = 1, .useful_step_max_s = 1, .busy_step_max_s = 1, .occupied_step_max_s = 1.25}},
+      {Factor::communication, perfect_run(4).work},
   };
-  for (const auto& [factor, plant] : plants) {
-    auto run = perfect_run(4);
-    run.measured_s = 1.25;
-    run.measured.throughput /= 1.25;
-    plant(run);
-    const std::vector<AttributedRun> runs{perfect_run(1), run};
-    const auto points = attributions_of(runs, StudySizes::grow);
-    const auto& point = at_workers(points, 4);
+  for (const auto& [factor, work] : plants) {
+    auto run = in_time(perfect_run(4), 1.25);
+    run.work = work;
+    if (factor == Factor::batch) // a batch of half the size takes more than half the time
+      run.batch_per_rank = 32, run.measured_steps = 200, run.lone_compute_s = 0.00575;
+    const auto point = attributed({perfect_run(1), run}, 4);
     INFO(factor_names[static_cast<std::size_t>(factor)]);
     CHECK(point.efficiency == Approx(0.8));
     CHECK(lost(point, factor) == Approx(0.2));
@@ -175,19 +164,7 @@ namespace {
 
 // What slows a program of several workers down: in every step one worker, one after another, three of four, all of them, the
 // input, the messages, or something in no phase; or pauses now and then, of all workers in the same step or of one after another.
-enum class Cause {
-  none,
-  imbalance,
-  jitter,
-  most_slow,
-  contention,
-  input,
-  communication,
-  outside,
-  superlinear,
-  pause_together,
-  pause_in_turn
-};
+enum class Cause { none, imbalance, jitter, most_slow, contention, input, communication, outside, gain, pause_together, in_turn };
 
 // Whether pauses are there at every size: of all workers in the same step, or of each by itself at the same rate.
 enum class Always { nothing, pause_together, pause_alone };
@@ -203,11 +180,11 @@ double slower_by(Cause cause, std::size_t worker, std::size_t step, std::size_t 
     return worker >= (count + 3) / 4 ? 0.4 : 0;
   case Cause::contention:
     return 0.4;
-  case Cause::superlinear:
+  case Cause::gain:
     return -0.3;
   case Cause::pause_together:
     return step % 50 == 20 ? 20 : 0;
-  case Cause::pause_in_turn:
+  case Cause::in_turn:
     return step % 50 == 20 && step / 50 % count == worker ? 20 : 0;
   default:
     return 0;
@@ -255,37 +232,33 @@ AttributedRun run_with(Cause cause, std::int64_t workers, Random& random, double
   return run;
 }
 
-// ln(factor) of a study of one and of `workers` workers.
-double log_factor(Cause cause, std::int64_t workers, double scatter, Factor factor, Always always = Always::nothing)
+// Of a study of one and of `workers` workers.
+Attribution study_of(Cause cause, std::int64_t workers, double scatter, Always always = Always::nothing)
 {
   Random random(11);
-  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter, always),
-                                        run_with(cause, workers, random, scatter, always)};
-  return std::log(factor_of(at_workers(attributions_of(runs, StudySizes::grow), workers), factor));
+  const auto one = run_with(cause, 1, random, scatter, always);
+  return attributed({one, run_with(cause, workers, random, scatter, always)}, workers);
+}
+
+double log_factor(Cause cause, std::int64_t workers, double scatter, Factor factor, Always always = Always::nothing)
+{
+  return std::log(factor_of(study_of(cause, workers, scatter, always), factor));
 }
 
 double log_efficiency(Cause cause, std::int64_t workers, double scatter, Always always = Always::nothing)
 {
-  Random random(11);
-  const std::vector<AttributedRun> runs{run_with(cause, 1, random, scatter, always),
-                                        run_with(cause, workers, random, scatter, always)};
-  return std::log(at_workers(attributions_of(runs, StudySizes::grow), workers).efficiency);
+  return std::log(study_of(cause, workers, scatter, always).efficiency);
 }
 
 } // namespace
 
 TEST_CASE("of what a cause costs 2, 4 and 8 workers its factor has all, and at least 80 % if steps scatter by up to 5 %")
 {
-  constexpr std::pair<Cause, Factor> causes[]{{Cause::imbalance, Factor::load_balance},
-                                              {Cause::jitter, Factor::jitter},
-                                              {Cause::most_slow, Factor::load_balance},
-                                              {Cause::contention, Factor::contention},
-                                              {Cause::input, Factor::input},
-                                              {Cause::communication, Factor::communication},
-                                              {Cause::outside, Factor::outside},
-                                              {Cause::superlinear, Factor::contention},
-                                              {Cause::pause_together, Factor::contention},
-                                              {Cause::pause_in_turn, Factor::jitter}};
+  constexpr std::pair<Cause, Factor> causes[]{
+      {Cause::imbalance, Factor::load_balance}, {Cause::jitter, Factor::jitter},   {Cause::most_slow, Factor::load_balance},
+      {Cause::contention, Factor::contention},  {Cause::input, Factor::input},     {Cause::communication, Factor::communication},
+      {Cause::outside, Factor::outside},        {Cause::gain, Factor::contention}, {Cause::pause_together, Factor::contention},
+      {Cause::in_turn, Factor::jitter}};
   for (const auto& [cause, factor] : causes)
     for (const std::int64_t workers : {2, 4, 8})
       for (const double scatter : {0.0, 0.01, 0.03, 0.05}) {
@@ -335,12 +308,11 @@ TEST_CASE("runs without a fast worker are attributed by the mean worker, and the
 {
   Random random(11);
   std::vector<AttributedRun> runs{run_with(Cause::imbalance, 1, random, 0), run_with(Cause::imbalance, 2, random, 0)};
-  CHECK(at_workers(attributions_of(runs, StudySizes::grow), 2).reference == Reference::fast_worker);
+  CHECK(attributed(runs, 2).reference == Reference::fast_worker);
   for (const std::size_t old : {0, 1}) { // one such run is enough
     auto mixed = runs;
     mixed[old].work.useful_fast_s = mixed[old].work.useful_step_fast_s = not_measured;
-    const auto points = attributions_of(mixed, StudySizes::grow);
-    const auto& point = at_workers(points, 2);
+    const auto point = attributed(mixed, 2);
     CHECK(point.reference == Reference::mean_worker);
     CHECK(factor_of(point, Factor::contention) == Approx(1 / 1.2));
     CHECK(factor_of(point, Factor::load_balance) == Approx(1.2 / 1.4));
@@ -351,10 +323,9 @@ TEST_CASE("runs without a fast worker are attributed by the mean worker, and the
 TEST_CASE("relative to an ideal machine the mean worker counts, so that the efficiency is the share of useful time")
 {
   Random random(11);
-  const std::vector<AttributedRun> runs{run_with(Cause::imbalance, 2, random, 0)};
-  const auto points = attributions_of(runs, StudySizes::labels);
-  CHECK(points[0].efficiency == Approx(1.2 / 1.4));
-  CHECK(points[0].reference == Reference::mean_worker);
+  const auto point = attributed({run_with(Cause::imbalance, 2, random, 0)}, 2, StudySizes::labels);
+  CHECK(point.efficiency == Approx(1.2 / 1.4));
+  CHECK(point.reference == Reference::mean_worker);
 }
 
 TEST_CASE("costs have intervals from the scatter of the runs, which contain the cost and are NaN with two runs")
@@ -366,9 +337,7 @@ TEST_CASE("costs have intervals from the scatter of the runs, which contain the 
       runs.push_back(run_with(Cause::imbalance, workers, random, 0.01));
       runs.back().measured_s *= 1 + 0.01 * std::abs(random.normal()); // time without work
     }
-  const auto interval_of = [&](Factor factor) {
-    return at_workers(attributions_of(runs, StudySizes::grow), 4).lost_intervals[static_cast<std::size_t>(factor)];
-  };
+  const auto interval_of = [&](Factor factor) { return attributed(runs, 4).lost_intervals[static_cast<std::size_t>(factor)]; };
   const auto points = attributions_of(runs, StudySizes::grow);
   const auto communication = interval_of(Factor::communication), balance = interval_of(Factor::load_balance);
   CHECK(communication.low < lost(at_workers(points, 4), Factor::communication));
@@ -394,12 +363,9 @@ TEST_CASE("if one rank alone does not predict the baseline's own steps, the spli
       run.batch_per_rank = workers == 1 ? 64 : 32;
       const double worker_s = (workers == 1 ? 1.1 : 1.32) * noise;
       run.work = {count * worker_s, worker_s, worker_s, worker_s, worker_s, worker_s};
-      run.measured_s = worker_s;
-      run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
-      runs.push_back(run);
+      runs.push_back(in_time(run, worker_s));
     }
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 2);
+  const auto point = attributed(runs, 2);
   CHECK(factor_of(point, Factor::batch) == Approx(1 / 1.2));
   CHECK(point.lone_deviation == Approx(std::log(1.1)).epsilon(0.01));
   const auto [low, high] = point.lost_intervals[static_cast<std::size_t>(Factor::contention)];
@@ -414,33 +380,25 @@ TEST_CASE("if one rank alone does not predict the baseline's own steps, the spli
 
 TEST_CASE("a gain is a negative loss")
 {
-  auto run = perfect_run(2);
-  run.measured_s = 0.8; // smaller batches that fit into the cache
-  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
+  auto run = in_time(perfect_run(2), 0.8); // smaller batches that fit into the cache
   run.work = {1.6, 0.8, 0.8, 0.8};
   run.update_s = 0.2;
   run.lone_compute_s = 0.007;
-  const std::vector<AttributedRun> runs{perfect_run(1), run};
-  const auto points = attributions_of(runs, StudySizes::grow);
-  CHECK(at_workers(points, 2).efficiency == Approx(1.25));
-  CHECK(lost(at_workers(points, 2), Factor::batch) == Approx(-0.25));
+  const auto point = attributed({perfect_run(1), run}, 2);
+  CHECK(point.efficiency == Approx(1.25));
+  CHECK(lost(point, Factor::batch) == Approx(-0.25));
 }
 
 TEST_CASE("in a partition study the computation counts per core")
 {
   // Two parts with half of the cores each compute a sample in 1.6 times the time, together therefore 1.25 times as fast, and
   // wait for each other for a tenth of the step.
+  const auto base = perfect_run(1);
   auto run = perfect_run(2);
-  const double useful_s = 0.8 * run.work.useful_step_max_s;
-  run.work = {2 * useful_s, useful_s, useful_s, useful_s};
-  run.measured_s = useful_s / 0.9;
-  run.lone_compute_s = not_measured;
-  auto base = perfect_run(1);
   run.samples = base.samples;
-  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
-  const std::vector<AttributedRun> runs{base, run};
-  const auto points = attributions_of(runs, StudySizes::parts);
-  const auto& point = at_workers(points, 2);
+  run.work = {1.6, 0.8, 0.8, 0.8};
+  run.lone_compute_s = not_measured;
+  const auto point = attributed({base, in_time(run, 0.8 / 0.9)}, 2, StudySizes::parts);
   CHECK(point.efficiency == Approx(1.25 * 0.9));
   CHECK(factor_of(point, Factor::contention) == Approx(1.25));
   CHECK(factor_of(point, Factor::communication) == Approx(0.9));
@@ -448,16 +406,11 @@ TEST_CASE("in a partition study the computation counts per core")
 
 TEST_CASE("queueing at a server is what an exchange takes longer than alone, and efficiency is per worker and per process")
 {
-  auto run = perfect_run(4);
-  run.measured.ranks = 5;
-  run.measured_s = 2;
-  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
-  run.isolated_s = 0.0025; // of the second that a worker waits in 100 steps, 0.25 s are its own exchanges
-  auto base = perfect_run(1);
+  auto base = perfect_run(1), run = in_time(perfect_run(4), 2);
   base.measured.ranks = 2;
-  const std::vector<AttributedRun> runs{base, run};
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 4);
+  run.measured.ranks = 5;
+  run.isolated_s = 0.0025; // of the second that a worker waits in 100 steps, 0.25 s are its own exchanges
+  const auto point = attributed({base, run}, 4);
   CHECK(point.efficiency == Approx(0.5));
   CHECK(factor_of(point, Factor::communication) == Approx(1 / 1.25));
   CHECK(factor_of(point, Factor::queueing) == Approx(1.25 / 2));
@@ -466,33 +419,27 @@ TEST_CASE("queueing at a server is what an exchange takes longer than alone, and
 
 TEST_CASE("without a time of one rank alone the computation is one factor")
 {
-  auto run = perfect_run(4);
+  auto run = in_time(perfect_run(4), 1.25);
   run.lone_compute_s = not_measured;
   run.work = {5, 1.25, 1.25, 1.25};
-  run.measured_s = 1.25;
-  run.measured.throughput /= 1.25;
   const std::vector<AttributedRun> runs{perfect_run(1), run};
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 4);
+  const auto point = attributed(runs, 4), base = attributed(runs, 1);
   CHECK_FALSE(point.has_split);
   CHECK(std::isnan(factor_of(point, Factor::batch)));
   CHECK(factor_of(point, Factor::contention) == Approx(0.8));
-  CHECK(at_workers(points, 1).has_split);
-  for (const auto& each : points) CHECK_FALSE(each.says_contention()); // they share a column
+  CHECK(base.has_split);
+  for (const auto& each : {point, base}) CHECK_FALSE(each.says_contention()); // they share a column
 }
 
 TEST_CASE("runs without sums are counted and left out, and a study of such runs has no attribution")
 {
-  auto old = perfect_run(4);
+  auto old = perfect_run(4), failed = old;
   old.work = no_work_sums;
-  const std::vector<AttributedRun> mixed{perfect_run(1), perfect_run(4), old};
-  const auto points = attributions_of(mixed, StudySizes::grow);
-  CHECK(at_workers(points, 4).runs == 1);
-  CHECK(at_workers(points, 4).left_out == 1);
-  CHECK(attributions_of(std::vector<AttributedRun>{old}, StudySizes::grow).empty());
-  auto failed = perfect_run(4);
   failed.measured.succeeded = false;
-  CHECK(attributions_of(std::vector<AttributedRun>{failed}, StudySizes::grow).empty());
+  const auto point = attributed({perfect_run(1), perfect_run(4), old}, 4);
+  CHECK(point.runs == 1);
+  CHECK(point.left_out == 1);
+  for (const auto& run : {old, failed}) CHECK(attributions_of(std::vector<AttributedRun>{run}, StudySizes::grow).empty());
 }
 
 TEST_CASE("a single size is compared with an ideal machine, which says nothing about its computation")
@@ -521,7 +468,7 @@ TEST_CASE("statistical efficiency compares samples to the target, with misses as
   CHECK(at_workers(points, 4).statistical_efficiency == Approx(0.4)); // the median of 2000, 2500 and infinity is 2500
   CHECK(at_workers(points, 4).time_efficiency == Approx(0.4 * at_workers(points, 4).efficiency));
   const std::vector<AttributedRun> missed{with_target(1, 1000), with_target(4, 0), with_target(4, 0), with_target(4, 2500)};
-  CHECK(std::isnan(at_workers(attributions_of(missed, StudySizes::grow), 4).statistical_efficiency));
+  CHECK(std::isnan(attributed(missed, 4).statistical_efficiency));
 }
 
 TEST_CASE("the host that most runs waited for is named with its number of runs")
@@ -531,10 +478,9 @@ TEST_CASE("the host that most runs waited for is named with its number of runs")
     runs.push_back(perfect_run(4));
     runs.back().latest_host = host;
   }
-  const auto points = attributions_of(runs, StudySizes::grow);
-  CHECK(at_workers(points, 4).latest_host == "host3");
-  CHECK(at_workers(points, 4).latest_host_runs == 3);
-  CHECK(at_workers(points, 1).latest_host.empty());
+  CHECK(attributed(runs, 4).latest_host == "host3");
+  CHECK(attributed(runs, 4).latest_host_runs == 3);
+  CHECK(attributed(runs, 1).latest_host.empty());
 }
 
 TEST_CASE("communication is told with its hidden part and its bandwidth")
@@ -561,9 +507,7 @@ AttributedRun own_run(std::int64_t workers, double useful_s, double measured_s)
   run.is_own_program = true;
   run.lone_compute_s = run.update_s = not_measured;
   run.work = {.useful_s = count * useful_s, .useful_max_s = useful_s, .useful_step_max_s = useful_s, .busy_step_max_s = useful_s};
-  run.measured_s = measured_s;
-  run.measured.throughput = static_cast<double>(run.samples) / run.measured_s;
-  return run;
+  return in_time(run, measured_s);
 }
 
 } // namespace
@@ -572,8 +516,7 @@ TEST_CASE("a program that reports no communication on several ranks loses effici
 {
   std::vector runs{own_run(1, 1, 1), own_run(2, 1.5, 1.5)};
   runs[1].missing.communication = true;
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 2);
+  const auto point = attributed(runs, 2);
   CHECK(point.efficiency == Approx(1 / 1.5));
   CHECK(lost(point, Factor::together) == Approx(1 - 1 / 1.5));
   for (const auto factor : {Factor::contention, Factor::load_balance, Factor::jitter, Factor::communication})
@@ -590,8 +533,7 @@ TEST_CASE("a program that reports no input loses efficiency to input or communic
     run.missing.input = true;
     run.work.busy_step_max_s = not_measured;
   }
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 2);
+  const auto point = attributed(runs, 2);
   CHECK(factor_of(point, Factor::contention) == Approx(1 / 1.25));
   CHECK(factor_of(point, Factor::together) == Approx(1.25 / 1.5));
   CHECK(std::isnan(lost(point, Factor::input)));
@@ -604,8 +546,7 @@ TEST_CASE("a program that reports no phases on one rank has an efficiency whose 
   std::vector runs{own_run(1, 1, 1), own_run(2, 1, 1.25)};
   runs[1].work = no_work_sums;
   runs[1].missing = {.input = true, .communication = true, .work = true};
-  const auto points = attributions_of(runs, StudySizes::grow);
-  const auto& point = at_workers(points, 2);
+  const auto point = attributed(runs, 2);
   CHECK(point.efficiency == Approx(0.8));
   CHECK(lost(point, Factor::together) == Approx(0.2));
   CHECK(std::isnan(lost(point, Factor::contention)));
@@ -638,16 +579,15 @@ TEST_CASE("a point of which a CPU quota held a run back, or its baseline, has an
   for (const std::int64_t workers : {1, 2, 4}) runs.push_back(random_run(random, workers, false));
   runs[0].throttled_share = 0.04; // too little to matter
   runs[1].throttled_share = 0.5;
-  const auto points = attributions_of(runs, StudySizes::grow);
-  CHECK_FALSE(at_workers(points, 1).is_throttled());
-  CHECK_FALSE(at_workers(points, 4).is_throttled());
-  CHECK(known_sum(at_workers(points, 4).lost) == Approx(1 - at_workers(points, 4).efficiency));
-  const auto& held_back = at_workers(points, 2);
+  const auto free = attributed(runs, 4), held_back = attributed(runs, 2);
+  CHECK_FALSE(attributed(runs, 1).is_throttled());
+  CHECK_FALSE(free.is_throttled());
+  CHECK(known_sum(free.lost) == Approx(1 - free.efficiency));
   CHECK(held_back.is_throttled());
   CHECK(held_back.throttled_share == 0.5);
   CHECK(held_back.efficiency > 0);
   for (const double lost : held_back.lost) CHECK(std::isnan(lost));
   for (const double factor : held_back.factors) CHECK(std::isnan(factor));
   runs[0].throttled_share = 0.3;
-  CHECK(at_workers(attributions_of(runs, StudySizes::grow), 4).throttled_share == 0.3);
+  CHECK(attributed(runs, 4).throttled_share == 0.3);
 }

@@ -5,34 +5,26 @@ using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
 
-TEST_CASE("network file systems and unknown ones do not count as local")
+TEST_CASE(
+    "file systems have their names, network ones and unknown ones do not count as local, and those that machines share as shared")
 {
-  for (const auto& [magic, name] : std::vector<std::pair<std::uint64_t, std::string>>{{0x6969, "nfs"},
-                                                                                      {0x0BD00BD0, "lustre"},
-                                                                                      {0x47504653, "gpfs"},
-                                                                                      {0xFF534D42, "cifs"},
-                                                                                      {0x65735546, "fuse"},
-                                                                                      {0x01021997, "9p"},
-                                                                                      {0x1234, "0x1234"}}) {
-    CHECK(file_system_of_type(magic).name == name);
-    CHECK_FALSE(file_system_of_type(magic).local);
-  }
-}
-
-TEST_CASE("only file systems that several machines use together count as shared")
-{
-  for (const std::uint64_t magic : {0x6969U, 0x0BD00BD0U, 0x47504653U, 0x19830326U, 0x00C36400U, 0xFF534D42U})
-    CHECK(file_system_of_type(magic).shared);
-  for (const std::uint64_t magic : {0xEF53U, 0x01021994U, 0x794C7630U, 0x65735546U, 0x01021997U, 0x1234U})
-    CHECK_FALSE(file_system_of_type(magic).shared);
-}
-
-TEST_CASE("local file systems count as local")
-{
-  for (const auto& [magic, name] : std::vector<std::pair<std::uint64_t, std::string>>{
-           {0xEF53, "ext4"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"}, {0x01021994, "tmpfs"}, {0x794C7630, "overlayfs"}}) {
-    CHECK(file_system_of_type(magic).name == name);
-    CHECK(file_system_of_type(magic).local);
+  struct Row {
+    std::uint64_t magic;
+    const char* name;
+    bool is_local, is_shared;
+  };
+  const std::vector<Row> rows{
+      {0x6969, "nfs", false, true},        {0x0BD00BD0, "lustre", false, true},   {0x47504653, "gpfs", false, true},
+      {0x19830326, "beegfs", false, true}, {0x00C36400, "ceph", false, true},     {0xFF534D42, "cifs", false, true},
+      {0x65735546, "fuse", false, false},  {0x01021997, "9p", false, false},      {0x1234, "0x1234", false, false},
+      {0xEF53, "ext4", true, false},       {0x58465342, "xfs", true, false},      {0x9123683E, "btrfs", true, false},
+      {0x01021994, "tmpfs", true, false},  {0x794C7630, "overlayfs", true, false}};
+  for (const auto& [magic, name, is_local, is_shared] : rows) {
+    INFO(name);
+    const auto found = file_system_of_type(magic);
+    CHECK(found.name == name);
+    CHECK(found.local == is_local);
+    CHECK(found.shared == is_shared);
   }
 }
 

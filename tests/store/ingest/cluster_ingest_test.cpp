@@ -21,27 +21,19 @@ ProbeRecord sample_probe()
   return probe;
 }
 
-NodeLoad idle_machine()
+NodeLoad machine(const std::string& host, double others_share = 0, double throttled_share = 0)
 {
-  return {.host = "node1",
-          .cores = 4,
-          .own_cores = 2,
-          .seconds = 9,
-          .load_begin = 1,
-          .load_end = 2,
-          .others_share = 0,
-          .steal_share = 0,
-          .elsewhere_share = 0,
-          .throttled_share = 0,
-          .quota_cores = not_measured};
+  NodeLoad load{.host = host, .cores = 4, .own_cores = 2, .seconds = 9, .load_begin = 1, .load_end = 2};
+  load.others_share = others_share, load.throttled_share = throttled_share;
+  load.steal_share = 0, load.quota_cores = 0.5;
+  return load;
 }
 
 } // namespace
 
 TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, and the next its restart")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec());
   const auto first = site.begin(run, 1);
   put_file(first.preempted(), to_json(Preemption{1700000050, 7, 20, "step-7.safetensors", "SIGUSR1"}));
@@ -65,49 +57,31 @@ TEST_CASE("a preempted attempt keeps its step, its signal and its checkpoint, an
 
 TEST_CASE("a fence is no damaged result, and no result either")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec());
   REQUIRE(fence(site.begin(run, 1), 2));
   CHECK(site.ingest(database, {run}).problems.empty());
   CHECK(ask_text(database, "SELECT count(*) FROM results") == "0");
 }
 
-TEST_CASE("the probe of every attempt is kept, a rank a row, and what was not measured is NULL")
+TEST_CASE("the probe of every attempt is kept, a rank a row, what was not measured is NULL, and one that comes after the first "
+          "look is taken in")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec());
-  for (const int number : {1, 2}) put_file(site.begin(run, number).probe(), to_json(sample_probe()));
+  const auto first = site.begin(run, 1), second = site.begin(run, 2);
   site.ingest(database, {run});
+  for (const auto& attempt : {first, second}) put_file(attempt.probe(), to_json(sample_probe()));
+  CHECK(site.ingest(database, {run}).runs_updated == 1);
   CHECK(ask_text(database, "SELECT count(*) FROM probes") == "4");
   CHECK(ask_text(database, "SELECT host || ' ' || gemm_gflops || ' ' || allreduce_s || ' ' || allreduce_bytes || "
                            "iif(clock_mhz IS NULL, ' no clock', '') FROM probes WHERE attempt = 2 AND rank = 1") ==
         "node2 44.25 0.002 4194304 no clock");
 }
 
-TEST_CASE("a probe that comes after the first look is taken in with the next")
-{
-  const Site site;
-  auto database = site.open();
-  const auto run = site.plan(sample_spec());
-  const auto attempt = site.begin(run, 1);
-  site.ingest(database, {run});
-  put_file(attempt.probe(), to_json(sample_probe()));
-  CHECK(site.ingest(database, {run}).runs_updated == 1);
-  CHECK(ask_text(database, "SELECT count(*) FROM probes") == "2");
-}
-
-TEST_CASE("a control's label in its name is that of what it repeats")
-{
-  CHECK(label_in_name("n/seed=1 nodes=1/control #2", "n") == "seed=1 nodes=1");
-  CHECK(label_in_name("n/control #2", "n").empty());
-}
-
 TEST_CASE("controls of a study are marked, and are no part of its scaling")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const std::vector<PlannedRun> runs{site.run_well(sample_spec(1), 100), site.run_well(sample_spec(2), 180),
                                      site.run_well(sample_spec(1, 1), 50)};
   auto study = site.study(runs);
@@ -125,8 +99,7 @@ TEST_CASE("controls of a study are marked, and are no part of its scaling")
 
 TEST_CASE("the drift of a study is its controls' in the order in which they ran, with its repeats as the yardstick")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto early = site.run_well(sample_spec(1, 8), 100), late = site.run_well(sample_spec(1, 9), 80);
   auto begin = *read_begin(AttemptFolder(site.home.run(late.key), 1));
   begin.unix_s += 3600;
@@ -146,8 +119,7 @@ TEST_CASE("the drift of a study is its controls' in the order in which they ran,
 
 TEST_CASE("a control that was tried again in another allocation tells nothing of the first one's drift")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const std::vector<PlannedRun> runs{site.run_well(sample_spec(1, 7), 100), site.run_well(sample_spec(1, 8), 99),
                                      site.run_well(sample_spec(1, 9), 50)};
   const AttemptFolder elsewhere(site.home.run(runs[2].key), 1);
@@ -166,8 +138,7 @@ TEST_CASE("a control that was tried again in another allocation tells nothing of
 
 TEST_CASE("one control that succeeded tells no drift")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const std::vector<PlannedRun> runs{site.run_well(sample_spec(1), 100), site.plan(sample_spec(1, 1))};
   auto study = site.study(runs);
   study.control_keys = study.run_keys;
@@ -176,27 +147,16 @@ TEST_CASE("one control that succeeded tells no drift")
   CHECK_FALSE(doubts_of(database, study.id, study.run_keys).drift);
 }
 
-namespace {
-
-// A run on two nodes of one rank each.
-RunSpec two_node_spec(std::int64_t repeat)
-{
-  auto spec = sample_spec(1, repeat);
-  spec.resources.nodes = 2;
-  return spec;
-}
-
-} // namespace
-
 TEST_CASE("a slow node of a study is found in its current probes, earlier attempts' are not looked at")
 {
   // Two hosts whose load is that of one machine are emulated on it.
   const bool is_emulated = GENERATE(false, true);
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   std::vector<PlannedRun> runs;
   for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
-    runs.push_back(site.run_well(two_node_spec(repeat), 100));
+    auto spec = sample_spec(1, repeat);
+    spec.resources.nodes = 2;
+    runs.push_back(site.run_well(spec, 100));
     auto probe = sample_probe();
     probe.ranks[0].gemm_gflops = probe.ranks[1].gemm_gflops = 50;
     put_file(AttemptFolder(site.home.run(runs.back().key), 1).probe(), to_json(probe));
@@ -210,10 +170,8 @@ TEST_CASE("a slow node of a study is found in its current probes, earlier attemp
   put_file(AttemptFolder(site.home.run(runs[1].key), 1).probe(), to_json(slow));
   if (is_emulated)
     put_file(load_path(AttemptFolder(site.home.run(runs[1].key), 1)),
-             to_json(LoadRecord{.unix_s = 1700000100, .nodes = {idle_machine()}}));
-  const auto study = site.study(runs);
-  ingest_study(database, study);
-  site.ingest(database, runs);
+             to_json(LoadRecord{.unix_s = 1700000100, .nodes = {machine("node1")}}));
+  const auto study = site.take_in(database, runs);
   const auto outliers = doubts_of(database, study.id, study.run_keys).outliers;
   REQUIRE(outliers.size() == 2);
   CHECK(outliers[0].host == "node3");
@@ -227,23 +185,11 @@ TEST_CASE("a slow node of a study is found in its current probes, earlier attemp
 
 TEST_CASE("machines that others used are found in the loads of current attempts, for the runs that were asked about")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   std::vector<PlannedRun> runs;
   for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
     runs.push_back(site.run_well(sample_spec(1, repeat), 100));
-    LoadRecord load{.unix_s = 1700000100,
-                    .nodes = {{.host = "vm",
-                               .cores = 2,
-                               .own_cores = 1,
-                               .seconds = 9,
-                               .load_begin = 1,
-                               .load_end = 2,
-                               .others_share = repeat == 1 ? 0.5 : 0.0,
-                               .steal_share = 0,
-                               .elsewhere_share = not_measured,
-                               .throttled_share = repeat == 2 ? 0.4 : 0.0,
-                               .quota_cores = 0.5}}};
+    const LoadRecord load{.unix_s = 1700000100, .nodes = {machine("vm", repeat == 1 ? 0.5 : 0, repeat == 2 ? 0.4 : 0)}};
     put_file(load_path(AttemptFolder(site.home.run(runs.back().key), 1)), to_json(load));
   }
   const auto study = site.study(runs);
@@ -262,7 +208,7 @@ TEST_CASE("machines that others used are found in the loads of current attempts,
   CHECK(doubts.throttled[0].quota_cores == 0.5);
   CHECK(ask_text(database, "SELECT host || ' ' || cores || ' ' || own_cores || ' ' || others_share || "
                            "iif(elsewhere_share IS NULL, ' no other cores', '') FROM machine_loads WHERE others_share > 0") ==
-        "vm 2 1 0.5 no other cores");
+        "vm 4 2 0.5 no other cores");
   for (const auto& section : describe_run(database, runs[1].key))
     if (section.title == "machine load") CHECK(section.table.rows.size() == 1);
 }

@@ -1,7 +1,6 @@
 #include "tests/store/fixture.hpp"
 
 #include "core/record/energy_record.hpp"
-#include "store/database/sqlite.hpp"
 #include "tests/support/opened_files.hpp"
 
 #include <fstream>
@@ -18,8 +17,7 @@ void append(const std::filesystem::path& path, const std::string& text) { std::o
 
 TEST_CASE("a finished run is taken in whole")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   const auto report = site.ingest(database, {run});
   CHECK(report.runs_added == 1);
@@ -43,8 +41,7 @@ TEST_CASE("a finished run is taken in whole")
 
 TEST_CASE("energy, which dtjob writes after the result, is taken in with the job's end")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   const AttemptFolder attempt(site.home.run(run.key), 1);
   auto result = read_result(attempt).value();
@@ -70,8 +67,7 @@ TEST_CASE("energy, which dtjob writes after the result, is taken in with the job
 
 TEST_CASE("an ingest opens each record of an attempt once, for its rows and for the fingerprint")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   const auto verdicts = site.judge(std::vector{run.key});
   dt::test::OpenedFiles opened(AttemptFolder(site.home.run(run.key), 1).path());
@@ -83,113 +79,77 @@ TEST_CASE("an ingest opens each record of an attempt once, for its rows and for 
   }
 }
 
-TEST_CASE("a run taken in again changes nothing")
+TEST_CASE("a run taken in again changes nothing, a final one is not even looked at on disk, and a folder that is not there yet "
+          "is no problem")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   site.ingest(database, {run});
   const auto changes = ask_text(database, "SELECT total_changes()");
-  const auto report = site.ingest(database, {run});
-  CHECK(report.runs_unchanged == 1);
-  CHECK(report.runs_added + report.runs_updated + report.step_rows == 0);
-  CHECK(ask_text(database, "SELECT total_changes()") == changes);
-}
-
-TEST_CASE("a final run that is in already is not even looked at on disk")
-{
-  const Site site;
-  auto database = site.open();
-  const auto run = site.run_well(sample_spec(2), 190);
-  const auto verdict = site.judge(run.key);
-  ingest_runs(database, site.home, std::vector{verdict});
+  auto verdict = site.judge(run.key);
   std::filesystem::remove_all(site.home.run(run.key));
-  const auto report = ingest_runs(database, site.home, std::vector{verdict});
-  CHECK(report.runs_unchanged == 1);
-  CHECK(report.problems.empty());
+  for (const auto& known : {verdict, RunVerdict{"0123", RunState::planned, "", "", 0}}) {
+    const auto report = ingest_runs(database, site.home, std::vector{known});
+    CHECK(report.runs_unchanged == 1);
+    CHECK(report.runs_added + report.runs_updated + report.step_rows == 0);
+    CHECK(report.problems.empty());
+    CHECK(ask_text(database, "SELECT total_changes()") == changes);
+  }
 }
 
-TEST_CASE("a running run gains the steps that were added, and a torn last line waits")
+TEST_CASE("a running run gains the steps that were added, a torn last line waits, and a log that shrank is taken in anew")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec(2));
   const auto attempt = site.begin(run, 1);
   append(attempt.events(), step_lines(1, 5) + "step 6 0.6 0.06");
   CHECK(site.ingest(database, {run}).step_rows == 5);
   CHECK(site.ingest(database, {run}).runs_unchanged == 1);
-  append(attempt.events(), " 0.4 0.01 0.01 0.001 0.002 0.003 0.001 0.0005\n" + step_lines(7, 9));
+  append(attempt.events(), " 0.4 0.01 0.01 0.001 0.002 0.003 0.001 0.0005\n" + step_lines(7, 10));
   const auto report = site.ingest(database, {run});
   CHECK(report.runs_updated == 1);
-  CHECK(report.step_rows == 4);
-  CHECK(ask_text(database, "SELECT group_concat(step, ' ') FROM steps") == "1 2 3 4 5 6 7 8 9");
+  CHECK(report.step_rows == 5);
+  CHECK(ask_text(database, "SELECT group_concat(step, ' ') FROM steps") == "1 2 3 4 5 6 7 8 9 10");
   CHECK(ask_text(database, "SELECT state FROM runs") == "running");
-}
-
-TEST_CASE("an event log that shrank is taken in anew")
-{
-  const Site site;
-  auto database = site.open();
-  const auto run = site.plan(sample_spec(2));
-  const auto attempt = site.begin(run, 1);
-  append(attempt.events(), step_lines(1, 20));
-  site.ingest(database, {run});
   put_file(attempt.events(), step_lines(1, 3));
   site.ingest(database, {run});
-  CHECK(ask_text(database, "SELECT count(*) FROM steps") == "3");
-  CHECK(ask_text(database, "SELECT count(*) FROM evals") == "0");
+  CHECK(ask_text(database, "SELECT (SELECT count(*) FROM steps) || ' ' || (SELECT count(*) FROM evals)") == "3 0");
 }
 
 TEST_CASE("a result of an older attempt is not the result of a newer one")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   site.ingest(database, {run});
   site.fail(site.begin(run, 2));
   const auto report = site.ingest(database, {run});
   CHECK(report.runs_updated == 1);
   CHECK(ask_text(database, "SELECT state || ' ' || attempt || ' ' || cause FROM runs") == "failed 2 rank 1: out of memory");
-  CHECK(ask_text(database, "SELECT count(*) FROM results") == "0");
-  CHECK(ask_text(database, "SELECT count(*) FROM rank_phases") == "0");
+  CHECK(ask_text(database, "SELECT (SELECT count(*) FROM results) + (SELECT count(*) FROM rank_phases)") == "0");
   CHECK(ask_text(database, "SELECT count(bytes_sent) || ' of ' || count(*) FROM ranks") == "0 of 2");
   CHECK(ask_text(database, "SELECT throughput FROM runs_flat") == "NULL");
-  CHECK(ask_text(database,
-                 "SELECT group_concat(attempt || ':' || n, ' ') FROM (SELECT attempt, count(*) AS n FROM steps GROUP BY 1)") ==
-        "1:20 2:7");
+  CHECK(ask_text(database, "SELECT group_concat(n, ' ') FROM (SELECT count(*) AS n FROM steps GROUP BY attempt)") == "20 7");
   CHECK(ask_text(database, "SELECT error_cause FROM attempts WHERE attempt = 2") == "out of memory");
   CHECK(database.check().empty());
 }
 
-TEST_CASE("a retried run shows the new attempt's result")
+TEST_CASE("a retried run shows the new attempt's result, and a verdict about an older attempt does not undo it")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec(2));
   site.fail(site.begin(run, 1));
+  const auto old = site.judge(run.key);
   site.ingest(database, {run});
   site.succeed(run, site.begin(run, 2), 210);
   site.ingest(database, {run});
   CHECK(ask_text(database, "SELECT state || ' ' || cause || attempt || ' ' || throughput FROM runs_flat") == "succeeded 2 210.0");
-}
-
-TEST_CASE("a verdict about an older attempt does not undo a newer one")
-{
-  const Site site;
-  auto database = site.open();
-  const auto run = site.plan(sample_spec(2));
-  site.fail(site.begin(run, 1));
-  const auto old = site.judge(run.key);
-  site.succeed(run, site.begin(run, 2), 210);
-  site.ingest(database, {run});
   CHECK(ingest_runs(database, site.home, std::vector{old}).runs_unchanged == 1);
   CHECK(ask_text(database, "SELECT state || attempt FROM runs") == "succeeded2");
 }
 
 TEST_CASE("a run folder that was removed and made again replaces what was known")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec(2));
   site.fail(site.begin(run, 1));
   site.succeed(run, site.begin(run, 2), 210);
@@ -208,15 +168,13 @@ TEST_CASE("a run folder that was removed and made again replaces what was known"
 
 TEST_CASE("a damaged folder is a problem of its own, and the others are taken in")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto torn = site.run_well(sample_spec(1), 100), wrong = site.run_well(sample_spec(2), 190),
              gone = site.run_well(sample_spec(3), 260), senseless = site.run_well(sample_spec(5), 1),
              good = site.run_well(sample_spec(4), 340);
-  const std::vector<PlannedRun> runs{torn, wrong, gone, senseless, good};
   std::vector<RunVerdict> verdicts;
-  for (const auto& run : runs) verdicts.push_back(site.judge(run.key));
-  const auto spec_of = [&](const PlannedRun& run) { return spec_path(site.home.run(run.key)); };
+  for (const auto& run : {torn, wrong, gone, senseless, good}) verdicts.push_back(site.judge(run.key));
+  const auto spec_of = [&site = site](const PlannedRun& run) { return spec_path(site.home.run(run.key)); };
   put_file(spec_of(torn), "{\"schema\": 1, ");
   put_file(spec_of(wrong), to_json(good));
   std::filesystem::remove_all(site.home.run(gone.key));
@@ -225,19 +183,17 @@ TEST_CASE("a damaged folder is a problem of its own, and the others are taken in
   put_file(spec_of(senseless), to_json(zero));
   const auto report = ingest_runs(database, site.home, verdicts);
   CHECK(report.runs_added == 1);
-  CHECK(report.problems ==
-        std::vector<std::string>{spec_of(torn).string() + " is not a run's spec of format 1",
-                                 spec_of(wrong).string() + " belongs to another run, " + good.key,
-                                 "read " + spec_of(gone).string() + ": No such file or directory",
-                                 spec_of(senseless).string() +
-                                     " is damaged: nodes, ranks per node and threads per rank must be at least 1"});
   CHECK(ask_text(database, "SELECT key FROM runs") == good.key);
+  REQUIRE(report.problems.size() == 4);
+  CHECK(report.problems[0] == spec_of(torn).string() + " is not a run's spec of format 1");
+  CHECK(report.problems[1] == spec_of(wrong).string() + " belongs to another run, " + good.key);
+  CHECK_THAT(report.problems[2], Catch::Contains(spec_of(gone).string() + ": No such file"));
+  CHECK_THAT(report.problems[3], Catch::StartsWith(spec_of(senseless).string() + " is damaged: nodes, ranks per node"));
 }
 
 TEST_CASE("a record that the database does not accept is named with its line, and the other runs are taken in")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto bad = site.run_well(sample_spec(1), 100), twice = site.run_well(sample_spec(2), 100),
              good = site.run_well(sample_spec(4), 340);
   const AttemptFolder attempt(site.home.run(bad.key), 1);
@@ -263,22 +219,20 @@ TEST_CASE("a record that the database does not accept is named with its line, an
 
 TEST_CASE("a damaged record is reported and the rest of its run is taken in")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   const AttemptFolder attempt(site.home.run(run.key), 1);
   put_file(attempt.begin(), "{}");
   const auto report = site.ingest(database, {run});
-  CHECK(report.problems ==
-        std::vector<std::string>{attempt.begin().string() + " is damaged or of another format; it was left out"});
+  REQUIRE(report.problems.size() == 1);
+  CHECK_THAT(report.problems[0], Catch::StartsWith(attempt.begin().string() + " is damaged"));
   CHECK(report.runs_added == 1);
   CHECK(ask_text(database, "SELECT throughput FROM results") == "190.0");
 }
 
 TEST_CASE("lines of an event log that are not ours are left out")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec(2));
   const auto attempt = site.begin(run, 1);
   append(attempt.events(), "step one two\n" + step_lines(1, 2) + "\x01\x02\n\nstep 3 nan nan nan nan nan 0 0 0 0 0\nnews 1\n");
@@ -288,8 +242,7 @@ TEST_CASE("lines of an event log that are not ours are left out")
 
 TEST_CASE("an event log larger than one piece of reading is taken in whole")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.plan(sample_spec(2));
   constexpr std::int64_t steps = 100000; // about 9 MB
   put_file(site.begin(run, 1).events(), step_lines(1, steps));
@@ -298,19 +251,9 @@ TEST_CASE("an event log larger than one piece of reading is taken in whole")
   CHECK(ask_text(database, "SELECT events_bytes FROM attempts") == std::to_string(step_lines(1, steps).size()));
 }
 
-TEST_CASE("a planned run whose folder is not there yet is no problem")
-{
-  const Site site;
-  auto database = site.open();
-  const auto report = ingest_runs(database, site.home, std::vector<RunVerdict>{{"0123", RunState::planned, "", "", 0}});
-  CHECK(report.runs_unchanged == 1);
-  CHECK(report.problems.empty());
-}
-
 TEST_CASE("a study submitted again keeps one row with its newest time and names")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto a = site.plan(sample_spec(1)), b = site.plan(sample_spec(2));
   auto study = site.study({a, b}, "strong", 100);
   ingest_study(database, study);
@@ -324,8 +267,7 @@ TEST_CASE("a study submitted again keeps one row with its newest time and names"
 
 TEST_CASE("a label is the study's, not that of the study that planned the run first")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 190);
   auto study = site.study({run}, "sweep", 100, "lr");
   study.run_names = {"lr/optimizer.learning_rate=0.01 ranks=2/#0"};

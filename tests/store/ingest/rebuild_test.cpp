@@ -2,12 +2,10 @@
 #include "tests/store/fixture.hpp"
 #include "tests/support/unreadable.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "store/database/sqlite.hpp"
 
-#include <fstream>
 #include <map>
 
 #include <sys/stat.h>
@@ -133,57 +131,32 @@ TEST_CASE("rebuild puts a damaged file aside and makes a whole one")
   CHECK(database.check().empty());
 }
 
-TEST_CASE("rebuild of a file whose rows are damaged gives a whole one")
-{
-  const Varied site;
-  {
-    std::fstream file(site.home.database(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(-20000, std::ios::end);
-    file << std::string(20000, 'x');
-  }
-  {
-    auto database = site.open();
-    CHECK_FALSE(database.check().empty());
-  }
-  site.rebuild();
-  auto database = site.open();
-  CHECK(database.check().empty());
-  CHECK(ask_text(database, "SELECT count(*) FROM runs") == "5");
-}
-
-TEST_CASE("rebuild of a file whose list of tables is damaged puts it aside and makes a whole one")
-{
-  const Varied site;
-  {
-    // All pages but the first: it has the header, and the list of tables is too long for it.
-    constexpr std::size_t page_bytes = 4096;
-    const auto bytes = std::filesystem::file_size(site.home.database());
-    REQUIRE(bytes > page_bytes);
-    std::fstream file(site.home.database(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(page_bytes);
-    file << std::string(bytes - page_bytes, 'x');
-  }
-  CHECK(site.rebuild().runs_added == 5);
-  CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
-  CHECK(site.open().check().empty());
-}
-
 TEST_CASE("rebuild makes the database again whichever page of it is damaged, and whatever lies there instead")
 {
   const Varied site;
   constexpr std::size_t page_bytes = 4096;
   const auto whole = read_file(site.home.database());
+  const auto damage = [&](std::size_t begin, std::size_t bytes, char byte) {
+    for (const auto* suffix : {"", "-wal", "-shm", ".damaged"}) std::filesystem::remove(site.home.database().string() + suffix);
+    put_file(site.home.database(), std::string(whole).replace(begin, bytes, bytes, byte));
+  };
+  const auto check_rebuilt = [&] {
+    CHECK(site.rebuild().runs_added == 5);
+    CHECK(site.open().check().empty());
+  };
   for (std::size_t page = 0; page < whole.size() / page_bytes; ++page)
     for (const char byte : {'\xff', '\0', 'x'}) {
       INFO("page " << page + 1 << " of bytes " << static_cast<int>(byte));
-      for (const auto* suffix : {"", "-wal", "-shm", ".damaged"}) std::filesystem::remove(site.home.database().string() + suffix);
-      auto damaged = whole;
-      std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(page * page_bytes), page_bytes, byte);
-      put_file(site.home.database(), damaged);
-      CHECK(site.rebuild().runs_added == 5);
-      CHECK(site.open().check().empty());
+      damage(page * page_bytes, page_bytes, byte);
+      check_rebuilt();
       if (page > 3) break; // pages of data need no more than one try
     }
+  damage(whole.size() - 20000, 20000, 'x'); // rows
+  CHECK_FALSE(site.open().check().empty());
+  check_rebuilt();
+  damage(page_bytes, whole.size() - page_bytes, 'x'); // it has the header, and the list of tables is too long for it
+  check_rebuilt();
+  CHECK(std::filesystem::exists(site.home.database().string() + ".damaged"));
 }
 
 TEST_CASE("a database that lacks what the folders have, or has what they have lost, is told from one that does not")
@@ -193,18 +166,13 @@ TEST_CASE("a database that lacks what the folders have, or has what they have lo
   CHECK(differences_from(site.home, database).problems.empty());
   const auto later = site.run_well(sample_spec(64), 100);
   const auto known = ask_text(database, "SELECT key FROM runs WHERE state = 'succeeded' AND key <> '" + later.key + "' LIMIT 1");
-  site.study({later}, "sweep", 1800000000, "later");
+  const auto study = site.study({later}, "sweep", 1800000000, "later");
   std::filesystem::remove_all(site.home.run(known));
   const auto problems = differences_from(site.home, database).problems;
-  const auto has = [&](const std::string& sentence) {
-    return std::find(problems.begin(), problems.end(), sentence) != problems.end();
-  };
-  INFO(join(problems, "\n"));
-  CHECK(has("run " + later.key + " is in the home, but not in the database"));
-  CHECK(has("run " + known + " is in the database, but its folder is gone"));
-  CHECK(std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
-    return problem.starts_with("study ") && problem.ends_with(" is in the home, but not in the database");
-  }));
+  const auto text = join(problems, "\n");
+  CHECK_THAT(text, Catch::Contains("run " + later.key + " is in the home, but not in the database"));
+  CHECK_THAT(text, Catch::Contains("run " + known + " is in the database, but its folder is gone"));
+  CHECK_THAT(text, Catch::Contains("study " + study.id + " is in the home, but not in the database"));
 }
 
 TEST_CASE("rebuild reports a damaged study and a damaged run, and goes on")
@@ -216,8 +184,8 @@ TEST_CASE("rebuild reports a damaged study and a damaged run, and goes on")
   make_folders(site.home.runs() / ".hidden");
   const auto report = site.rebuild();
   CHECK(report.runs_added == 5);
-  CHECK(report.problems == std::vector<std::string>{(site.home.study("broken") / "study.json").string() +
-                                                    " is missing, damaged or of another format; it was left out"});
+  REQUIRE(report.problems.size() == 1);
+  CHECK_THAT(report.problems[0], Catch::StartsWith((site.home.study("broken") / "study.json").string()));
 }
 
 TEST_CASE("rebuild that fails leaves the old database as it was")
@@ -233,28 +201,15 @@ TEST_CASE("rebuild that fails leaves the old database as it was")
   CHECK_FALSE(std::filesystem::exists(site.home.database().string() + ".new"));
 }
 
-TEST_CASE("rebuild leaves a good database alone when the runs or the studies cannot be listed")
+TEST_CASE("rebuild leaves a good database alone when the runs, the studies or one run's records cannot be read, and names them")
 {
   const Varied site;
-  auto database = site.open();
-  const auto before = dump(database);
-  const auto folder = GENERATE(true, false) ? site.home.runs() : site.home.studies();
-  make_unreadable(folder);
-  CHECK(error_of([&] { site.rebuild(); }) ==
-        "environment: read folder " + folder.string() + ": Too many levels of symbolic links");
-  CHECK(dump(database) == before);
-}
-
-TEST_CASE("rebuild leaves a good database alone when one run's records cannot be read, and names them")
-{
-  const Varied site;
-  auto database = site.open();
-  const auto before = dump(database);
   const auto attempts = site.home.run(site.run_well(sample_spec(1), 100).key) / "attempts";
-  make_unreadable(attempts);
-  const auto said = error_of([&] { site.rebuild(); });
-  INFO(said);
-  CHECK(said.starts_with("environment: read folder " + attempts.string() + ": Too many levels of symbolic links"));
+  auto database = site.open();
+  const auto before = dump(database);
+  const auto folder = std::array{site.home.runs(), site.home.studies(), attempts}[GENERATE(0U, 1U, 2U)];
+  make_unreadable(folder);
+  CHECK_THAT(error_of([&] { site.rebuild(); }), Catch::StartsWith("environment: read folder " + folder.string() + ": "));
   CHECK(dump(database) == before);
 }
 
@@ -286,8 +241,8 @@ TEST_CASE("rebuild reports a folder or a FIFO in a record's place, and takes in 
   REQUIRE((is_fifo ? ::mkfifo(record.c_str(), 0600) : ::mkdir(record.c_str(), 0700)) == 0);
   const auto report = site.rebuild();
   CHECK(report.runs_added == 4);
-  CHECK(report.problems == std::vector<std::string>{"read " + record.string() +
-                                                    (is_fifo ? ": Is a FIFO or a device, not a file" : ": Is a directory")});
+  REQUIRE(report.problems.size() == 1);
+  CHECK_THAT(report.problems[0], Catch::StartsWith("read " + record.string() + (is_fifo ? ": Is a FIFO" : ": Is a directory")));
 }
 
 TEST_CASE("a database without a byte is none: it is not opened as one without runs")

@@ -2,6 +2,7 @@
 #include "tests/store/fixture.hpp"
 
 #include "store/database/sqlite.hpp"
+#include "tests/support/tiny_disk.hpp"
 #include "tests/support/traced_program.hpp"
 
 #include <csignal>
@@ -10,7 +11,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,26 +21,16 @@ using namespace dt::store::test;
 namespace {
 
 // A file system of its own in memory; none where mounting is not allowed.
-class Tmpfs {
- public:
-  explicit Tmpfs(const std::string& size)
+struct Tmpfs {
+  explicit Tmpfs(std::size_t bytes) : disk(folder.path(), bytes)
   {
-    mounted_ = ::mount("dtctl-test", folder_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
-    if (!mounted_) WARN("this machine lets us mount nothing; the test is left out");
-  }
-  Tmpfs(const Tmpfs&) = delete;
-  Tmpfs& operator=(const Tmpfs&) = delete;
-  ~Tmpfs()
-  {
-    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
+    if (!mounted()) WARN("this machine lets us mount nothing; the test is left out");
   }
   void make_read_only() const { REQUIRE(::mount(nullptr, path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0); }
-  bool mounted() const { return mounted_; }
-  const std::filesystem::path& path() const { return folder_.path(); }
-
- private:
-  dt::test::TemporaryFolder folder_;
-  bool mounted_ = false;
+  bool mounted() const { return disk.is_mounted(); }
+  const std::filesystem::path& path() const { return folder.path(); }
+  dt::test::TemporaryFolder folder;
+  dt::test::TinyDisk disk;
 };
 
 // Another process that does `work` and ends with 0, or with 1 when it throws.
@@ -137,11 +127,9 @@ TEST_CASE("a database that may not grow any more keeps what it has")
   auto database = sweep.open();
   database.impl().connection.execute("PRAGMA max_page_count = 120");
   const auto error = error_of([&] { sweep.ingest(database, sweep.runs); });
-  CHECK(
-      error ==
-      "environment: " + sweep.home.database().string() +
-          ": no space left on the disk (database or disk is full). Earlier results are kept. Make room, for example with: dtctl "
-          "remove STUDY --runs");
+  CHECK(error == "environment: " + sweep.home.database().string() +
+                     ": no space left on the disk (database or disk is full). Earlier results are kept. Make room, for example "
+                     "with: dtctl remove STUDY --runs");
   CHECK(database.check().empty());
   const auto kept = std::stoi(ask_text(database, "SELECT count(*) FROM runs WHERE state = 'succeeded'"));
   CHECK(kept > 0);
@@ -155,7 +143,7 @@ TEST_CASE("a database that may not grow any more keeps what it has")
 TEST_CASE("a disk that fills up while runs are taken in is an environment error, and the database stays whole")
 {
   const Sweep sweep(60);
-  const Tmpfs disk("1m");
+  const Tmpfs disk(1 << 20);
   if (!disk.mounted()) return;
   const auto file = disk.path() / "results.db";
   int kept = 0;
@@ -175,7 +163,7 @@ TEST_CASE("a disk that fills up while runs are taken in is an environment error,
 TEST_CASE("a database on a full disk is read as a whole, also what a killed process has left in its write-ahead log")
 {
   const Sweep sweep(2);
-  const Tmpfs disk("4m");
+  const Tmpfs disk(4 << 20);
   if (!disk.mounted()) return;
   const auto file = disk.path() / "results.db";
   const std::filesystem::path log = file.string() + "-wal";
@@ -208,7 +196,7 @@ TEST_CASE("a database on a full disk is read as a whole, also what a killed proc
 TEST_CASE("a database in a read-only folder is read, and writing to it is an environment error")
 {
   const Sweep sweep(1);
-  const Tmpfs disk("4m");
+  const Tmpfs disk(4 << 20);
   if (!disk.mounted()) return;
   const auto file = disk.path() / "results.db";
   {
@@ -228,23 +216,10 @@ TEST_CASE("a database in a read-only folder is read, and writing to it is an env
         }).starts_with("environment: "));
 }
 
-TEST_CASE("a folder that a user may not write to gives the same errors")
-{
-  if (::geteuid() == 0) return; // root may write everywhere; the read-only mount above stands for it
-  const Sweep sweep(1);
-  sweep.take_in();
-  std::filesystem::permissions(sweep.home.root(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  auto reader = sweep.open(Access::read_only);
-  CHECK(ask_text(reader, "SELECT count(*) FROM runs") == "1");
-  std::filesystem::permissions(sweep.home.root(), std::filesystem::perms::owner_all);
-}
-
 TEST_CASE("a database that another process keeps locked gives up after its time, having changed nothing")
 {
   const Sweep sweep(2);
-  {
-    sweep.open();
-  }
+  sweep.open();
   const auto file = sweep.home.database();
   const auto expected = "environment: " + file.string() + " stayed locked for 0.1 s by process ";
   const auto advice = "). Nothing was changed. Try again when the other dtctl has ended";
@@ -326,9 +301,8 @@ TEST_CASE("an ingest killed at any moment leaves a whole database and is resumed
     auto database = sweep.open();
     CHECK(database.check().empty());
     CHECK(ask_text(database, "SELECT count(*) FROM runs_flat WHERE state = 'succeeded'") == "40");
-    CHECK(ask_text(database,
-                   "SELECT count(*) || ' ' || min(n) || ' ' || max(n) FROM (SELECT count(*) AS n FROM steps GROUP BY run_id)") ==
-          "40 200 200");
+    CHECK(ask_text(database, "SELECT min(n) || ' ' || max(n) FROM (SELECT count(*) AS n FROM steps GROUP BY run_id)") ==
+          "200 200");
   }
 }
 

@@ -9,8 +9,7 @@ using namespace dt::store::test;
 
 TEST_CASE("every identity key of the schema table has a column of its type in runs and in runs_flat")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto types = [&](const std::string& table) {
     std::map<std::string, std::string> found;
     auto statement = database.impl().connection.statement("SELECT name, type FROM pragma_table_info(?)");
@@ -20,33 +19,23 @@ TEST_CASE("every identity key of the schema table has a column of its type in ru
   };
   const auto runs = types("runs"), flat = types("runs_flat");
   const auto type_of = [](KeyType type) -> std::string {
-    switch (type) {
-    case KeyType::integer:
-    case KeyType::boolean:
-    case KeyType::duration:
-      return "INTEGER";
-    case KeyType::real:
-    case KeyType::rate:
-    case KeyType::moment:
-      return "REAL";
-    default:
-      return "TEXT";
-    }
+    using enum KeyType;
+    if (type == integer || type == boolean || type == duration) return "INTEGER";
+    return type == real || type == rate || type == moment ? "REAL" : "TEXT";
   };
   for (const auto& key : spec_keys()) {
     if (!key.identity) continue;
     INFO(key.path);
-    REQUIRE(runs.count(column_of(key)) == 1);
-    CHECK(runs.at(column_of(key)) == type_of(key.type));
-    REQUIRE(flat.count(column_of(key)) == 1);
-    CHECK(flat.at(column_of(key)) == type_of(key.type));
+    for (const auto& found : {runs, flat}) {
+      REQUIRE(found.count(column_of(key)) == 1);
+      CHECK(found.at(column_of(key)) == type_of(key.type));
+    }
   }
 }
 
 TEST_CASE("every parameter of a run is stored as it was resolved")
 {
-  const Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   auto spec = sample_spec(3);
   spec.train.epochs = 0.5;
   spec.data.shuffle = false;
@@ -65,7 +54,7 @@ TEST_CASE("every parameter of a run is stored as it was resolved")
         "3 3 64 21");
 }
 
-TEST_CASE("a run's label is read from its name in the study")
+TEST_CASE("a run's label is read from its name in the study, and a control's is that of what it repeats")
 {
   CHECK(label_in_name("quick/ranks=2/#0", "quick") == "ranks=2");
   CHECK(label_in_name("quick/data.path=/a/#b ranks=2/#10", "quick") == "data.path=/a/#b ranks=2");
@@ -74,4 +63,6 @@ TEST_CASE("a run's label is read from its name in the study")
   CHECK(label_in_name("quick/#0", "quick") == "");
   CHECK(label_in_name("quick", "quick") == "");
   CHECK(label_in_name("other/x/#0", "quick") == "");
+  CHECK(label_in_name("n/seed=1 nodes=1/control #2", "n") == "seed=1 nodes=1");
+  CHECK(label_in_name("n/control #2", "n") == "");
 }

@@ -27,15 +27,12 @@ struct Runs : Site {
     result.time_to_accuracy_s = time_s;
     if (!std::isnan(time_s)) result.samples_to_accuracy = (target <= 0.9 ? 10 : 20) * 64;
     put_file(attempt.events(), step_lines(1, 20));
-    put_file(attempt.result(), to_json(result));
-    put_file(attempt.end(), "exit 0 1700000101\n");
+    put_result(attempt, result);
     return runs.back();
   }
   std::vector<RunRow> rows()
   {
-    const auto record = study(runs);
-    ingest_study(database, record);
-    ingest(database, runs);
+    const auto record = take_in(database, runs);
     return runs_of_study(database, record.id);
   }
   std::vector<PlannedRun> runs;
@@ -70,30 +67,17 @@ TEST_CASE("a compared run has the figures of its row, its build, its data and th
   CHECK(compared_runs(site.database, rows, "train.global_batch").at(0).value == "64");
 }
 
-TEST_CASE("runs of one repeat of a ladder are in one block, and runs of their own in none")
-{
-  Runs site;
-  site.add(0, 0, miss_time, "slurm", "l0123456789abcdef.0");
-  site.add(1, 0, miss_time, "slurm", "l0123456789abcdef.1");
-  site.add(2, 0, miss_time, "slurm", "a0123456789abcdef.1");
-  site.add(3, 0, miss_time, "local", "l0123456789abcdef");
-  const auto runs = compared_runs(site.database, site.rows(), "");
-  CHECK(runs[0].block == "l0123456789abcdef 0");
-  CHECK(runs[1].block == "l0123456789abcdef 1");
-  CHECK(runs[2].block.empty());
-  CHECK(runs[3].block.empty());
-}
-
-TEST_CASE("blocks of a ladder need no job id, and two ladders with the same id have different blocks")
+TEST_CASE("runs of one repeat of a ladder are in one block, with a job id and without, and runs of their own in none")
 {
   Runs site;
   site.add(0, 0, miss_time, "slurm", "l0123456789abcdef.0");
   site.add(1, 0, miss_time, "slurm", "l0123456789abcdef.1", "");
-  site.add(2, 0, miss_time, "slurm", "lfedcba9876543210.0");
-  const auto runs = compared_runs(site.database, site.rows(), "");
-  CHECK(runs[0].block == "l0123456789abcdef 0");
-  CHECK(runs[1].block == "l0123456789abcdef 1");
-  CHECK(runs[2].block == "lfedcba9876543210 2");
+  site.add(2, 0, miss_time, "slurm", "lfedcba9876543210.0"); // another ladder
+  site.add(3, 0, miss_time, "slurm", "a0123456789abcdef.1");
+  site.add(4, 0, miss_time, "local", "l0123456789abcdef");
+  std::vector<std::string> blocks;
+  for (const auto& run : compared_runs(site.database, site.rows(), "")) blocks.push_back(run.block);
+  CHECK(blocks == std::vector<std::string>{"l0123456789abcdef 0", "l0123456789abcdef 1", "lfedcba9876543210 2", "", ""});
 }
 
 TEST_CASE("samples to the target are those that the run recorded, and infinite for a run that missed its target")
@@ -106,6 +90,8 @@ TEST_CASE("samples to the target are those that the run recorded, and infinite f
   const auto sample = sample_of("", compared_runs(site.database, site.rows(), ""), Metric::samples);
   CHECK(sample.candidate.values ==
         std::vector<double>{10 * 64, 20 * 64, std::numeric_limits<double>::infinity()}); // the fourth run has no target
+  const auto losses = sample_of("", compared_runs(site.database, site.rows(), ""), Metric::loss);
+  CHECK(losses.candidate.values == std::vector<double>(4, 0.3)); // sample_result
 }
 
 TEST_CASE("a key to compare by is a column, its recipe key or its short name, and an unknown one is refused")

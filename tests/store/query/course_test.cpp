@@ -24,29 +24,16 @@ std::string course(const std::vector<CoursePart>& attempts) { return shown(parts
 
 } // namespace
 
-TEST_CASE("a course without a resume is the steps of its attempt")
+TEST_CASE("a course is the steps of its attempts without those that a later one did again, from the first one that is left")
 {
   CHECK(course({}).empty());
   CHECK(course({{1, 0, 1, 20}}) == "1: 1-20");
-}
-
-TEST_CASE("the steps that an attempt did after the checkpoint from which a later one went on are not part of the course")
-{
   CHECK(course({{1, 0, 1, 9}, {2, 0, 6, 20}}) == "1: 1-5, 2: 6-20");
   CHECK(course({{1, 0, 1, 9}, {2, 0, 6, 8}, {3, 0, 8, 20}}) == "1: 1-5, 2: 6-7, 3: 8-20");
   CHECK(course({{1, 0, 1, 9}, {2, 0, 6, 8}, {3, 0, 6, 20}}) == "1: 1-5, 3: 6-20");
-}
-
-TEST_CASE("an attempt that began anew has a course of its own") { CHECK(course({{1, 0, 1, 20}, {2, 0, 1, 7}}) == "2: 1-7"); }
-
-TEST_CASE("a course goes back through the newest attempt that did the checkpoint's step")
-{
+  CHECK(course({{1, 0, 1, 20}, {2, 0, 1, 7}}) == "2: 1-7");
   CHECK(course({{1, 0, 1, 100}, {2, 0, 1, 50}, {3, 0, 81, 120}}) == "1: 1-80, 3: 81-120");
   CHECK(course({{1, 0, 1, 100}, {2, 0, 1, 90}, {3, 0, 81, 120}}) == "2: 1-80, 3: 81-120");
-}
-
-TEST_CASE("a course whose beginning was lost begins with the first step that is left")
-{
   CHECK(course({{1, 0, 1, 3}, {3, 0, 6, 20}}) == "3: 6-20");
 }
 
@@ -79,28 +66,19 @@ TEST_CASE("a resumed run's course holds each step and evaluation once, with figu
   CHECK(found.evals[1].unix_s == Approx(1700001000 + 0.10).epsilon(1e-12));
 }
 
-TEST_CASE("a run without a recorded step has an empty course")
+TEST_CASE("a run without a recorded step has an empty course, and a course knows a loss of NaN from one that was not reported")
 {
-  Site site;
-  const auto planned = site.plan(sample_spec());
-  site.begin(planned, 1);
-  auto database = site.open();
-  site.ingest(database, {planned});
-  CHECK(course_of_run(database, planned.key).steps.empty());
-}
-
-TEST_CASE("a course knows a loss of NaN from one that was not reported")
-{
-  Site site;
+  auto [site, database] = Opened{};
   const auto planned = site.plan(sample_spec());
   const auto attempt = site.begin(planned, 1);
+  site.ingest(database, {planned});
+  CHECK(course_of_run(database, planned.key).steps.empty());
   std::string lines;
   append_line(lines, StepEvent{.step = 1, .loss = std::nan(""), .learning_rate = {}});
   append_line(lines, StepEvent{.step = 2, .loss = {}, .learning_rate = std::nan("")});
   append_line(lines, StepEvent{.step = 3, .loss = HUGE_VAL, .learning_rate = {}});
   append_line(lines, EvalEvent{.step = 3, .loss = {}, .accuracy = std::nan("")});
   put_file(attempt.events(), lines);
-  auto database = site.open();
   site.ingest(database, {planned});
   const auto found = course_of_run(database, planned.key);
   REQUIRE(found.steps.size() == 3);

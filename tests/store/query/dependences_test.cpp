@@ -25,13 +25,7 @@ struct Programs : Site {
     succeed(runs.back(), attempt, 100);
     return runs.back();
   }
-  std::string take_in()
-  {
-    const auto record = study(runs);
-    ingest_study(database, record);
-    ingest(database, runs);
-    return record.id;
-  }
+  std::string take_in() { return Site::take_in(database, runs).id; }
   std::vector<std::string> keys() const
   {
     std::vector<std::string> all;
@@ -80,12 +74,9 @@ TEST_CASE("a compared run of a program has its environment, GPUs, driver and com
 
 TEST_CASE("a run of dtengine depends on none of these")
 {
-  Site site;
-  auto database = site.open();
+  auto [site, database] = Opened{};
   const auto run = site.run_well(sample_spec(2), 100);
-  const auto record = site.study({run});
-  ingest_study(database, record);
-  site.ingest(database, {run});
+  const auto record = site.take_in(database, {run});
   CHECK(compared_runs(database, runs_of_study(database, record.id), "").at(0).depends_on.empty());
   CHECK(doubts_of(database, record.id, {run.key}).mixed.empty());
 }

@@ -33,8 +33,7 @@ struct ProgramStudy : Site {
     result.step_samples = samples;
     result.measured_s = 0.1;
     const auto attempt = begin(runs.back(), 1);
-    put_file(attempt.result(), to_json(result));
-    put_file(attempt.end(), "exit 0 1700000101\n");
+    put_result(attempt, result);
   }
 
   Doubts doubts() { return doubts_of(database, record.id, {runs[0].key, runs[1].key}); }
@@ -46,16 +45,19 @@ struct ProgramStudy : Site {
 
 } // namespace
 
-TEST_CASE("short runs of a program are told, as those of dtengine are")
+TEST_CASE("short runs of a program are told, as those of dtengine are, and samples that agree with the recipe are no doubt")
 {
   ProgramStudy study("strong", 64, 64);
   const auto doubts = study.doubts();
   CHECK(doubts.measured_runs == 2);
   CHECK(doubts.too_short.runs == 2);
   CHECK(doubts.too_short.shortest_s == Approx(0.1));
+  CHECK(ProgramStudy("strong", 62.5, 63, 64).doubts().batches.empty());
+  CHECK(ProgramStudy("weak", 32, 63).doubts().batches.empty());
 }
 
-TEST_CASE("a strong study of a batch that grows with the ranks is a doubt, and is predicted as weak scaling")
+TEST_CASE("a strong study of a batch that grows is a doubt and predicted as weak scaling, and a weak one of samples that shrink "
+          "as strong")
 {
   ProgramStudy study("strong", 40, 80);
   const auto doubts = study.doubts().batches;
@@ -67,13 +69,9 @@ TEST_CASE("a strong study of a batch that grows with the ranks is a doubt, and i
   REQUIRE(all.size() == 1);
   CHECK(all[0].traits.batches.is_weak());
   CHECK(size_of(all[0].traits, 4).batch == 40);
-}
-
-TEST_CASE("a weak study of samples that shrink is predicted as strong scaling")
-{
-  ProgramStudy study("weak", 64, 64);
-  REQUIRE(study.doubts().batches.size() == 1);
-  CHECK(size_of(measurements_of_study(study.database, study.record.id, {})[0].traits, 4).batch == 16);
+  ProgramStudy shrinking("weak", 64, 64);
+  REQUIRE(shrinking.doubts().batches.size() == 1);
+  CHECK(size_of(measurements_of_study(shrinking.database, shrinking.record.id, {})[0].traits, 4).batch == 16);
 }
 
 TEST_CASE("a recipe's batch that the program does not train with is a doubt, and figures are made of what it reports")
@@ -87,10 +85,4 @@ TEST_CASE("a recipe's batch that the program does not train with is a doubt, and
   CHECK(doubts[0].recorded.sizes.front().samples == 64);
   CHECK(runs_of_study(study.database, study.record.id)[0].samples_of_step() == 64);
   CHECK(measurements_of_study(study.database, study.record.id, {})[0].sizes[1].at.batch == 32);
-}
-
-TEST_CASE("recorded samples that agree with the recipe are no doubt")
-{
-  CHECK(ProgramStudy("strong", 62.5, 63, 64).doubts().batches.empty());
-  CHECK(ProgramStudy("weak", 32, 63).doubts().batches.empty());
 }

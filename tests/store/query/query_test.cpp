@@ -66,8 +66,7 @@ struct TargetSite : Site {
     result.time_to_accuracy_s = time_s;
     result.samples_to_accuracy = std::isnan(time_s) ? 0 : 640;
     const auto attempt = begin(planned, 1);
-    put_file(attempt.result(), to_json(result));
-    put_file(attempt.end(), "exit 0 1700000101\n");
+    put_result(attempt, result);
     return planned;
   }
 
@@ -140,62 +139,49 @@ TEST_CASE("no view has two columns of one name, and each view of points and runs
 TEST_CASE("a query that would write is refused, whatever it writes to")
 {
   QuerySite s;
-  const auto refused = "usage: query: only reading is allowed. Write one SELECT";
-  for (const auto* sql : {"DELETE FROM runs",
-                          "INSERT INTO runs (key) VALUES ('x')",
-                          "UPDATE runs SET state = 'failed'",
-                          "DROP TABLE runs",
-                          "CREATE TABLE t (a)",
-                          "CREATE TEMP TABLE t (a)",
-                          "CREATE VIEW v AS SELECT 1",
-                          "CREATE INDEX i ON runs (cause)",
-                          "ALTER TABLE runs RENAME TO r",
-                          "ATTACH 'other.db' AS o",
-                          "DETACH main",
-                          "BEGIN",
-                          "COMMIT",
-                          "SAVEPOINT s",
-                          "VACUUM",
-                          "VACUUM INTO 'copy.db'",
-                          "REINDEX",
-                          "ANALYZE",
-                          "WITH x AS (SELECT 1) DELETE FROM runs",
-                          "EXPLAIN DELETE FROM runs",
-                          "INSERT INTO runs (key) VALUES ('y') RETURNING id",
-                          "CREATE VIRTUAL TABLE v USING fts5(a)"}) {
+  const auto is_refused = [&](const std::string& sql) {
     INFO(sql);
-    CHECK(s.refusal(sql) == refused);
-  }
-  CHECK(s.refusal("PRAGMA user_version = 5") ==
-        "usage: query: only reading is allowed, not PRAGMA user_version. Write one SELECT");
-  CHECK(s.refusal("PRAGMA writable_schema = 1") ==
-        "usage: query: only reading is allowed, not PRAGMA writable_schema. Write one SELECT");
+    CHECK(s.refusal(sql) == "usage: query: only reading is allowed. Write one SELECT");
+  };
+  for (const auto* sql :
+       {"DELETE FROM runs", "INSERT INTO runs (key) VALUES ('x')", "UPDATE runs SET state = 'failed'", "DROP TABLE runs",
+        "CREATE TABLE t (a)", "CREATE TEMP TABLE t (a)", "CREATE VIEW v AS SELECT 1", "CREATE INDEX i ON runs (cause)",
+        "ALTER TABLE runs RENAME TO r", "ATTACH 'other.db' AS o", "DETACH main", "CREATE VIRTUAL TABLE v USING fts5(a)"})
+    is_refused(sql);
+  for (const auto* sql : {"BEGIN", "COMMIT", "SAVEPOINT s", "VACUUM", "VACUUM INTO 'copy.db'", "REINDEX", "ANALYZE"})
+    is_refused(sql);
+  for (const auto* sql : {"WITH x AS (SELECT 1) DELETE FROM runs", "EXPLAIN DELETE FROM runs",
+                          "INSERT INTO runs (key) VALUES ('y') RETURNING id", "SELECT 1; DROP TABLE runs"})
+    is_refused(sql);
+  for (const auto* pragma : {"PRAGMA user_version", "PRAGMA writable_schema"})
+    CHECK(s.refusal(pragma + std::string(" = 1")) ==
+          "usage: query: only reading is allowed, not " + std::string(pragma) + ". Write one SELECT");
   CHECK_THAT(s.refusal("SELECT * FROM pragma_user_version"), Catch::Contains("usage: query: "));
   CHECK_THAT(s.refusal("SELECT load_extension('x.so')"), Catch::Contains("load_extension"));
   CHECK(ask_text(s.database, "SELECT count(*) FROM runs") == "1");
   CHECK(s.database.version() == latest_version());
-  CHECK_FALSE(std::filesystem::exists("copy.db"));
-  CHECK_FALSE(std::filesystem::exists("other.db"));
+  for (const auto* file : {"copy.db", "other.db"}) CHECK_FALSE(std::filesystem::exists(file));
+  const auto run = s.run_well(sample_spec(4), 340); // writing goes on
+  CHECK(s.ingest(s.database, {run}).runs_added == 1);
 }
 
-TEST_CASE("a query is exactly one statement")
+TEST_CASE("a query is exactly one statement, and a mistaken one gets SQLite's own words")
 {
   QuerySite s;
-  CHECK(s.refusal("SELECT 1; SELECT 2") ==
-        "usage: query: only one statement is allowed, and text follows the first one's semicolon");
-  CHECK(s.refusal("SELECT 1; DROP TABLE runs") == "usage: query: only reading is allowed. Write one SELECT");
-  CHECK(s.refusal("") == "usage: query: there is no statement in it. Write one SELECT");
-  CHECK(s.refusal(" -- nothing\n ;") == "usage: query: there is no statement in it. Write one SELECT");
-  CHECK(s.refusal("SELECT ?") == "usage: query: it has a parameter (? or :name) without a value. Write the value itself");
-}
-
-TEST_CASE("a mistaken query gets SQLite's own words")
-{
-  QuerySite s;
-  CHECK(s.refusal("SELEC 1") == "usage: query: near \"SELEC\": syntax error");
-  CHECK(s.refusal("SELECT thoughput FROM runs_flat") ==
-        "usage: query: no such column: thoughput. See the columns of a table or view with: SELECT * FROM runs_flat LIMIT 1");
-  CHECK(s.refusal("SELECT json('{')") == "usage: query: malformed JSON");
+  struct Row {
+    const char *sql, *refusal;
+  };
+  for (const auto& [sql, refusal] :
+       std::vector<Row>{{"SELECT 1; SELECT 2", "only one statement is allowed, and text follows the first one's semicolon"},
+                        {"", "there is no statement in it. Write one SELECT"},
+                        {" -- nothing\n ;", "there is no statement in it. Write one SELECT"},
+                        {"SELECT ?", "it has a parameter (? or :name) without a value. Write the value itself"},
+                        {"SELEC 1", "near \"SELEC\": syntax error"},
+                        {"SELECT thoughput FROM runs_flat",
+                         "no such column: thoughput. See the columns of a table or view with: SELECT * FROM runs_flat LIMIT 1"},
+                        {"SELECT json('{')", "malformed JSON"},
+                        {"SELECT length(zeroblob(1000000000))", "string or blob too big"}})
+    CHECK(s.refusal(sql) == std::string("usage: query: ") + refusal);
 }
 
 TEST_CASE("a query that runs too long is stopped and the database goes on")
@@ -209,7 +195,7 @@ TEST_CASE("a query that runs too long is stopped and the database goes on")
   CHECK(ask_text(s.database, "SELECT count(*) FROM runs") == "1");
 }
 
-TEST_CASE("a query's rows are cut at the limit, and only then does it say so")
+TEST_CASE("a query's answer is cut at the limit of rows, and only then does it say so, and when its texts grow too large")
 {
   QuerySite s;
   const auto rows = [&](std::int64_t limit, int count) {
@@ -224,24 +210,11 @@ TEST_CASE("a query's rows are cut at the limit, and only then does it say so")
   CHECK(rows(10, 11).truncated);
   CHECK(rows(10, 10).rows.size() == 10);
   CHECK_FALSE(rows(10, 10).truncated);
-}
-
-TEST_CASE("a query's answer is cut when its texts grow too large")
-{
-  QuerySite s;
-  QueryLimits limits;
-  limits.bytes = 1000;
-  const auto table = query(
-      s.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT printf('%.400c', 'x') FROM n", limits);
+  QueryLimits few_bytes;
+  few_bytes.bytes = 1000;
+  const auto table =
+      query(s.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT printf('%.400c', 'x') FROM n",
+            few_bytes);
   CHECK(table.truncated);
   CHECK(table.rows.size() == 3);
-  CHECK(s.refusal("SELECT length(zeroblob(1000000000))") == "usage: query: string or blob too big");
-}
-
-TEST_CASE("writing goes on after a query")
-{
-  QuerySite s;
-  CHECK(s.refusal("DELETE FROM runs") != "no error");
-  const auto run = s.run_well(sample_spec(4), 340);
-  CHECK(s.ingest(s.database, {run}).runs_added == 1);
 }

@@ -39,12 +39,16 @@ struct Hours : Site {
 
 } // namespace
 
-TEST_CASE("a measured run has its study, its times, its hosts and what it depended on")
+TEST_CASE(
+    "a measured run has its study, its times, its hosts and what it depended on, and one that has not succeeded was not measured")
 {
   Hours site;
   const auto run =
-      site.add("one", 2, 100, {}, {{"cpu_model", "EPYC"}, {"kernel", "Linux 6.1"}, {"mpi_version", "Open MPI 4.1.4"}});
+                 site.add("one", 2, 100, {}, {{"cpu_model", "EPYC"}, {"kernel", "Linux 6.1"}, {"mpi_version", "Open MPI 4.1.4"}}),
+             failed = site.add("one", 3, 100);
+  std::filesystem::remove(AttemptFolder(site.home.run(failed.key), 1).result());
   site.ingest(site.database, site.runs);
+  CHECK(measured_of(site.database, {failed.key}).empty());
   const auto measured = measured_of(site.database, {run.key});
   REQUIRE(measured.size() == 1);
   CHECK(measured[0].study == "one");
@@ -55,15 +59,6 @@ TEST_CASE("a measured run has its study, its times, its hosts and what it depend
   CHECK(measured[0].facts.at("kernels") == "Linux 6.1");
   CHECK(measured[0].facts.at("MPI libraries") == "Open MPI 4.1.4");
   CHECK(measured[0].facts.at("builds") == "build-1");
-}
-
-TEST_CASE("runs that have not succeeded were not measured")
-{
-  Hours site;
-  const auto run = site.add("one", 2, 100);
-  std::filesystem::remove(AttemptFolder(site.home.run(run.key), 1).result());
-  site.ingest(site.database, site.runs);
-  CHECK(measured_of(site.database, {run.key}).empty());
 }
 
 TEST_CASE("every metric is found in the studies of the same work")

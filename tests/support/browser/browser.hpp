@@ -1,7 +1,7 @@
 // A page as headless Chromium shows it (tests/support/browser/browser.py).
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 // communicates: an algorithm is a function of rank, number of ranks and length, so a test can examine all ranks in one process.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "engine/comm/machine/ranks/shared_memory.hpp"
 
 #include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/units.hpp"
 
 #include <array>

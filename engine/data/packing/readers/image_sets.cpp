@@ -1,5 +1,5 @@
 // MNIST's and CIFAR's files, which are read into memory.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "engine/data/packing/readers/readers.hpp"
 #include "engine/data/packing/readers/source_files.hpp"

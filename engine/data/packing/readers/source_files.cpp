@@ -1,7 +1,7 @@
 #include "engine/data/packing/readers/source_files.hpp"
 
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SourceReader: the labelled images that `dtctl data pack` packs, in any of the formats that it reads.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 
 #include <cstdint>
 #include <ctime>

@@ -1,5 +1,5 @@
 #include "core/counted.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 #include "engine/data/archives/archive_file.hpp"
 #include "engine/data/packing/readers/extensions.hpp"

@@ -1,6 +1,6 @@
 #include "engine/nn/kernels/lanes/lane_rows.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/nn/kernels/lanes/lane_products.hpp"
 #include "engine/nn/kernels/simd_vector.hpp"
 #include "engine/nn/kernels/winograd/winograd_transforms.hpp"

@@ -1,6 +1,6 @@
 #include "engine/nn/layers/affine/reference_convolution.hpp"
 
-#include "core/function_clones.hpp"
+#include "core/maths/function_clones.hpp"
 #include "engine/nn/kernels/floats_of.hpp"
 
 #include <algorithm>

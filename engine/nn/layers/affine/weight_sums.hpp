@@ -12,7 +12,7 @@
 // The order in which products are added does not depend on the number of threads.
 #pragma once
 
-#include "core/range.hpp"
+#include "core/maths/range.hpp"
 #include "engine/nn/layers/affine/convolution.hpp"
 
 namespace dt::nn {

@@ -78,7 +78,7 @@ class Communication:
         self.exchanging_steps += recent.exchanged_numbers > FEW_NUMBERS
 
     def exchange(self):
-        """Of a program with torch.distributed: the word of jobs/program/exchange.hpp."""
+        """Of a program with torch.distributed: the word of jobs/program/reports/exchange.hpp."""
         is_split = any(type(p).__name__ == "DTensor" for o in self.o.optimizers.rates for group in o.param_groups for p in group["params"])
         if self.exchanges_in_forward or is_split:
             return "some"

@@ -132,7 +132,7 @@ class Reports(Process):
         return samples
 
     def _exchange(self):
-        """The word of jobs/program/exchange.hpp: how this rank exchanges anything with others."""
+        """The word of jobs/program/reports/exchange.hpp: how this rank exchanges anything with others."""
         script = sys.modules.get("dtctl_report")
         if script is not None and script._phase_s.get("communication"):
             return "some"  # through files, for example

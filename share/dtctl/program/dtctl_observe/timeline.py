@@ -1,4 +1,4 @@
-"""The timeline of an observed program's rank: the file trace/rank-R of its attempt (core/record/trace_record.hpp)."""
+"""The timeline of an observed program's rank: the file trace/rank-R of its attempt (core/record/attempt/trace_record.hpp)."""
 
 import pathlib
 import socket

@@ -22,12 +22,15 @@ const auto fast = timed_runs({10, 10.1, 9.9}, "", 200), slow = timed_runs({20, 2
 
 TEST_CASE("a verdict is one sentence, with effect, interval and what would decide")
 {
+  CHECK_THAT(sentence_of(judged(runs_of({930, 931, 929}), runs_of({900, 901, 899}), Metric::accuracy)),
+             StartsWith("A is better than B: +3.00 points [+2."));
   CHECK_THAT(of_throughputs({110, 111, 109}, {100, 101, 99}), StartsWith("A is faster than B: +10.0 % [+7."));
   CHECK_THAT(of_throughputs({100, 104, 96}, {101, 97, 103}),
              Contains("cannot tell: ") && Contains("more runs of each would decide") && Contains("node-hours"));
   CHECK_THAT(of_throughputs({100, 100.1, 99.9}, {100.2, 100.1, 100}), Contains("equivalent") && Contains("margin of 2 %"));
   CHECK_THAT(of_throughputs({100, 102}, {110, 112}),
              Contains("fewer than 3 runs (2 of A, 2 of B)") && Contains("smallest difference") && !Contains("["));
+  CHECK_THAT(of_throughputs({100, 101}, {150, 151}), Contains("and they differ by more, but that is no verdict"));
   CHECK_THAT(of_throughputs({100}, {110}),
              Contains("nothing is known about the scatter") && Contains("at least 2 more runs of each"));
   CHECK(sentence_of(of_same_runs(by_throughput({100}, {110}))) == "A and B are the same runs, so nothing has changed");
@@ -50,12 +53,6 @@ TEST_CASE("a side without values says why")
   CHECK(sentence_of(judged(failed, runs_of({100, 101, 99}), Metric::throughput)) == "no data: no run of A has succeeded");
   CHECK(sentence_of(judged(runs_of({0, 0, 0}), failed, Metric::throughput)) ==
         "no data: no run of A has a value of throughput and no run of B has succeeded");
-}
-
-TEST_CASE("accuracies are better or worse, and their differences are percentage points")
-{
-  CHECK_THAT(sentence_of(judged(runs_of({930, 931, 929}), runs_of({900, 901, 899}), Metric::accuracy)),
-             StartsWith("A is better than B: +3.00 points [+2."));
 }
 
 TEST_CASE("a sentence about trainings with one seed says that it holds for this seed only")

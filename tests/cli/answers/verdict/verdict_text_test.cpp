@@ -33,10 +33,6 @@ TEST_CASE("the best candidate is named with its lead, and a close one may be the
              StartsWith("fast is the best of 2 by throughput at 2 ranks: +10.0 % [+7.") && Contains("against slow"));
   const auto close = ranking_text({runs_of({100, 104, 96}, "one"), runs_of({101, 97, 103}, "two")});
   CHECK_THAT(close, StartsWith("Undecided between 2 of 2 by throughput at 2 ranks") && !Contains("one pair alone"));
-}
-
-TEST_CASE("an undecided ranking says that an interval without zero is that of one pair")
-{
   CHECK_THAT(ranking_text({runs_of({100, 101.5, 98.5}, "a"), runs_of({101, 102.8, 99.6}, "b"), runs_of({102, 100.3, 103.4}, "c"),
                            runs_of({103.9, 102.4, 105.7}, "d")}),
              Contains("an interval is that of one pair alone, and p is corrected for all 6 pairs"));
@@ -121,13 +117,8 @@ TEST_CASE("a verdict that is clear by both metrics names the best once, and one 
   const auto split = text_by_both({timed_runs({1, 1.1, 1.05}, "sure", 100), timed_runs({3, 3.1, 3.05}, "quick", 200)});
   CHECK_THAT(sentence_of(split),
              StartsWith("sure is the best of 2 by time to target") && Contains("; quick is the best of 2 by throughput: "));
-}
-
-TEST_CASE("a verdict without enough runs says so once, not for each metric")
-{
   const auto few = text_by_both({timed_runs({1, 1.1}, "one", 200), timed_runs({3, 3.1}, "two", 100)});
-  CHECK_THAT(few.headline, StartsWith("Undecided by time to target at 2 ranks: no candidate has 3 runs"));
-  CHECK(sentence_of(few).find("throughput") == std::string::npos);
+  CHECK_THAT(sentence_of(few), StartsWith("Undecided by time to target") && !Contains("throughput")); // once, not for each metric
 }
 
 namespace {
@@ -152,6 +143,8 @@ TEST_CASE("a scaling study says first for its largest size, and then in a line f
   CHECK_THAT(text, StartsWith("4 ranks: 3.00x, efficiency 75.0 % ["));
   CHECK_THAT(text, Contains("], below 100 % and below that at 2 ranks\n2 ranks: 1.90x, efficiency 95.0 % ["));
   CHECK_THAT(scaling_text({{1, {100, 110, 90}}, {2, {190, 210, 180}}}), Contains("not measurably different from 100 %"));
+  CHECK_THAT(scaling_text({{2, {100, 101, 99}}, {4, {190, 191, 189}}}),
+             StartsWith("4 ranks: 1.90x that of 2 ranks, efficiency 95"));
 }
 
 TEST_CASE("whether a program scales at all is one answer: the best size, and the largest if that is another one")
@@ -193,51 +186,31 @@ TEST_CASE("a partition study says how fast more parts are together")
   CHECK_THAT(scaling_text(store::scaling_of({runs.begin(), runs.begin() + 3}, store::StudySizes::parts)), Contains("(1 part)"));
 }
 
-TEST_CASE("simulated sizes need no repeats")
-{
-  std::vector<Run> runs{measured(1, 100), measured(2, 190)};
-  for (auto& run : runs) run.is_exact = true;
-  CHECK_THAT(scaling_text(store::scaling_of(runs, store::StudySizes::grow)),
-             Contains("efficiency 95.0 %; the times are simulated and lack a machine's scatter"));
-}
-
-TEST_CASE("a measured label that begins with `simulated` is measured")
+TEST_CASE("simulated sizes need no repeats, and a measured label that begins with `simulated` is measured")
 {
   std::vector<Run> runs{measured(1, 100), measured(2, 190)};
   for (auto& run : runs) run.series = "simulated=1";
-  CHECK_THAT(scaling_text(store::scaling_of(runs, store::StudySizes::grow)),
-             !Contains("simulated") && Contains("nothing is known about the scatter"));
+  CHECK_THAT(scaling_text(store::scaling_of(runs, store::StudySizes::grow)), !Contains("simulated"));
+  for (auto& run : runs) run.is_exact = true;
+  CHECK_THAT(scaling_text(store::scaling_of(runs, store::StudySizes::grow)), Contains("95.0 %; the times are simulated"));
 }
 
 TEST_CASE("an efficiency is not called below or above 100 % if its interval is printed as 100.0")
 {
-  const auto text = scaling_text({{1, {100000, 100001, 99999}}, {2, {199990, 199992, 199988}}});
-  CHECK_THAT(text, Contains("efficiency 100.0 % [100.0, 100.0], not measurably different from 100 %"));
-  const auto above = scaling_text({{1, {100000, 100001, 99999}}, {2, {200010, 200012, 200008}}});
-  CHECK_THAT(above, Contains("efficiency 100.0 % [100.0, 100.0], not measurably different from 100 %"));
-  const auto below = scaling_text({{1, {100000, 100001, 99999}}, {2, {199700, 199702, 199698}}});
-  CHECK_THAT(below, Contains("efficiency 99.8 % [99.8, 99.9], below 100 %") || Contains("[99.8, 99.8], below 100 %"));
+  for (const double two : {199990, 200010, 199700})
+    CHECK_THAT(scaling_text({{1, {100000, 100001, 99999}}, {2, {two, two + 2, two - 2}}}),
+               Contains(two == 199700 ? "], below 100 %" : "[100.0, 100.0], not measurably different from 100 %"));
   const auto equal = scaling_text({{1, {100, 101, 99}}, {2, {190000, 190001, 189999}}, {4, {379990, 379992, 379988}}});
   CHECK_THAT(equal, Contains("and not measurably different from that at 2 ranks"));
-}
-
-TEST_CASE("a scaling study that does not begin at 1 says what its speed-up is relative to")
-{
-  const auto text = scaling_text({{2, {100, 101, 99}}, {4, {190, 191, 189}}});
-  CHECK_THAT(text, StartsWith("4 ranks: 1.90x that of 2 ranks, efficiency 95.0 % ["));
 }
 
 TEST_CASE("a scaling study says what is missing with one size or with too few runs")
 {
   CHECK_THAT(scaling_text({{2, {100, 101, 99}}}), Contains("Only one size was measured (2 ranks)"));
-  CHECK_THAT(
-      scaling_text({{1, {100, 101}}, {2, {160, 161}}}),
-      Contains("efficiency 79.9 %; with fewer than 3 runs of a size its efficiency has no interval, but the smallest difference "
-               "from 100 % that these runs could resolve is 2.5 %, and that of 2 ranks is larger"));
+  CHECK_THAT(scaling_text({{1, {100, 101}}, {2, {160, 161}}}),
+             Contains("efficiency 79.9 %; with fewer than 3 runs of a size its efficiency has no interval") &&
+                 Contains("could resolve is 2.5 %, and that of 2 ranks is larger"));
   CHECK_THAT(scaling_text({{1, {100, 120}}, {2, {190, 230}}}), Contains("do not show whether its efficiency differs from 100 %"));
-  CHECK_THAT(scaling_text({{1, {100, 101}}, {2, {190, 191}}}), Contains("2 ranks: 1.90x, efficiency 94.8 %") &&
-                                                                   Contains("with fewer than 3 runs") &&
-                                                                   Contains("smallest difference"));
   CHECK_THAT(scaling_text({{1, {100}}, {2, {190}}}), Contains("nothing is known about the scatter"));
 }
 
@@ -261,38 +234,24 @@ std::string headline(const std::vector<store::RacePoint>& points, const store::R
 
 } // namespace
 
-TEST_CASE("a race with one candidate left names it, with the repeats that it took and the facts that bear on it")
+TEST_CASE("a race that is over names what is left, and one that is not says between how many candidates it is undecided, and why")
 {
+  const auto over = [](std::int64_t repeats, std::vector<store::RaceStanding> standings) {
+    return store::Race{.is_over = true, .repeats = repeats, .standings = std::move(standings)};
+  };
   const std::vector points{point_of("a"), point_of("b"), point_of("c")};
-  const store::Race race{.is_over = true, .repeats = 5, .standings = {lost, best, lost}};
-  CHECK(headline(points, race) == "b is the best of 3 by throughput after 5 repeats");
-  CHECK(headline(points, race, "", {"the machine was busy"}) ==
+  CHECK(headline(points, over(5, {lost, best, lost}), "", {"the machine was busy"}) ==
         "b is the best of 3 by throughput after 5 repeats; the machine was busy");
-}
-
-TEST_CASE("candidates that a race found equivalent are the best together")
-{
-  const std::vector points{point_of("a"), point_of("b"), point_of("c")};
-  const store::Race race{.is_over = true, .repeats = 5, .standings = {best, best, lost}};
-  CHECK(headline(points, race) == "a, b are the best of 3 by throughput and equivalent within 3 % after 5 repeats");
-}
-
-TEST_CASE("a race that ended undecided, was stopped or goes on says between how many candidates")
-{
-  const std::vector points{point_of("a"), point_of("b"), point_of("c")};
-  CHECK(headline(points, {.is_over = true, .repeats = 12, .standings = {open, lost, open}}) ==
+  CHECK(headline(points, over(5, {best, best, lost})) ==
+        "a, b are the best of 3 by throughput and equivalent within 3 % after 5 repeats");
+  CHECK(headline(points, over(12, {open, lost, open})) ==
         "Undecided between 2 of 3 by throughput after 12 repeats, the most that are allowed: a, c");
+  CHECK(headline(points, over(3, {lost, lost, lost})) == "No candidate of 3 by throughput has a value after 3 repeats");
   const store::Race race{.is_over = false, .repeats = 7, .standings = {racing, racing, racing}};
-  CHECK(headline(points, race, "the budget: 2 of 2 node-hours are spent") ==
-        "Undecided between 3 of 3 by throughput, because of the budget: 2 of 2 node-hours are spent");
-  CHECK(headline(points, race) == "Undecided between 3 of 3 by throughput, so far: the same sweep --until-decided goes on");
-}
-
-TEST_CASE("a race without a single value says so")
-{
-  const std::vector points{point_of("a"), point_of("b")};
-  CHECK(headline(points, {.is_over = true, .repeats = 3, .standings = {lost, lost}}) ==
-        "No candidate of 2 by throughput has a value after 3 repeats");
+  CHECK(headline(points, race, "the budget") == "Undecided between 3 of 3 by throughput, because of the budget");
+  CHECK_THAT(headline(points, race), StartsWith("Undecided between 3 of 3 by throughput, so far"));
+  CHECK(race_verdict(std::vector{point_of("", 1), point_of("", 2)}, over(3, {lost, lost}), {}, "", {})
+            .headline.empty()); // no rivals
 }
 
 TEST_CASE("with several sizes the largest one decides, and each smaller one has a line")
@@ -302,12 +261,6 @@ TEST_CASE("with several sizes the largest one decides, and each smaller one has 
   const auto text = race_verdict(points, race, {.better = store::Better::smaller}, "", {});
   CHECK(text.headline == "Undecided between 2 of 2 by time to target at 4 ranks after 12 repeats, the most that are allowed");
   CHECK(text.lines == std::vector<std::string>{"a is the best of 2 by time to target at 2 ranks after 5 repeats"});
-}
-
-TEST_CASE("a study without rivals has no verdict of its race")
-{
-  const std::vector points{point_of("", 1), point_of("", 2)};
-  CHECK(race_verdict(points, {.is_over = true, .repeats = 3, .standings = {lost, lost}}, {}, "", {}).headline.empty());
 }
 
 TEST_CASE("the conditions of the runs are parts of a sentence, each with its figures")
@@ -327,15 +280,13 @@ TEST_CASE("the conditions of the runs are parts of a sentence, each with its fig
         "1 of 12 runs is an outlier in throughput and does not count: tree, 2 ranks #3 (-30 %)");
   CHECK_THAT(text_of({.runs = 40, .outliers = std::vector(5, store::OutlyingRun{&points[0], 0, 0.5})}),
              StartsWith("5 of 40 runs are outliers in throughput and do not count: ") && EndsWith(", 2 more"));
-  CHECK(text_of({.trend = store::Trend{-0.104, 0.002}}) ==
-        "the throughput changed by -10.4 % from the first run to the last (p = 0.002), which rounds keep out of the comparison");
+  CHECK_THAT(text_of({.trend = store::Trend{-0.104, 0.002}}),
+             StartsWith("the throughput changed by -10.4 %") && Contains("p = 0.002"));
   CHECK_THAT(text_of({.trend = store::Trend{-0.104, 0.002}, .in_rounds = false}), Contains("were not measured in rounds"));
   store::TwoSpeeds speeds{.ratio = 0.9, .slow = 6, .of = 16, .point = {}};
   CHECK(text_of({.speeds = speeds}) ==
         "6 of 16 runs are 10.0 % slower than the others of their candidate, as on a machine with two speeds");
   speeds.point = 1;
   CHECK_THAT(text_of({.speeds = speeds}), EndsWith("two speeds, all of tree, 2 ranks"));
-  CHECK(text_of({.rounding_unit = 1}) ==
-        "the throughputs are rounded to 1 samples/s, which is about as much as runs of one candidate differ: "
-        "print them with more digits");
+  CHECK_THAT(text_of({.rounding_unit = 1}), StartsWith("the throughputs are rounded to 1 samples/s"));
 }

@@ -1,13 +1,12 @@
 // A home with a study that has everything a figure can show, made without training: labels that were measured and simulated,
-// sizes, repeats, losses, evaluations, targets and timelines.
+// sizes, repeats, losses, evaluations, targets, timelines, and searches of the learning rate.
 #pragma once
 
-#include "core/record/energy_record.hpp"
-#include "core/record/trace_record.hpp"
-#include "core/text.hpp"
-#include "tests/cli/driver.hpp"
-#include "tests/store/fixture.hpp"
+#include "core/spec/point_label.hpp"
+#include "tests/cli/report/pictured_home.hpp"
+#include "tests/support/simulated_surface.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,8 +16,9 @@ namespace dt::test {
 // Times of the three repeats relative to their mean.
 inline constexpr double scatter[] = {0.97, 1.0, 1.02};
 
-class FigureStudy {
+class FigureStudy : private SiteHome {
  public:
+  static constexpr const char* tuned = "optimizer.learning_rate";
   static constexpr std::int64_t sizes[] = {1, 2, 4, 8};
 
   explicit FigureStudy(const std::vector<std::string>& measured = {"sync-sgd", "easgd"},
@@ -26,25 +26,27 @@ class FigureStudy {
   {
     for (std::size_t i = 0; i < measured.size(); ++i) add_label(measured[i], 1 - 0.05 * static_cast<double>(i), false);
     for (const auto& label : simulated) add_label(label, 0.9, true);
-    site_.study(runs_, "strong", 1700000000, name);
-    dtctl_.run({"db", "rebuild"}, {home()});
+    for (std::size_t i = 0; i < std::min<std::size_t>(measured.size(), 2); ++i) add_search(measured[i], i == 0 ? -2.0 : -1.2);
+    auto record = site.study(runs_, "strong", 1700000000, name);
+    record.tune = {.metric = "time-to-target", .keys = {{tuned, "0.001..1"}}, .runs = 9, .seeds = 2, .results = 3};
+    for (const auto& run : runs_)
+      if (run.spec.control) record.control_keys.push_back(run.key);
+    store::test::put_file(site.home.study(record.id) / "study.json", to_json(record));
+    verb({"db", "rebuild"});
   }
 
-  CommandResult run(const Words& words, const Words& environment = {}) const
+  using SiteHome::file;
+  CommandResult verb(const Words& words) const { return SiteHome::run(words); }
+  // Runs `dtctl plot STUDY` with further words.
+  CommandResult run(const Words& words, const Words& more = {}) const { return SiteHome::run(plot(words), more); }
+  Json json(const Words& words) const { return SiteHome::json(plot(words)); }
+  std::string in_terminal(const Words& words, unsigned short columns, const Words& more = {}) const
   {
-    return dtctl_.run(with({"plot", "study"}, words), with({home()}, environment));
+    return dtctl.in_terminal(plot(words), columns, with(environment(), more));
   }
-  CommandResult dtctl(const Words& words) const { return dtctl_.run(words, {home()}); }
-  Json json(const Words& words) const { return dtctl_.json(with({"plot", "study"}, words), {home()}); }
-  Json query(const std::string& sql) const { return dtctl_.json({"query", sql}, {home()}).at("rows"); }
-  std::string in_terminal(const Words& words, unsigned short columns, const Words& environment = {}) const
-  {
-    return dtctl_.in_terminal(with({"plot", "study"}, words), columns, with({home()}, environment));
-  }
-  std::filesystem::path file(const std::string& name) const { return dtctl_.folder() / name; }
 
  private:
-  std::string home() const { return "DTCTL_HOME=" + site_.home.root().string(); }
+  static Words plot(const Words& words) { return with({"plot", "study"}, words); }
 
   void add_label(const std::string& label, double quality, bool is_simulated)
   {
@@ -67,8 +69,8 @@ class FigureStudy {
   void add_run(const std::string& label, std::int64_t ranks, int repeat, double quality, bool is_simulated)
   {
     const auto spec = spec_of(label, ranks, repeat, is_simulated);
-    const auto planned = site_.plan(spec);
-    const auto attempt = site_.begin(planned, 1);
+    const auto planned = site.plan(spec);
+    const auto attempt = site.begin(planned, 1);
     const auto n = static_cast<double>(ranks);
     auto result = store::test::sample_result(spec, quality * 100 * std::pow(n, 0.85) * scatter[repeat]);
     const double useful = result.measured_s * n * 0.8;
@@ -78,39 +80,37 @@ class FigureStudy {
     result.time_to_accuracy_s = 40 / (quality * n * scatter[repeat]);
     result.samples_to_accuracy = 640;
     store::test::put_file(attempt.result(), to_json(result));
-    EnergyRecord energy;
-    energy.run.joules_per_sample = 0.1 + 0.01 * n;
-    store::test::put_file(energy_path(attempt), to_json(energy));
+    put_energy(attempt, 0.1 + 0.01 * n);
     if (!is_simulated) store::test::put_file(attempt.events(), store::test::step_lines(1, 40));
     store::test::put_file(attempt.end(), "exit 0 1700000101\n");
-    if (spec.train.trace) add_trace(attempt);
+    if (spec.train.trace) put_timeline(attempt, 2);
     runs_.push_back(planned);
   }
 
-  static void add_trace(const AttemptFolder& attempt)
+  // Of the largest size; from 0.3 of a decade above the optimum on the target is missed.
+  void add_search(const std::string& label, double optimum)
   {
-    make_folders(attempt.path() / "trace");
-    for (int rank = 0; rank < 2; ++rank) {
-      TraceRecord record{.rank = rank,
-                         .role = "worker",
-                         .host = "node" + std::to_string(rank),
-                         .begin = {1000, 0, 1e-6},
-                         .end = {1010, 0, 1e-6},
-                         .forgotten = 0,
-                         .names = {"training", "sums", "forward", "backward", "allreduce", "step"},
-                         .spans = {}};
-      for (std::int64_t step = 1; step <= 3; ++step) {
-        record.spans.push_back({5, 0, step * 10'000'000, 9'000'000, step});
-        record.spans.push_back({2, 0, step * 10'000'000, 3'000'000, step});
-        record.spans.push_back({3, 0, step * 10'000'000 + 3'000'000, 5'000'000, step});
-        record.spans.push_back({4, 1, step * 10'000'000 + 4'000'000, 5'000'000, step});
-      }
-      store::test::put_file(trace_path(attempt, rank), to_text(record));
-    }
+    const Surface surface{.optimum = {optimum}, .cliff = 0.3, .least = 10};
+    const auto cost_of = [&](const store::Trial& trial) -> std::optional<double> {
+      const double cost = surface.cost(trial.setting) * scatter[trial.seed];
+      auto spec = spec_of((label.empty() ? "" : label + " ") +
+                              tried_word({{tuned, tuned_text(tuned_key(tuned, "0.001..1"), trial.setting[0])}}),
+                          sizes[3], 0, false);
+      spec.optimizer.learning_rate = trial.setting[0];
+      spec.control = true;
+      spec.repeat = first_search_repeat + trial.seed;
+      spec.train.seed = spec.repeat + std::lround(-100 * optimum); // the label is no part of a run's key
+      const auto planned = site.plan(spec);
+      auto result = store::test::sample_result(spec, 100);
+      result.time_to_accuracy_s = std::isfinite(cost) ? cost : not_measured;
+      result.samples_to_accuracy = std::isfinite(cost) ? 640 : 0;
+      store::test::put_result(site.begin(planned, 1), result);
+      runs_.push_back(planned);
+      return cost;
+    };
+    store::search_of({.keys = {tuned_key(tuned, "0.001..1")}, .runs = 9, .seeds = 2}, {}, cost_of);
   }
 
-  store::test::Site site_;
-  Dtctl dtctl_;
   std::vector<PlannedRun> runs_;
 };
 

@@ -8,7 +8,7 @@
 #include "cli/report/figure/gnuplot_data.hpp"
 #include "cli/report/figure/gnuplot_text.hpp"
 #include "cli/report/figure/series_look.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "core/text.hpp"
 
 #include <cstdlib>

@@ -1,34 +1,16 @@
 // Every allreduce gives bit-exact sums of integer-valued floats, whatever length and count of ranks.
-#include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/text.hpp"
 #include "engine/comm/allreduce/gloo_allreduce.hpp"
+#include "tests/engine/comm/allreduce/exact_values.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
 using namespace dt::comm;
+using namespace dt::comm::test;
 
 namespace {
-
-constexpr float guard = -12345.0F;
-constexpr std::size_t guard_size = 16;
-
-// Small enough that sums over all ranks are exact in a float; depends on rank and index.
-float value_of(int rank, std::size_t index) { return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013)); }
-
-float sum_of(int ranks, std::size_t index)
-{
-  float sum = 0;
-  for (int r = 0; r < ranks; ++r) sum += value_of(r, index);
-  return sum;
-}
-
-std::vector<std::size_t> lengths_for(int ranks)
-{
-  const auto p = static_cast<std::size_t>(ranks);
-  return {0, 1, p - 1, p, p + 1, 10007, 300'000 /* over 1 MiB */};
-}
 
 // Those of this build.
 std::vector<std::string> allreduces()
@@ -36,13 +18,6 @@ std::vector<std::string> allreduces()
   auto names = registered_allreduces();
   if (!has_gloo()) std::erase(names, "gloo");
   return names;
-}
-
-std::size_t wrong_values(std::span<const float> values, int ranks)
-{
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) wrong += values[i] == sum_of(ranks, i) ? 0 : 1;
-  return wrong;
 }
 
 } // namespace
@@ -67,12 +42,11 @@ TEST_CASE("allreduce sums bit-exactly, touches nothing around its values, and do
     for (const auto length : lengths_for(comm.size())) {
       CAPTURE(name, length, comm.rank());
       for (int repeat = 0; repeat < 2; ++repeat) {
-        std::vector<float> room(length + 2 * guard_size, guard);
-        const auto values = std::span(room).subspan(guard_size, length);
-        for (std::size_t i = 0; i < length; ++i) values[i] = value_of(comm.rank(), i);
-        allreduce->sum(std::span<float>(values));
-        CHECK(wrong_values(values, comm.size()) == 0);
-        for (std::size_t i = 0; i < guard_size; ++i) REQUIRE((room[i] == guard && room[guard_size + length + i] == guard));
+        GuardedVector vector(length);
+        fill(vector.values(), comm.rank());
+        allreduce->sum(vector.values());
+        CHECK(wrong_values(vector.values(), comm.size()) == 0);
+        CHECK(vector.guards_untouched());
       }
     }
   }

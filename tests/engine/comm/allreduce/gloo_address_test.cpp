@@ -1,8 +1,7 @@
 // The address that Gloo's ranks listen at, on hosts of many kinds.
 #include "engine/comm/allreduce/gloo_address.hpp"
 
-#include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,45 +1,20 @@
 // Two levels over made-up nodes: all ranks of a test share one host, so that any of them may pretend to be of any node.
-#include "core/error.hpp"
 #include "engine/comm/allreduce/hierarchical.hpp"
+#include "tests/engine/comm/allreduce/exact_values.hpp"
 #include "tests/engine/comm/late_neighbour.hpp"
 
+#include <functional>
 #include <thread>
 
 #include <catch2/catch.hpp>
 
-#include <numeric>
 #include <random>
 
 using namespace dt;
 using namespace dt::comm;
+using namespace dt::comm::test;
 
 namespace {
-
-float value_of(int rank, std::size_t index, int round)
-{
-  return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013) + round % 5);
-}
-
-float sum_of(int ranks, std::size_t index, int round)
-{
-  float sum = 0;
-  for (int r = 0; r < ranks; ++r) sum += value_of(r, index, round);
-  return sum;
-}
-
-std::vector<float> values_of(int rank, std::size_t length, int round)
-{
-  std::vector<float> values(length);
-  for (std::size_t i = 0; i < length; ++i) values[i] = value_of(rank, i, round);
-  return values;
-}
-
-bool is_sum(std::span<const float> values, int ranks, int round)
-{
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] != sum_of(ranks, i, round)) return false;
-  return true;
-}
 
 // Ranks that pretend to be on so many nodes: in groups, dealt out in turn, or all but one on the first node.
 std::vector<Topology> made_up(int ranks)
@@ -57,6 +32,15 @@ std::vector<Topology> made_up(int ranks)
   return topologies;
 }
 
+void for_made_up_nodes(const std::function<void(HierarchicalAllreduce&, Communicator&, const Topology&)>& body)
+{
+  Communicator comm(MPI_COMM_WORLD);
+  for (const auto& topology : made_up(comm.size())) {
+    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+    body(allreduce, comm, topology);
+  }
+}
+
 } // namespace
 
 TEST_CASE("hierarchical sums bit-exactly on even and uneven nodes, at every length")
@@ -69,65 +53,57 @@ TEST_CASE("hierarchical sums bit-exactly on even and uneven nodes, at every leng
       CAPTURE(topology.node.vector(), length);
       auto values = values_of(comm.rank(), length, 0);
       allreduce.sum(std::span(values));
-      CHECK(is_sum(values, comm.size(), 0));
+      CHECK(wrong_values(values, comm.size(), 0) == 0);
     }
   }
 }
 
 TEST_CASE("hierarchical out of place leaves its input untouched")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  for (const auto& topology : made_up(comm.size())) {
-    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+  for_made_up_nodes([](HierarchicalAllreduce& allreduce, Communicator& comm, const Topology& /*topology*/) {
     const auto values = values_of(comm.rank(), 300'000, 0);
     auto input = values;
     std::vector<float> result(values.size());
     allreduce.sum(std::span<const float>(input), std::span(result));
     CHECK(input == values);
-    CHECK(is_sum(result, comm.size(), 0));
-  }
+    CHECK(wrong_values(result, comm.size(), 0) == 0);
+  });
 }
 
 TEST_CASE("hierarchical sums under way at once end in any order of waiting, and by advancing alone")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  for (const auto& topology : made_up(comm.size())) {
-    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+  for_made_up_nodes([](HierarchicalAllreduce& allreduce, Communicator& comm, const Topology& /*topology*/) {
     std::vector<std::vector<float>> buffers;
     for (int b = 0; b < 5; ++b) buffers.push_back(values_of(comm.rank(), static_cast<std::size_t>(b) * 150'001, b));
     std::vector<std::unique_ptr<PendingSum>> sums;
     for (auto& buffer : buffers) sums.push_back(allreduce.begin(buffer));
     while (!sums[1]->advance()) std::this_thread::yield();
-    CHECK(is_sum(buffers[1], comm.size(), 1));
+    CHECK(wrong_values(buffers[1], comm.size(), 1) == 0);
     // Ranks wait for different sums first.
     sums[comm.rank() % 2 == 0 ? 4 : 2]->wait();
     for (auto& sum : sums) sum->wait();
-    for (int b = 0; b < 5; ++b) CHECK(is_sum(buffers[static_cast<std::size_t>(b)], comm.size(), b));
-  }
+    for (int b = 0; b < 5; ++b) CHECK(wrong_values(buffers[static_cast<std::size_t>(b)], comm.size(), b) == 0);
+  });
 }
 
 TEST_CASE("thousands of hierarchical sums of changing lengths in a row keep apart")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  for (const auto& topology : made_up(comm.size())) {
-    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+  for_made_up_nodes([](HierarchicalAllreduce& allreduce, Communicator& comm, const Topology& /*topology*/) {
     std::mt19937 random(7); // the same lengths on all ranks
-    int wrong = 0;
+    std::size_t wrong = 0;
     for (int round = 0; round < 2000; ++round) {
       const std::size_t length = random() % (round % 50 == 0 ? 200'000 : 3'000);
       auto values = values_of(comm.rank(), length, round);
       allreduce.sum(std::span(values));
-      wrong += is_sum(values, comm.size(), round) ? 0 : 1;
+      wrong += wrong_values(values, comm.size(), round);
     }
     CHECK(wrong == 0);
-  }
+  });
 }
 
 TEST_CASE("hierarchical counts what crosses nodes, and nothing on one node")
 {
-  Communicator comm(MPI_COMM_WORLD);
-  for (const auto& topology : made_up(comm.size())) {
-    HierarchicalAllreduce allreduce({.topology = topology}, comm);
+  for_made_up_nodes([](HierarchicalAllreduce& allreduce, Communicator& comm, const Topology& topology) {
     comm.traffic() = {};
     std::vector<float> values(48'000, 1.0F);
     allreduce.sum(std::span(values));
@@ -136,7 +112,7 @@ TEST_CASE("hierarchical counts what crosses nodes, and nothing on one node")
     // Every number of a block crosses once for each node but one, there and back: 2 n (N-1) over all ranks.
     CHECK(sent[0] == Approx(2.0 * 4 * 48'000 * (topology.nodes() - 1)).margin(3.0 * comm.size()));
     if (topology.nodes() == 1) CHECK(comm.traffic().messages == 0);
-  }
+  });
 }
 
 TEST_CASE("hierarchical sums blocks in order when a later one is found complete before an earlier one")
@@ -146,8 +122,8 @@ TEST_CASE("hierarchical sums blocks in order when a later one is found complete 
   // Sums in one block each, crossing nodes by halving and doubling or in a ring; one sum of three blocks of 2 MiB.
   const auto [count, length] = GENERATE(table<int, std::size_t>({{3, 1'000}, {2, 150'001}, {1, 3 * (2 << 20) / sizeof(float)}}));
   CAPTURE(count, length);
-  test::LateNeighbour late(comm);
-  HierarchicalAllreduce allreduce({.topology = test::two_nodes_of_two(), .found_incomplete = late.found_incomplete()}, comm);
+  LateNeighbour late(comm);
+  HierarchicalAllreduce allreduce({.topology = two_nodes_of_two(), .found_incomplete = late.found_incomplete()}, comm);
   std::vector<std::vector<float>> buffers;
   for (int b = 0; b < count; ++b) buffers.push_back(values_of(comm.rank(), length, b));
   late.arm();
@@ -158,5 +134,5 @@ TEST_CASE("hierarchical sums blocks in order when a later one is found complete 
   if (comm.rank() == 1) late.end_pause();
   CHECK(late.has_paused() == (comm.rank() == 0));
   for (auto& sum : sums) sum->wait();
-  for (int b = 0; b < count; ++b) CHECK(is_sum(buffers[static_cast<std::size_t>(b)], comm.size(), b));
+  for (int b = 0; b < count; ++b) CHECK(wrong_values(buffers[static_cast<std::size_t>(b)], comm.size(), b) == 0);
 }

@@ -1,50 +1,23 @@
 // Every own allreduce for every number of ranks from 1 to 17: the first P of the 17 ranks that this program is started with.
 #include "engine/comm/allreduce/scheduled_allreduce.hpp"
 #include "engine/comm/vectors.hpp"
+#include "tests/engine/comm/allreduce/exact_values.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
 using namespace dt::comm;
+using namespace dt::comm::test;
 
 namespace {
 
-constexpr float guard = -12345.0F;
-constexpr std::size_t guard_size = 16;
 const std::size_t chunk = usual_limits(0, 1, Travel::passed_slices).chunk_length;
 
 const std::vector<std::string> own_algorithms{"ring", "halving-doubling", "tree", "topology-aware"};
-
-// Small enough that sums over all ranks are exact in a float; depends on rank and index.
-float value_of(int rank, std::size_t index) { return static_cast<float>((rank + 1) * 7 + static_cast<int>(index % 1013)); }
-
-float sum_of(int ranks, std::size_t index)
-{
-  return static_cast<float>(7 * ranks * (ranks + 1) / 2 + ranks * static_cast<int>(index % 1013));
-}
-
-void fill(std::span<float> values, int rank)
-{
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_of(rank, i);
-}
-
-std::size_t wrong_values(std::span<const float> values, int ranks)
-{
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) wrong += values[i] == sum_of(ranks, i) ? 0 : 1;
-  return wrong;
-}
-
-std::vector<std::size_t> lengths_for(int ranks)
-{
-  const auto p = static_cast<std::size_t>(ranks);
-  return {0, 1, p - 1, p, p + 1, 10007, 300'000 /* over 1 MiB */};
-}
 
 // Supernodes of 4, 4, 4, 4 and 1 for 17 ranks; the last is smaller wherever 4 does not divide.
 Topology supernodes_of_four(int ranks)
@@ -68,18 +41,6 @@ void for_first_ranks(const std::function<void(Communicator&)>& body)
     if (part) body(*part);
   }
 }
-
-struct GuardedVector {
-  explicit GuardedVector(std::size_t length) : room(length + 2 * guard_size, guard) {}
-  std::span<float> values() { return std::span(room).subspan(guard_size, room.size() - 2 * guard_size); }
-  bool guards_untouched() const
-  {
-    const auto is_guard = [](float value) { return value == guard; };
-    return std::all_of(room.begin(), room.begin() + guard_size, is_guard) &&
-           std::all_of(room.end() - guard_size, room.end(), is_guard);
-  }
-  std::vector<float> room;
-};
 
 void check_in_place(Allreduce& allreduce, const Communicator& comm, std::size_t length)
 {
@@ -107,6 +68,17 @@ std::int64_t over_all_ranks(Communicator& comm, std::int64_t mine)
   comm.sum_record(sum);
   return static_cast<std::int64_t>(sum[0]);
 }
+
+// What this rank sends in a sum of so many numbers.
+Traffic sent(const std::string& name, Communicator& comm, std::size_t length, dt::Wire wire = dt::Wire::float32)
+{
+  std::vector<float> values(length);
+  const auto before = comm.traffic();
+  make(name, comm, wire)->sum(std::span<float>(values));
+  return {.bytes = comm.traffic().bytes - before.bytes, .messages = comm.traffic().messages - before.messages};
+}
+
+std::int64_t bytes_of(std::size_t floats) { return static_cast<std::int64_t>(floats * sizeof(float)); }
 
 std::int64_t chunks_in(std::size_t length) { return static_cast<std::int64_t>((length + chunk - 1) / chunk); }
 
@@ -141,12 +113,9 @@ TEST_CASE("ring counts 2 (P-1) messages of n/P numbers a rank, in chunks")
 {
   for_first_ranks([](Communicator& comm) {
     const std::size_t p = static_cast<std::size_t>(comm.size()), part = 2 * chunk + 1;
-    std::vector<float> values(p * part);
-    const auto before = comm.traffic();
-    make("ring", comm)->sum(std::span<float>(values));
-    const auto others = static_cast<std::int64_t>(p - 1);
-    CHECK(comm.traffic().bytes - before.bytes == 2 * others * static_cast<std::int64_t>(part * sizeof(float)));
-    CHECK(comm.traffic().messages - before.messages == 2 * others * chunks_in(part));
+    const auto traffic = sent("ring", comm, p * part);
+    CHECK(traffic.bytes == 2 * bytes_of((p - 1) * part));
+    CHECK(traffic.messages == 2 * (comm.size() - 1) * chunks_in(part));
   });
 }
 
@@ -154,17 +123,15 @@ TEST_CASE("halving-doubling counts, for each prime factor f of P, 2 (f-1) messag
 {
   for_first_ranks([](Communicator& comm) {
     const std::size_t p = static_cast<std::size_t>(comm.size()), part = 1000;
-    std::vector<float> values(p * part);
-    const auto before = comm.traffic();
-    make("halving-doubling", comm)->sum(std::span<float>(values));
     std::int64_t messages = 0;
     std::size_t left = p * part;
     for (const auto factor : prime_factors(p)) {
       left /= factor;
       messages += 2 * static_cast<std::int64_t>(factor - 1) * chunks_in(left);
     }
-    CHECK(comm.traffic().bytes - before.bytes == 2 * static_cast<std::int64_t>((p - 1) * part * sizeof(float)));
-    CHECK(comm.traffic().messages - before.messages == messages);
+    const auto traffic = sent("halving-doubling", comm, p * part);
+    CHECK(traffic.bytes == 2 * bytes_of((p - 1) * part));
+    CHECK(traffic.messages == messages);
   });
 }
 
@@ -172,12 +139,10 @@ TEST_CASE("tree counts 2 (P-1) messages of n numbers among all ranks")
 {
   for_first_ranks([](Communicator& comm) {
     const std::size_t n = 3 * chunk - 1;
-    std::vector<float> values(n);
-    const auto before = comm.traffic();
-    make("tree", comm)->sum(std::span<float>(values));
     const auto others = static_cast<std::int64_t>(comm.size() - 1);
-    CHECK(over_all_ranks(comm, comm.traffic().bytes - before.bytes) == 2 * others * static_cast<std::int64_t>(n * sizeof(float)));
-    CHECK(over_all_ranks(comm, comm.traffic().messages - before.messages) == 2 * others * chunks_in(n));
+    const auto traffic = sent("tree", comm, n);
+    CHECK(over_all_ranks(comm, traffic.bytes) == 2 * others * bytes_of(n));
+    CHECK(over_all_ranks(comm, traffic.messages) == 2 * others * chunks_in(n));
   });
 }
 
@@ -186,10 +151,7 @@ TEST_CASE("topology-aware counts 2 (P-1) n/P numbers a rank when all supernodes 
   for_first_ranks([](Communicator& comm) {
     if (comm.size() > 4 && comm.size() % 4 != 0) return;
     const std::size_t p = static_cast<std::size_t>(comm.size()), part = 600;
-    std::vector<float> values(p * part);
-    const auto before = comm.traffic();
-    make("topology-aware", comm)->sum(std::span<float>(values));
-    CHECK(comm.traffic().bytes - before.bytes == 2 * static_cast<std::int64_t>((p - 1) * part * sizeof(float)));
+    CHECK(sent("topology-aware", comm, p * part).bytes == 2 * bytes_of((p - 1) * part));
   });
 }
 
@@ -293,16 +255,12 @@ TEST_CASE("over bfloat16 all ranks end with equal bits, no farther from the exac
       CAPTURE(name, comm.size());
       std::vector<float> values(40'009);
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(comm.rank(), i);
-      const auto before = comm.traffic();
       make(name, comm, dt::Wire::bfloat16)->sum(std::span<float>(values));
-      const auto rounded = comm.traffic();
       std::size_t outside = 0;
       for (std::size_t i = 0; i < values.size(); ++i) outside += within_bound(name, comm.size(), i, values[i]) ? 0 : 1;
       CHECK(outside == 0);
       CHECK(comm.all_equal(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float))));
-      std::vector<float> again(values.size());
-      make(name, comm)->sum(std::span<float>(again));
-      CHECK(comm.traffic().bytes - rounded.bytes == 2 * (rounded.bytes - before.bytes));
+      CHECK(sent(name, comm, values.size()).bytes == 2 * sent(name, comm, values.size(), dt::Wire::bfloat16).bytes);
     }
   });
 }

@@ -1,5 +1,4 @@
 // Vectors in the memory of a node. Started by mpirun with several counts of ranks, more than there are cores.
-#include "core/error.hpp"
 #include "engine/comm/allreduce/shared_vectors.hpp"
 
 #include <algorithm>

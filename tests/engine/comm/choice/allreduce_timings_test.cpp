@@ -25,28 +25,34 @@ TEST_CASE("between two sizes the choice changes where the lines through their ti
   CHECK(in_words(choices, timings.algorithms) == "mpi, hierarchical from 3.1 KiB, ring from 45.3 KiB");
 }
 
-TEST_CASE("the first algorithm is taken unless another is clearly faster")
+TEST_CASE("the first algorithm, or that of the size before, is taken unless another one is clearly faster")
 {
-  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.04, 1.0}}}) ==
-        std::vector<AllreduceChoice>{{0, 0}});
-  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{1.06, 1.0}}}).front() == AllreduceChoice{0, 1});
-}
-
-TEST_CASE("the algorithm of the size before stays unless another is clearly faster")
-{
-  CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.02, 1.0}}}) ==
-        std::vector<AllreduceChoice>{{0, 1}});
-  CHECK(choose({.algorithms = {"mpi", "ring", "tree"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0, 2.0}, {2.0, 1.04, 1.0}}})
-            .back()
-            .algorithm == 2);
-}
-
-TEST_CASE("a tie that the first algorithm won changes no later than the size that it lost, and no sooner than the tie")
-{
-  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000, 4000}, .seconds = {{1.04, 1.0}, {2.0, 1.0}}}) ==
-        std::vector<AllreduceChoice>{{0, 0}, {1000, 1}});
-  CHECK(choose({.algorithms = {"mpi", "ring"}, .bytes = {1000, 4000}, .seconds = {{2.0, 1.0}, {1.04, 1.0}}}) ==
-        std::vector<AllreduceChoice>{{0, 1}, {4000, 0}});
+  struct Row {
+    const char* what;
+    std::vector<std::vector<double>> seconds; // of mpi, ring and tree at 1000 and at 4000 bytes
+    std::vector<AllreduceChoice> expected;
+  };
+  const std::vector<std::string> names{"mpi", "ring", "tree"};
+  for (const auto& [what, seconds, expected] :
+       std::vector<Row>{{"about as fast as the first", {{1.04, 1.0}}, {{0, 0}}},
+                        {"about as fast as that of the size before", {{2.0, 1.0, 2.0}, {2.0, 1.02, 1.0}}, {{0, 1}}},
+                        {"clearly faster than that of the size before", {{2.0, 1.0, 2.0}, {2.0, 1.04, 1.0}}, {{0, 1}, {3714, 2}}},
+                        {"the first has won a tie, and lost the next size", {{1.04, 1.0}, {2.0, 1.0}}, {{0, 0}, {1000, 1}}},
+                        {"the first has lost, and won a tie at the next size", {{2.0, 1.0}, {1.04, 1.0}}, {{0, 1}, {4000, 0}}}}) {
+    CAPTURE(what);
+    AllreduceTimings made{.algorithms = names, .bytes = {1000, 4000}, .seconds = seconds};
+    made.algorithms.resize(seconds[0].size());
+    made.bytes.resize(seconds.size());
+    CHECK(choose(made) == expected);
+  }
+  const auto taken = [](double mpi_s, double ratio_limit) { // beside 1 s of the ring
+    return choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{mpi_s, 1.0}}, .ratio_limits = {{0, ratio_limit}}})
+        .front()
+        .algorithm;
+  };
+  CHECK(taken(1.06, 0.9) == 1);
+  CHECK(taken(2.0, 0.9) == 1);
+  CHECK(taken(2.0, 1.2) == 0); // it may not be faster, however fast it looked
 }
 
 TEST_CASE("a choice holds from its size up to the next one's, the last for all that is larger")
@@ -66,15 +72,6 @@ TEST_CASE("the best bucket is the least that moves four fifths of the most bytes
   CHECK(best_bucket_bytes(flat, choose(flat)) == 2000); // 1000, 1667, 2000 bytes/s
   const AllreduceTimings burst{.algorithms = {"mpi"}, .bytes = {16 << 10, 256 << 10, 1 << 20}, .seconds = {{0.1}, {2.0}, {8.0}}};
   CHECK(best_bucket_bytes(burst, choose(burst)) == 256 << 10); // 16 KiB pass faster than the link goes
-}
-
-TEST_CASE("no algorithm is taken that may not be faster than the first, however fast it looked")
-{
-  const auto with = [](double ratio_limits) {
-    return choose({.algorithms = {"mpi", "ring"}, .bytes = {1000}, .seconds = {{2.0, 1.0}}, .ratio_limits = {{0, ratio_limits}}});
-  };
-  CHECK(with(0.9).front().algorithm == 1);
-  CHECK(with(1.2).front().algorithm == 0);
 }
 
 TEST_CASE("an algorithm that was not timed at a size is not taken there")

@@ -1,35 +1,16 @@
 // What is measured at the start: the allreduce that chooses, the same on all ranks, from timings that are kept; and bandwidths.
-#include "core/error.hpp"
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "engine/comm/choice/dynamic.hpp"
 #include "engine/comm/topology_probe.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/engine/comm/shared_folder.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <optional>
-
 using namespace dt;
 using namespace dt::comm;
+using dt::test::SharedFolder;
 
 namespace {
-
-// Rank 0's folder, on every rank.
-class SharedFolder {
- public:
-  explicit SharedFolder(Communicator& comm) : comm_(comm)
-  {
-    if (comm.is_root()) folder_.emplace();
-    path_ = comm.broadcast_text(comm.is_root() ? folder_->path().string() : "");
-  }
-  ~SharedFolder() { comm_.barrier(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  Communicator& comm_;
-  std::optional<dt::test::TemporaryFolder> folder_;
-  std::filesystem::path path_;
-};
 
 // Seconds that depend on nothing but algorithm and size: by the ring least, by a tree twice, by everything else four times as
 // much.

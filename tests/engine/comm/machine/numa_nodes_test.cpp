@@ -1,5 +1,5 @@
 // NUMA nodes of made-up machines, and of this one.
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "engine/comm/machine/numa_nodes.hpp"
 
 #include <catch2/catch.hpp>

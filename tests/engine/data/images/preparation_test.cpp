@@ -3,7 +3,6 @@
 #include "engine/data/images/resize.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 

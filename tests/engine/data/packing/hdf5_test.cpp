@@ -1,6 +1,6 @@
 // Arrays in HDF5 files. libhdf5 may crash on damaged files, so those are packed by dtengine.
 #include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/engine/data/packing/sources.hpp"
 #include "tests/support/temporary_folder.hpp"
 

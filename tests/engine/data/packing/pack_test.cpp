@@ -1,5 +1,4 @@
 // The packed file: equal bytes, exact statistics, interruptions, sets that are there already.
-#include "core/error.hpp"
 #include "engine/data/packing/check.hpp"
 #include "engine/data/packing/journal.hpp"
 #include "engine/data/packing/record_maker.hpp"
@@ -9,7 +8,6 @@
 #include "tests/support/traced_program.hpp"
 
 #include <cmath>
-#include <fstream>
 
 #include <catch2/catch.hpp>
 
@@ -17,28 +15,6 @@ using namespace dt;
 using namespace dt::test;
 
 namespace {
-
-struct Stop {};
-
-// Packs until `parts` parts are done, then stops as if the reader of the progress had ended.
-void pack_partly(data::PackOptions options, int parts)
-{
-  options.threads = 1;
-  options.progress = [&](std::int64_t, std::int64_t) {
-    if (parts-- == 0) throw Error(ErrorKind::environment, "stop");
-  };
-  CHECK_THROWS_WITH(data::pack_data(options), "stop");
-}
-
-std::string complaint(const data::PackOptions& options)
-{
-  try {
-    data::pack_data(options);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 // A folder with 2,100 images, which are five parts.
 fs::path write_source(const TemporaryFolder& folder)
@@ -103,7 +79,7 @@ TEST_CASE("JPEG files are stored as they are, with the range of their sides")
   CHECK(record(file, 1) == second);
   write(folder.path() / "s" / "a" / "3.jpg", png(1));
   auto options = plain_options(folder.path() / "s", folder.path() / "t.pack");
-  CHECK(complaint(options).find("a/3.jpg: the file is a PNG image, but its name says JPEG") != std::string::npos);
+  CHECK_THAT(complaint(options), Catch::Contains("a/3.jpg: the file is a PNG image, but its name says JPEG"));
 }
 
 TEST_CASE("a size crops images in their centre and resizes them")
@@ -193,7 +169,7 @@ TEST_CASE("what was interrupted with other options or with another source is kep
             "/s.pack.partial is there from a call that was interrupted, with other options (--encoding pixels "
             "--background '#ffffff' --test-fraction 0 --order source). Repeat that call, or begin anew with --restart.");
   write(folder.path() / "s" / "a" / "0.png", png(99));
-  CHECK(complaint(options).find("with the source as it was before some of its files changed. Repeat") != std::string::npos);
+  CHECK_THAT(complaint(options), Catch::Contains("with the source as it was before some of its files changed"));
   options.restart = true;
   CHECK(data::pack_data(options).resumed == 0);
 }
@@ -212,17 +188,21 @@ TEST_CASE("a set that is there is left as it is if it would be equal, and is nev
   other.split.test_fraction = 0.5;
   CHECK(complaint(other) == options.output.string() +
                                 " exists already, and it was packed with other options (--encoding pixels --background '#ffffff' "
-                                "--test-fraction 0 --order "
-                                "source). Nothing was written; choose another name, or replace it with --force.");
+                                "--test-fraction 0 --order source). Nothing was written; choose another name, or replace it with "
+                                "--force.");
   write(source / "b" / "9.png", png(9));
-  CHECK(complaint(options).find("and the source has other images now.") != std::string::npos);
+  CHECK_THAT(complaint(options), Catch::Contains("and the source has other images now."));
   CHECK(PackedFile(options.output).id() == id);
   options.force = true;
   CHECK(data::pack_data(options).description.train_samples == 9);
   options.force = false;
-  write(options.output, "something else");
-  CHECK(complaint(options).find("exists already, and it is not a complete packed set, or damaged.") != std::string::npos);
-  CHECK(read(options.output) == "something else");
+  auto damaged = read(options.output);
+  damaged[packed_records_begin + 9 * 90 + 8] ^= 1; // the hash of the first record, in the index
+  for (const auto& bytes : {std::string("something else"), damaged}) {
+    write(options.output, bytes);
+    CHECK_THAT(complaint(options), Catch::Contains("exists already, and it is not a complete packed set, or damaged."));
+    CHECK(read(options.output) == bytes);
+  }
 }
 
 TEST_CASE("a call that was killed before any of its calls that change files goes on when it is repeated, and leaves no journal")
@@ -252,10 +232,8 @@ TEST_CASE("a file that appears while a set is packed is not replaced")
   const TemporaryFolder folder;
   auto options = plain_options(write_source(folder), folder.path() / "s.pack");
   options.progress = [&](std::int64_t, std::int64_t) { write(options.output, "mine"); };
-  CHECK(complaint(options) == "Another process has made " + options.output.string() +
-                                  " meanwhile; nothing was replaced. What this call has packed is kept in " +
-                                  options.output.string() + ".partial. To replace " + options.output.string() +
-                                  ", repeat this call with --force.");
+  CHECK_THAT(complaint(options), Catch::StartsWith("Another process has made " + options.output.string() + " meanwhile; ") &&
+                                     Catch::EndsWith("repeat this call with --force."));
   CHECK(read(options.output) == "mine");
   options.progress = {};
   options.force = true;
@@ -276,18 +254,6 @@ TEST_CASE("an equal set that appears while a set is packed is the one that was w
   };
   CHECK(data::pack_data(options).was_there);
   for (const auto* ending : {".partial", ".journal"}) CHECK_FALSE(fs::exists(options.output.string() + ending));
-}
-
-TEST_CASE("a damaged finished set does not pass as the one that is wanted")
-{
-  const TemporaryFolder folder;
-  write_class_folders(folder.path() / "s", {"a", "b"}, 4);
-  const auto options = plain_options(folder.path() / "s", folder.path() / "s.pack");
-  data::pack_data(options);
-  auto bytes = read(options.output);
-  bytes[packed_records_begin + 8 * 90 + 8] ^= 1; // the hash of the first record, in the index
-  write(options.output, bytes);
-  CHECK(complaint(options).find("exists already, and it is not a complete packed set, or damaged.") != std::string::npos);
 }
 
 TEST_CASE("two calls never pack the same set at the same time")

@@ -1,5 +1,5 @@
 // Files that Python's libraries have written (python_files.py).
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

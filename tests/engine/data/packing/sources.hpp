@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/data/packed_file.hpp"
+#include "core/error.hpp"
 #include "engine/data/images/png.hpp"
 #include "engine/data/packing/pack.hpp"
 #include "tests/engine/data/bytes.hpp"
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <catch2/catch.hpp>
 #include <zlib.h>
 
 namespace dt::test {
@@ -132,6 +134,28 @@ inline data::PackOptions plain_options(const fs::path& source, const fs::path& o
   options.split = {0.0, 1, false};
   options.threads = 2;
   return options;
+}
+
+// What packing is refused with; "" if it is not.
+inline std::string complaint(const data::PackOptions& options)
+{
+  try {
+    data::pack_data(options);
+    return {};
+  } catch (const Error& error) {
+    CHECK(exit_code_of(error.kind()) == ExitCode::usage);
+    return error.what();
+  }
+}
+
+// Packs until `parts` parts are done, then stops as if the reader of the progress had ended.
+inline void pack_partly(data::PackOptions options, int parts)
+{
+  options.threads = 1;
+  options.progress = [&](std::int64_t, std::int64_t) {
+    if (parts-- == 0) throw Error(ErrorKind::environment, "stop");
+  };
+  CHECK_THROWS_WITH(data::pack_data(options), "stop");
 }
 
 inline std::string record(const PackedFile& file, std::int64_t index)

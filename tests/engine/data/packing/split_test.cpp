@@ -1,5 +1,4 @@
-#include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "engine/data/packing/split.hpp"
 
 #include <algorithm>

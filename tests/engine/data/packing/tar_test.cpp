@@ -1,6 +1,5 @@
 // Files that tar itself has written under the C locale.
-#include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "tests/engine/data/packing/sources.hpp"
 #include "tests/support/temporary_folder.hpp"
 

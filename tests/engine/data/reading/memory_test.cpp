@@ -60,6 +60,14 @@ PackedDescription photos(std::int64_t train, std::int64_t test)
   return set;
 }
 
+DataSpec photo_spec()
+{
+  DataSpec spec;
+  spec.name = "packed";
+  spec.image_size = 8;
+  return spec;
+}
+
 std::vector<std::string> jpegs(std::int64_t count)
 {
   std::vector<std::string> records;
@@ -98,9 +106,7 @@ TEST_CASE("wherever memory runs out while batches are read, the caller gets an e
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "photos.pack";
   test::write_packed(path, jpegs(10), photos(8, 2));
-  DataSpec spec;
-  spec.name = "packed";
-  spec.image_size = 8;
+  const auto spec = photo_spec();
   for (const auto order : {DataOrder::blocks, DataOrder::samples}) {
     const auto sources = open_sources(spec, path, 1);
     const auto messages = messages_when_memory_runs_out([&] {
@@ -120,9 +126,7 @@ TEST_CASE("wherever memory runs out while several threads read a range, the call
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "photos.pack";
   test::write_packed(path, jpegs(10), photos(8, 2));
-  DataSpec spec;
-  spec.name = "packed";
-  spec.image_size = 8;
+  const auto spec = photo_spec();
   std::vector<float> images(8 * 3 * 8 * 8);
   std::vector<std::int32_t> labels(8);
   const auto sources = open_sources(spec, path, 1);

@@ -1,6 +1,6 @@
-#include "core/error.hpp"
 #include "engine/data/source.hpp"
 #include "tests/engine/data/bytes.hpp"
+#include "tests/engine/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -44,14 +44,7 @@ void write_cifar100(const fs::path& folder)
 std::string complaint(const std::string& name, const fs::path& folder, const std::string& file, const std::string& bytes)
 {
   test::write(folder / file, bytes);
-  try {
-    open(name, folder);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::recipe);
-    const std::string what = error.what(), start = "data file " + (folder / file).string() + ": ";
-    return what.starts_with(start) ? what.substr(start.size()) : what;
-  }
-  return "no complaint";
+  return test::refusal_behind("data file " + (folder / file).string() + ": ", ErrorKind::recipe, [&] { open(name, folder); });
 }
 
 } // namespace
@@ -104,23 +97,25 @@ TEST_CASE("CIFAR-100 gives the fine labels")
 
 TEST_CASE("every way in which a CIFAR file can be wrong is said with file, found and expected")
 {
-  const test::TemporaryFolder folder;
-  write_cifar10(folder.path());
-  write_cifar100(folder.path());
-  const std::string not_records = ": truncated, or of another kind.";
-  CHECK(complaint("cifar10", folder.path(), "test_batch.bin", "") ==
-        "0 bytes, not a whole number of records of 3073 bytes (0 left over)" + not_records);
-  CHECK(complaint("cifar10", folder.path(), "test_batch.bin", record(label(1), 0).substr(1)) ==
-        "3072 bytes, not a whole number of records of 3073 bytes (3072 left over)" + not_records);
-  CHECK(complaint("cifar10", folder.path(), "test_batch.bin", record(label(1), 0) + "x") ==
-        "3074 bytes, not a whole number of records of 3073 bytes (1 left over)" + not_records);
-  CHECK(complaint("cifar100", folder.path(), "train.bin", record(label(1), 0)) ==
-        "3073 bytes, not a whole number of records of 3074 bytes (3073 left over)" + not_records);
-  CHECK(complaint("cifar10", folder.path(), "data_batch_3.bin", record(label(9), 0) + record(label(10), 0)) ==
-        "label 10 of record 1, expected 0 to 9.");
-  write_cifar100(folder.path());
-  CHECK(complaint("cifar100", folder.path(), "test.bin", record({20, 0}, 0)) == "coarse label 20 of record 0, expected 0 to 19.");
-  CHECK(complaint("cifar100", folder.path(), "test.bin", record({0, 100}, 0)) == "fine label 100 of record 0, expected 0 to 99.");
+  struct Row {
+    std::string name, file, bytes, why;
+  };
+  const std::string not_records = " left over): truncated, or of another kind.";
+  const auto whole = record(label(1), 0);
+  for (const auto& [name, file, bytes, why] : std::vector<Row>{
+           {"cifar10", "test_batch.bin", "", "0 bytes, not a whole number of records of 3073 bytes (0" + not_records},
+           {"cifar10", "test_batch.bin", whole.substr(1),
+            "3072 bytes, not a whole number of records of 3073 bytes (3072" + not_records},
+           {"cifar10", "test_batch.bin", whole + "x", "3074 bytes, not a whole number of records of 3073 bytes (1" + not_records},
+           {"cifar100", "train.bin", whole, "3073 bytes, not a whole number of records of 3074 bytes (3073" + not_records},
+           {"cifar10", "data_batch_3.bin", record(label(9), 0) + record(label(10), 0), "label 10 of record 1, expected 0 to 9."},
+           {"cifar100", "test.bin", record({20, 0}, 0), "coarse label 20 of record 0, expected 0 to 19."},
+           {"cifar100", "test.bin", record({0, 100}, 0), "fine label 100 of record 0, expected 0 to 99."}}) {
+    const test::TemporaryFolder folder;
+    write_cifar10(folder.path());
+    write_cifar100(folder.path());
+    CHECK(complaint(name, folder.path(), file, bytes) == why);
+  }
 }
 
 TEST_CASE("a missing CIFAR file is named with the folder and what to do")

@@ -1,7 +1,7 @@
-#include "core/error.hpp"
 #include "engine/data/source.hpp"
 #include "engine/data/sources/file_bytes.hpp"
 #include "tests/engine/data/bytes.hpp"
+#include "tests/engine/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -42,14 +42,7 @@ class SmallMnist {
   // What opening it says of the file, and that its owner must act.
   std::string complaint(const std::string& file) const
   {
-    try {
-      open();
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::recipe);
-      const std::string what = error.what(), start = "data file " + folder() + "/" + file + ": ";
-      return what.starts_with(start) ? what.substr(start.size()) : what;
-    }
-    return "no complaint";
+    return test::refusal_behind("data file " + folder() + "/" + file + ": ", ErrorKind::recipe, [&] { open(); });
   }
 
  private:
@@ -217,18 +210,21 @@ TEST_CASE("every way in which an IDX file can be wrong is said with file, found 
 
 TEST_CASE("an IDX file cut anywhere is refused, and one with a changed header is refused or as large as it says")
 {
+  const auto is_refused = [](const SmallMnist& mnist) {
+    return !test::refusal(ErrorKind::recipe, [&] { mnist.open(); }).empty();
+  };
   for (const std::string file : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"}) {
     SmallMnist mnist;
     const auto whole = mnist.get(file);
     for (std::size_t length = 0; length < whole.size(); ++length) {
       mnist.put(file, whole.substr(0, length));
-      CHECK(mnist.complaint(file) != "no complaint");
+      CHECK(is_refused(mnist));
     }
     for (std::size_t bit = 0; bit < 8 * 16; ++bit) {
       auto changed = whole;
       changed.at(bit / 8 % whole.size()) ^= static_cast<char>(1 << bit % 8);
       mnist.put(file, changed);
-      if (mnist.complaint(file) == "no complaint") CHECK(mnist.open().train->size() == 5);
+      if (!is_refused(mnist)) CHECK(mnist.open().train->size() == 5);
     }
   }
 }
@@ -293,15 +289,13 @@ TEST_CASE("a run may use the first samples only, but not more than there are")
   expected.resize(2 * 7);
   CHECK(contents(*some.train) == expected);
   CHECK(mnist.open("mnist", 5, 3).train->size() == 5);
-  CHECK_THROWS_WITH(mnist.open("mnist", 6), "data.train_samples asks for 6 samples, but data set mnist in " + mnist.folder() +
-                                                " has 5 for training. Ask for at most 5, or 0 for all.");
-  CHECK_THROWS_WITH(mnist.open("mnist", 0, 4), "data.test_samples asks for 4 samples, but data set mnist in " + mnist.folder() +
-                                                   " has 3 for evaluation. Ask for at most 3, or 0 for all.");
-  try {
-    mnist.open("mnist", 6);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::recipe);
-  }
+  const auto refused = [&](std::int64_t train, std::int64_t test) {
+    return test::refusal(ErrorKind::recipe, [&] { mnist.open("mnist", train, test); });
+  };
+  CHECK(refused(6, 0) == "data.train_samples asks for 6 samples, but data set mnist in " + mnist.folder() +
+                             " has 5 for training. Ask for at most 5, or 0 for all.");
+  CHECK(refused(0, 4) == "data.test_samples asks for 4 samples, but data set mnist in " + mnist.folder() +
+                             " has 3 for evaluation. Ask for at most 3, or 0 for all.");
 }
 
 } // namespace dt::data

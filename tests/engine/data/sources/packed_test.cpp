@@ -1,9 +1,9 @@
-#include "core/error.hpp"
 #include "engine/data/images/jpeg.hpp"
 #include "engine/data/reading/loader.hpp"
 #include "engine/data/reading/read_range.hpp"
 #include "tests/engine/data/images/write_jpeg.hpp"
 #include "tests/engine/data/write_packed.hpp"
+#include "tests/engine/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <algorithm>
@@ -24,12 +24,7 @@ DataSpec packed_spec()
 
 std::string error_of(const std::filesystem::path& path, const DataSpec& spec)
 {
-  try {
-    open_sources(spec, path, 1);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal(ErrorKind::recipe, [&] { open_sources(spec, path, 1); });
 }
 
 // The labels and first pixels of a rank's batches.
@@ -50,9 +45,7 @@ std::string write_jpegs(const std::filesystem::path& path, std::int64_t train, s
 {
   std::vector<std::string> records;
   for (std::int64_t i = 0; i < train + test; ++i) records.push_back(jpeg_bytes(gradient(40 + i, 60 - i, 3)));
-  PackedDescription set{.encoding = PackedEncoding::jpeg, .channels = 3};
-  set.min_side = 40;
-  set.max_side = 60;
+  PackedDescription set{.encoding = PackedEncoding::jpeg, .channels = 3, .min_side = 40, .max_side = 60};
   set.train_samples = train;
   set.test_samples = test;
   set.classes = {"a", "b", "c"};
@@ -82,8 +75,7 @@ TEST_CASE("a packed set of pixels has its images, labels and splits")
   spec.train_samples = 10;
   CHECK(open_sources(spec, path, 1).train->size() == 10);
   spec.train_samples = 26;
-  CHECK(error_of(path, spec) == "data.train_samples asks for 26 samples, but data set packed in " + path.string() +
-                                    " has 25 for training. Ask for at most 25, or 0 for all.");
+  CHECK_THAT(error_of(path, spec), Catch::StartsWith("data.train_samples asks for 26"));
 }
 
 TEST_CASE("blocks, single records and direct reads give equal samples")
@@ -103,7 +95,7 @@ TEST_CASE("blocks, single records and direct reads give equal samples")
   spec.direct_io = true;
   const auto message = error_of(path, spec);
   if (!message.empty()) { // a file system without O_DIRECT
-    CHECK(message.find("Set data.direct_io: false.") != std::string::npos);
+    CHECK_THAT(message, Catch::Contains("data.direct_io"));
     return;
   }
   const auto direct = open_sources(spec, path, 1);
@@ -233,8 +225,7 @@ TEST_CASE("a record that is no image is refused with its name")
   test::write_packed(path, {"this is text", jpeg_bytes(gradient(8, 8, 3))}, set);
   const auto sources = open_sources(packed_spec(), path, 1);
   std::vector<float> image(192);
-  CHECK_THROWS_WITH(sources.train->read(0, image.data()),
-                    Catch::Contains("record 0 (sample-0): the JPEG cannot be decoded: Not a JPEG"));
+  CHECK_THROWS_WITH(sources.train->read(0, image.data()), Catch::Contains("record 0 (sample-0): the JPEG cannot be decoded"));
   CHECK(sources.test->read(0, image.data()) == 0);
 }
 

@@ -1,4 +1,3 @@
-#include "core/error.hpp"
 #include "core/spec/input_shape.hpp"
 #include "core/spec/names.hpp"
 #include "engine/data/makers/make.hpp"

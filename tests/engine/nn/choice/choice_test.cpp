@@ -1,5 +1,5 @@
 // The choice of the convolutions' algorithms: from given times, its cache, and for whole networks.
-#include "core/file.hpp"
+#include "core/files/file.hpp"
 #include "engine/nn/choice/network_algorithms.hpp"
 #include "engine/nn/choice/time_convolution.hpp"
 #include "tests/support/temporary_folder.hpp"

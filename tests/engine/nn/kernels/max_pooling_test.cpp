@@ -1,5 +1,5 @@
 // The kernels of maximum pooling for each instruction set of this processor, in fp32 and bfloat16, against the reference.
-#include "core/bfloat16.hpp"
+#include "core/maths/bfloat16.hpp"
 #include "engine/nn/kernels/max_pooling.hpp"
 #include "tests/engine/nn/numbers.hpp"
 #include "tests/engine/nn/reference.hpp"

@@ -4,7 +4,6 @@
 #include "tests/engine/nn/models/reference_network.hpp"
 #include "tests/engine/nn/numbers.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -380,4 +379,29 @@ TEST_CASE("dropout on the images before an inner product: the evaluation reads e
 {
   for (const std::int64_t batch : {8, 32, 250})
     check({{"dropout rate=1e-10", "inner_product outputs=classes"}, {1, 28, 28}, batch});
+}
+
+TEST_CASE("LeNet's loss, gradients and logits are those of the reference within the rounding of its sums, for MNIST and CIFAR")
+{
+  const auto lenet = [](int padding) {
+    return Lines{fmt::format("convolution channels=6 kernel=5 padding={}", padding),
+                 "relu",
+                 "max_pooling kernel=2 stride=2",
+                 "convolution channels=16 kernel=5",
+                 "relu",
+                 "max_pooling kernel=2 stride=2",
+                 "inner_product outputs=120",
+                 "relu",
+                 "inner_product outputs=84",
+                 "relu",
+                 "inner_product outputs=classes"};
+  };
+  for (const auto& which : {Case{lenet(2), {1, 28, 28}}, Case{lenet(0), {3, 32, 32}}})
+    for (const bool lanes : {false, true}) {
+      auto options = options_of(which);
+      options.image_lanes = lanes;
+      const auto [furthest, what] = Comparison(which, options).run();
+      INFO(what << " of " << which.image.channels << " channels, image lanes " << lanes);
+      CHECK(furthest <= 2e-6); // five layers of sums of up to 400 terms, rounded to 2^-24 at random
+    }
 }

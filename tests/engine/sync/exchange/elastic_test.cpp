@@ -1,4 +1,3 @@
-#include "core/error.hpp"
 #include "engine/sync/exchange/elastic.hpp"
 
 #include <catch2/catch.hpp>

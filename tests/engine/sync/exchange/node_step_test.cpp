@@ -2,10 +2,7 @@
 // counts of ranks.
 #include "core/error.hpp"
 #include "engine/sync/exchange/node_step.hpp"
-#include "tests/engine/sync/many_tensors.hpp"
-#include "tests/engine/sync/replicas.hpp"
-
-#include <memory>
+#include "tests/engine/sync/trained.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,41 +17,6 @@ constexpr int steps = 7;
 SyncSpec hierarchical(const std::string& strategy, ProgressMode progress)
 {
   return {.strategy = strategy, .allreduce = "hierarchical", .bucket_bytes = 2048, .progress = progress};
-}
-
-struct Outcome {
-  std::vector<float> weights, velocity;
-  std::vector<double> losses;
-  std::string phases;
-  comm::Traffic traffic;
-  bool operator==(const Outcome& other) const
-  {
-    return weights == other.weights && velocity == other.velocity && losses == other.losses;
-  }
-};
-
-Outcome train(const SyncSpec& sync, bool shared, bool padding = true)
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  ManyTensors replica(comm.rank(), 0.5F, padding);
-  std::unique_ptr<comm::SharedVectors> memory;
-  if (shared) {
-    memory = std::make_unique<comm::SharedVectors>(comm, comm::SharedVectors::Shape{replica.weights().size(), 2});
-    replica.live_in(*memory);
-    comm.barrier();
-  }
-  const auto strategy = make(sync, comm, replica.node_slices());
-  Diary diary;
-  strategy->start(replica);
-  comm.traffic() = {};
-  Outcome outcome;
-  for (replica.number = 1; replica.number <= steps; ++replica.number) outcome.losses.push_back(strategy->step(replica, diary));
-  outcome.weights.assign(replica.weights().begin(), replica.weights().end());
-  outcome.velocity = replica.velocity();
-  outcome.phases = diary.text;
-  outcome.traffic = comm.traffic();
-  comm.barrier(); // others may still read
-  return outcome;
 }
 
 bool shares(const std::string& strategy, const std::string& optimizer, ProgressMode progress, double clip_norm = 0,
@@ -80,9 +42,11 @@ TEST_CASE("ranks that share one copy of the weights make the steps of ranks with
     for (const auto progress : {ProgressMode::none, ProgressMode::poll})
       for (const bool padding : {true, false}) {
         CAPTURE(strategy, name_of(progress), padding);
-        const auto own = train(hierarchical(strategy, progress), false, padding);
-        const auto shared = train(hierarchical(strategy, progress), true, padding);
-        CHECK(shared == own);
+        const auto own = train(hierarchical(strategy, progress), steps, {.padding = padding});
+        const auto shared = train(hierarchical(strategy, progress), steps, {.padding = padding, .shares_memory = true});
+        CHECK(shared.weights == own.weights);
+        CHECK(shared.velocity == own.velocity);
+        CHECK(shared.losses == own.losses);
         CHECK(shared.traffic.bytes == 0);
         for (const float weight : shared.weights) REQUIRE(weight == weight); // no gradient was summed before it was there
       }
@@ -90,7 +54,7 @@ TEST_CASE("ranks that share one copy of the weights make the steps of ranks with
 
 TEST_CASE("a step in shared memory waits, updates and waits")
 {
-  const auto phases = train(hierarchical("hsgd", ProgressMode::none), true).phases;
+  const auto phases = train(hierarchical("hsgd", ProgressMode::none), steps, {.shares_memory = true}).phases;
   CHECK(phases.substr(0, 12) == "[cc][uu][cc]");
   CHECK(phases.size() == 12 * steps);
 }

@@ -1,10 +1,8 @@
 // sync.progress: poll inside long layers. Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
-#include "core/spec/names.hpp"
 #include "engine/sync/exchange/exchanges.hpp"
 #include "engine/sync/exchange/gradient_sums.hpp"
-#include "tests/engine/sync/many_tensors.hpp"
-#include "tests/engine/sync/replicas.hpp"
+#include "tests/engine/sync/trained.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -93,12 +91,7 @@ class LongLayers : public ManyTensors {
 
 constexpr int never = 1000;
 
-struct Trained {
-  std::vector<float> weights;
-  std::vector<double> losses;
-};
-
-Trained train(ProgressMode progress, const std::string& allreduce, bool pack)
+sync::test::Outcome train_long_layers(ProgressMode progress, const std::string& allreduce, bool pack)
 {
   comm::Communicator comm(MPI_COMM_WORLD);
   auto parts = parts_of(progress, allreduce, comm);
@@ -107,10 +100,10 @@ Trained train(ProgressMode progress, const std::string& allreduce, bool pack)
   LongLayers replica(comm.rank(), never);
   Diary diary;
   strategy->start(replica);
-  Trained trained;
-  for (; replica.number <= 3; ++replica.number) trained.losses.push_back(strategy->step(replica, diary));
-  trained.weights.assign(replica.weights().begin(), replica.weights().end());
-  return trained;
+  sync::test::Outcome outcome;
+  for (; replica.number <= 3; ++replica.number) outcome.losses.push_back(strategy->step(replica, diary));
+  outcome.weights = copy_of(replica.weights());
+  return outcome;
 }
 
 } // namespace
@@ -144,11 +137,12 @@ TEST_CASE("none, poll and thread give the same bits while layers take long")
   for (const auto& allreduce : polled_allreduces)
     for (const bool pack : {false, true}) {
       CAPTURE(allreduce, pack);
-      const auto thread = train(ProgressMode::thread, allreduce, pack), poll = train(ProgressMode::poll, allreduce, pack);
+      const auto thread = train_long_layers(ProgressMode::thread, allreduce, pack),
+                 poll = train_long_layers(ProgressMode::poll, allreduce, pack);
       CHECK(poll.weights == thread.weights);
       CHECK(poll.losses == thread.losses);
       if (pack) continue; // `none` sums all in one bucket
-      const auto none = train(ProgressMode::none, allreduce, pack);
+      const auto none = train_long_layers(ProgressMode::none, allreduce, pack);
       CHECK(poll.weights == none.weights);
       CHECK(poll.losses == none.losses);
     }
@@ -170,21 +164,15 @@ TEST_CASE("a rank that fails in its backward pass first sees through what it has
       CHECK_THROWS_WITH(sums.compute(replica, diary), "the backward pass failed");
       // The sums are there on all ranks, with the same bits.
       const auto sent = replica.gradients().subspan(replica.tensors()[replica.tensors().size() - tensors_sent].begin);
-      std::vector<std::vector<float>> gradients;
+      std::vector<double> all(sent.size());
       for (int r = 0; r < comm.size(); ++r) {
         ManyTensors other(r, 0.5F);
         other.compute();
         const auto own = other.gradients().last(sent.size());
-        gradients.emplace_back(own.begin(), own.end());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] += static_cast<double>(own[i]);
       }
-      double worst = 0;
-      for (std::size_t i = 0; i < sent.size(); ++i) {
-        double all = 0;
-        for (const auto& one : gradients) all += static_cast<double>(one[i]);
-        worst = std::max(worst, std::abs(all - static_cast<double>(sent[i])));
-      }
-      CHECK(worst < 1e-4);
-      CHECK(comm.all_equal({reinterpret_cast<const char*>(sent.data()), sent.size_bytes()}));
+      CHECK(distance(sent, all) < 1e-4);
+      CHECK(is_equal_on_all(sent, comm));
     }
 }
 

@@ -1,5 +1,4 @@
 // Strategies with parameter servers by hand: the papers' small numbers, messages, errors. Started by mpirun.
-#include "core/error.hpp"
 #include "engine/optim/optimizer.hpp"
 #include "engine/sync/exchange/served_strategy.hpp"
 #include "tests/engine/sync/replicas.hpp"
@@ -13,18 +12,6 @@ using namespace dt::sync;
 using namespace dt::sync::test;
 
 namespace {
-
-// Weights w, gradient g, learning rate eta, all the same everywhere.
-class SmallReplica : public LinearReplica {
- public:
-  SmallReplica(float w, float g, double eta) : LinearReplica(w, g, {0.5, 4}), eta_(eta) {}
-  using Replica::update;
-  void update(Range range, float /*gradient_factor*/) override { apply(range, weights(), gradients(), eta_); }
-  Step step() const override { return {number, eta_, 0}; }
-
- private:
-  double eta_;
-};
 
 // Steps by hand on a strategy over the first ranks: so many workers, and one server.
 struct Outcome {
@@ -47,7 +34,7 @@ Outcome run(const dt::SyncSpec& sync, const Small& small, comm::Communicator& wo
   if (!comm || comm->size() <= workers) return {};
   const bool serves = comm->rank() == workers;
   const auto index = static_cast<std::size_t>(comm->rank());
-  SmallReplica replica(small.start, serves ? 99 : small.gradients[index], small.eta);
+  LinearReplica replica(small.start, serves ? 99 : small.gradients[index], {0.5, 4}, small.eta);
   const auto strategy = make(sync, *comm);
   strategy->start(replica);
   if (!serves) std::ranges::fill(replica.weights(), small.weights[index]);
@@ -56,11 +43,6 @@ Outcome run(const dt::SyncSpec& sync, const Small& small, comm::Communicator& wo
   const float weight = replica.weights()[0];
   for (const float other : replica.weights()) REQUIRE(other == weight);
   return {true, serves, weight};
-}
-
-float expected(const Outcome& outcome, const std::vector<float>& workers, float centre, const comm::Communicator& comm)
-{
-  return outcome.is_server ? centre : workers[static_cast<std::size_t>(comm.rank())];
 }
 
 // The update rule that the trainer makes for the strategy, momentum 1/2, with a gradient and a learning rate for each step.
@@ -132,49 +114,46 @@ TEST_CASE("on a server one worker's learning rate does not scale what another wo
   CHECK(replica.weights()[0] == (first.worker == 0 ? -0.5F : 0.0F));
 }
 
-TEST_CASE("original EASGD of two workers, served in turn: the second meets the centre that the first has moved")
+TEST_CASE("elastic averaging by hand: of two workers served in turn, the second meets the centre that the first has moved")
 {
-  // The papers' centre 0, W = (1, 3), g = (1, -1), eta 0.1, rho 1. Of one moment for all (sync-easgd) it gives (0.8, 2.8) and
-  // 0.4. In turn: W1 = 3 - 0.1 (-1 + (3 - 0.1)) = 2.81, and the centre is 0.1 + 0.1 (3 - 0.1) = 0.39.
+  struct Row {
+    std::string what;
+    SyncSpec sync;
+    Small small;
+    std::vector<float> workers;
+    float centre;
+  };
+  const auto after = dt::ElasticForm::after;
+  std::vector<Row> rows{
+      // The papers' centre 0, W = (1, 3), g = (1, -1), eta 0.1, rho 1. Of one moment for all (sync-easgd) it gives (0.8, 2.8) and
+      // 0.4. In turn: W1 = 3 - 0.1 (-1 + (3 - 0.1)) = 2.81, and the centre is 0.1 + 0.1 (3 - 0.1) = 0.39.
+      {"original EASGD", {.strategy = "easgd", .rho = 1}, {0, {1, 3}, {1, -1}, 0.1, 1}, {0.8F, 2.81F}, 0.39F},
+      {"after the local step",
+       {.strategy = "easgd", .alpha = 0.5, .elastic = after},
+       {0, {0, 0}, {-1, -1}, 1, 1},
+       {0.5F, 0.75F},
+       0.75F},
+      {"between two exchanges a worker is alone",
+       {.strategy = "async-easgd", .period = 4, .alpha = 1},
+       {0, {0}, {-1}, 1, 3},
+       {3},
+       0},
+      {"a worker at its centre takes the step of plain SGD",
+       {.strategy = "easgd", .alpha = 0.3},
+       {5, {5}, {2}, 0.25, 1},
+       {4.5F},
+       5},
+  };
+  for (const auto* strategy : {"easgd", "async-easgd", "async-measgd"})
+    rows.push_back(
+        {"tau 2 and alpha 1", {.strategy = strategy, .period = 2, .alpha = 1, .elastic = after}, {0, {0}, {-1}, 1, 2}, {0}, 2});
   comm::Communicator comm(MPI_COMM_WORLD);
-  const auto outcome = run({.strategy = "easgd", .rho = 1}, {0, {1, 3}, {1, -1}, 0.1, 1}, comm);
-  if (!outcome.takes_part) return;
-  CHECK(outcome.weight == Approx(expected(outcome, {0.8F, 2.81F}, 0.39F, comm)));
-}
-
-TEST_CASE("elastic averaging after the local step, served in turn: locals 0.5 and 0.75, centre 0.75")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto outcome =
-      run({.strategy = "easgd", .alpha = 0.5, .elastic = dt::ElasticForm::after}, {0, {0, 0}, {-1, -1}, 1, 1}, comm);
-  if (!outcome.takes_part) return;
-  CHECK(outcome.weight == expected(outcome, {0.5F, 0.75F}, 0.75F, comm));
-}
-
-TEST_CASE("elastic averaging of one worker with tau 2 and alpha 1: after step 2 the local weight is 0 and the centre 2")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const std::string strategy = GENERATE("easgd", "async-easgd", "async-measgd");
-  const auto outcome =
-      run({.strategy = strategy, .period = 2, .alpha = 1, .elastic = dt::ElasticForm::after}, {0, {0}, {-1}, 1, 2}, comm);
-  if (!outcome.takes_part) return;
-  CHECK(outcome.weight == expected(outcome, {0}, 2, comm));
-}
-
-TEST_CASE("between two exchanges a worker trains alone")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto outcome = run({.strategy = "async-easgd", .period = 4, .alpha = 1}, {0, {0}, {-1}, 1, 3}, comm);
-  if (!outcome.takes_part) return;
-  CHECK(outcome.weight == expected(outcome, {3}, 0, comm));
-}
-
-TEST_CASE("one elastic worker at its centre takes the step of plain SGD")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto outcome = run({.strategy = "easgd", .alpha = 0.3}, {5, {5}, {2}, 0.25, 1}, comm);
-  if (!outcome.takes_part) return;
-  CHECK(outcome.weight == expected(outcome, {4.5F}, 5, comm));
+  for (const auto& [what, sync, small, workers, centre] : rows) {
+    CAPTURE(what, sync.strategy);
+    const auto outcome = run(sync, small, comm);
+    if (!outcome.takes_part) continue;
+    CHECK(outcome.weight == Approx(outcome.is_server ? centre : workers[static_cast<std::size_t>(comm.rank())]));
+  }
 }
 
 TEST_CASE("servers' parts cover the buffer in order, and begin where the rule allows it")

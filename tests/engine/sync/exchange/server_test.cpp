@@ -1,10 +1,7 @@
 // Strategies with parameter servers against their sequential replays. Started by mpirun with several counts of ranks.
-#include "core/error.hpp"
 #include "tests/engine/sync/exchange/replay.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <random>
 
 using namespace dt;
 using namespace dt::sync;
@@ -62,23 +59,13 @@ TEST_CASE("elastic averaging over servers is, to the last bit, what one thread d
       for (const auto elastic : {dt::ElasticForm::before, dt::ElasticForm::after})
         for (const std::int64_t period : {1, 3}) {
           const float momentum = strategy == "async-measgd" ? 0.9F : 0;
-          const bool pack = period == 1;
-          check_replay({.strategy = strategy,
-                        .period = period,
-                        .alpha = 0.2,
-                        .elastic = elastic,
-                        .pack = pack,
-                        .servers = servers,
-                        .server_threads = 1},
-                       momentum, comm);
-          check_replay({.strategy = strategy,
-                        .period = period,
-                        .rho = 0.7,
-                        .elastic = elastic,
-                        .pack = pack,
-                        .servers = servers,
-                        .server_threads = 1},
-                       momentum, comm);
+          SyncSpec sync{.strategy = strategy, .period = period, .alpha = 0.2, .elastic = elastic, .servers = servers};
+          sync.pack = period == 1;
+          sync.server_threads = 1;
+          check_replay(sync, momentum, comm);
+          sync.alpha = 0;
+          sync.rho = 0.7;
+          check_replay(sync, momentum, comm);
         }
 }
 

@@ -1,8 +1,7 @@
 // diloco against values by hand, against local-sgd, and against all workers simulated in one program. Started by mpirun with
 // several counts of ranks.
 #include "engine/sync/exchange/fragments.hpp"
-#include "tests/engine/sync/many_tensors.hpp"
-#include "tests/engine/sync/replicas.hpp"
+#include "tests/engine/sync/trained.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,62 +15,9 @@ using namespace dt::sync::test;
 
 namespace {
 
-std::unique_ptr<Strategy> make_with(const SyncSpec& sync, comm::Communicator& comm)
-{
-  RunSpec spec;
-  spec.sync = sync;
-  spec.resources.oversubscribe = true;
-  return make_strategy(make_parts(spec, comm, {}));
-}
-
 SyncSpec diloco(std::int64_t period, const OuterSpec& outer = {})
 {
   return {.strategy = "diloco", .allreduce = "ring", .period = period, .outer = outer};
-}
-
-std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
-
-template<class Expected> double distance(std::span<const float> one, const Expected& other)
-{
-  REQUIRE(one.size() == other.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(one[i]) - static_cast<double>(other[i]));
-    if (!std::isfinite(difference)) return 1e9;
-    worst = std::max(worst, difference);
-  }
-  return worst;
-}
-
-struct Outcome {
-  std::vector<float> weights, centre;
-  comm::Traffic traffic;
-};
-
-Outcome outcome_of(Strategy& strategy, ManyTensors& replica, comm::Communicator& comm)
-{
-  Outcome outcome{.weights = copy_of(replica.weights()), .centre = {}, .traffic = comm.traffic()};
-  outcome.centre.resize(outcome.weights.size());
-  if (strategy.has_centre()) strategy.read_centre(replica, outcome.centre);
-  return outcome;
-}
-
-void make_steps(Strategy& strategy, ManyTensors& replica, std::int64_t first, std::int64_t last)
-{
-  Diary diary;
-  for (replica.number = first; replica.number <= last; ++replica.number) strategy.step(replica, diary);
-}
-
-// The workers' rule has a momentum of 0.5.
-Outcome train(const SyncSpec& sync, std::int64_t steps)
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  ManyTensors replica(comm.rank(), 0.5F);
-  const auto strategy = make_with(sync, comm);
-  strategy->start(replica);
-  comm.traffic() = {};
-  make_steps(*strategy, replica, 1, steps);
-  return outcome_of(*strategy, replica, comm);
 }
 
 // All workers in one program, one after another, by the words of the papers, with the outer rule in double.
@@ -180,7 +126,7 @@ std::pair<float, float> two_periods(const OuterSpec& outer, comm::Communicator& 
   // The replica's learning rate is 0.5: the ranks move by 4 r / (P - 1), or by 2 if there is one.
   const float slope = comm.size() == 1 ? -4 : -8 * static_cast<float>(comm.rank()) / static_cast<float>(comm.size() - 1);
   LinearReplica replica(0, slope, {1, 1});
-  const auto strategy = make_with(diloco(1, outer), comm);
+  const auto strategy = make(diloco(1, outer), comm);
   Diary diary;
   strategy->start(replica);
   std::vector<float> outers;
@@ -211,17 +157,6 @@ TEST_CASE("diloco's outer rules by hand: two periods whose pseudo-gradient is -2
   check({.rule = OuterRule::adam, .epsilon = 1.5}, 0.4, 0.8);
 }
 
-TEST_CASE("diloco with outer sgd at rate 1 is local-sgd")
-{
-  for (const std::int64_t period : {1, 3}) {
-    SyncSpec local = diloco(period);
-    local.strategy = "local-sgd";
-    const auto expected = train(local, 7);
-    CHECK(distance(train(diloco(period, {.rule = OuterRule::sgd, .learning_rate = 1, .momentum = 0}), 7).weights,
-                   expected.weights) < 2e-5);
-  }
-}
-
 TEST_CASE("diloco follows its equations, simulated for all workers in one program")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
@@ -248,39 +183,22 @@ TEST_CASE("after an exchange of the whole model all ranks of diloco begin at the
     CHECK(outcome.weights == outcome.centre);
     const auto after = train(sync, 7);
     CHECK(after.centre == outcome.centre);
-    CHECK(comm.all_equal(std::string(reinterpret_cast<const char*>(after.centre.data()), after.centre.size() * sizeof(float))));
+    CHECK(is_equal_on_all(after.centre, comm));
   }
 }
 
 TEST_CASE("a run of diloco that is taken up between two exchanges goes on bit for bit")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& rule : rules())
-    for (const auto& outer : {rule, streaming(rule, 3, 2, 0.5)})
+    for (const auto& outer : {rule, streaming(rule, 3, 2, 0.5)}) {
+      const auto whole = train(diloco(4, outer), 13);
       for (const std::int64_t stop : {4, 5, 6}) {
-        const auto sync = diloco(4, outer);
-        const auto whole = train(sync, 13);
-
-        ManyTensors first(comm.rank(), 0.5F), second(comm.rank(), 0.5F);
-        const auto before = make_with(sync, comm), later = make_with(sync, comm);
-        before->start(first);
-        make_steps(*before, first, 1, stop);
-
-        later->start(second);
-        std::ranges::copy(first.weights(), second.weights().begin());
-        second.set_velocity(first.velocity());
-        const auto kept = before->state(), restored = later->state();
-        REQUIRE(kept.size() == restored.size());
-        for (std::size_t s = 0; s < kept.size(); ++s) {
-          std::ranges::copy(kept[s].values, restored[s].values.begin());
-          if (!kept[s].per_rank) comm.broadcast_record(restored[s].values); // only rank 0's is in the checkpoint
-        }
-        make_steps(*later, second, stop + 1, 13);
-        const auto outcome = outcome_of(*later, second, comm);
+        const auto pieces = train_in_two(diloco(4, outer), stop, 13);
         CAPTURE(name_of(rule.rule), outer.fragments, stop);
-        CHECK(outcome.weights == whole.weights);
-        CHECK(outcome.centre == whole.centre);
+        CHECK(pieces.weights == whole.weights);
+        CHECK(pieces.centre == whole.centre);
       }
+    }
 }
 
 TEST_CASE("sums of diloco beside the computation leave the bits of sums after it, packed or not")
@@ -350,7 +268,7 @@ TEST_CASE("running statistics become the mean of the workers under every outer r
   comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& rule : rules()) {
     WithStatistic replica(static_cast<float>(comm.rank()));
-    const auto strategy = make_with(diloco(1, rule), comm);
+    const auto strategy = make(diloco(1, rule), comm);
     Diary diary;
     strategy->start(replica);
     for (replica.number = 1; replica.number <= 3; ++replica.number) strategy->step(replica, diary);
@@ -364,7 +282,7 @@ TEST_CASE("diloco says in which steps its workers wait for each other, and spend
   comm::Communicator comm(MPI_COMM_WORLD);
   for (const auto& [delay, expected] : {std::pair{0, "00010001"}, {2, "00001100"}}) {
     LinearReplica replica(0, 1, {2.5, 3});
-    const auto strategy = make_with(diloco(4, streaming({}, 1, delay, 0)), comm);
+    const auto strategy = make(diloco(4, streaming({}, 1, delay, 0)), comm);
     strategy->start(replica);
     std::string meets;
     for (replica.number = 1; replica.number <= 8; ++replica.number) {
@@ -377,37 +295,19 @@ TEST_CASE("diloco says in which steps its workers wait for each other, and spend
   }
 }
 
-TEST_CASE("diloco's workers differ and have a centre, and it refuses a delay or fragments that cannot be")
+TEST_CASE("diloco refuses a delay or fragments that cannot be, and rounding running variances")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
-  const auto strategy = make_with(diloco(4), comm);
-  CHECK_FALSE(strategy->replicated());
-  CHECK(strategy->has_centre());
-  CHECK_THROWS_WITH(
-      make_with(diloco(4, streaming({}, 1, 4, 0)), comm),
-      "sync.outer.delay is 4 and sync.period 4: the sum of a fragment would not be used before its next one begins. "
-      "Take a delay below the period.");
+  CHECK_THROWS_WITH(make(diloco(4, streaming({}, 1, 4, 0)), comm),
+                    Catch::StartsWith("sync.outer.delay is 4 and sync.period 4: "));
   auto rounded = diloco(4);
   rounded.wire = Wire::int8;
   WithStatistic with_statistic(0);
-  CHECK_THROWS_WITH(make_with(rounded, comm)->start(with_statistic),
+  CHECK_THROWS_WITH(make(rounded, comm)->start(with_statistic),
                     "sync.wire: int8 would round the running variances of batch normalisation, which may then become negative. "
                     "Take sync.wire: float32.");
   ManyTensors replica(comm.rank());
-  CHECK_THROWS_WITH(make_with(diloco(20, streaming({}, 13, 0, 0)), comm)->start(replica),
+  CHECK_THROWS_WITH(make(diloco(20, streaming({}, 13, 0, 0)), comm)->start(replica),
                     "sync.outer.fragments is 13, but the model has only 12 tensors, and a fragment is made of whole tensors. "
                     "Take at most 12.");
-}
-
-TEST_CASE("diloco measures its communication alone without changing anything")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  ManyTensors replica(comm.rank());
-  const auto strategy = make_with(diloco(4, streaming({}, 3, 2, 0)), comm);
-  strategy->start(replica);
-  const auto before = copy_of(replica.weights());
-  comm.traffic() = {};
-  CHECK(strategy->isolated_communication_s(replica) >= 0);
-  CHECK(comm.traffic().messages == 0);
-  CHECK(copy_of(replica.weights()) == before);
 }

@@ -1,5 +1,4 @@
 // Strategies without a lock on the centre: what must hold however the races end. Started by mpirun.
-#include "core/error.hpp"
 #include "tests/engine/sync/served_world.hpp"
 
 #include <catch2/catch.hpp>

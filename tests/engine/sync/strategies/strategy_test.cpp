@@ -1,9 +1,8 @@
 // Strategies over a replica small enough to calculate by hand. Started by mpirun with several counts of ranks.
-#include "core/error.hpp"
 #include "core/spec/names.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
-#include "tests/engine/sync/replicas.hpp"
+#include "tests/engine/sync/trained.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -53,36 +52,6 @@ TEST_CASE("a strategy starts every rank from rank 0's weights")
   }
 }
 
-TEST_CASE("synchronous SGD steps along the mean of the ranks' gradients")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const int ranks = comm.size();
-  // Slopes 2, 4, 6, … have the mean P + 1.
-  LinearReplica replica(10, static_cast<float>(2 * (comm.rank() + 1)), {1.0, 4});
-  const auto strategy = make(sync_sgd(), comm);
-  Diary diary;
-  strategy->start(replica);
-  for (int step = 1; step <= 3; ++step) {
-    strategy->step(replica, diary);
-    for (const float weight : replica.weights())
-      REQUIRE(weight == Approx(10.0F - static_cast<float>(step) * learning_rate * static_cast<float>(ranks + 1)));
-  }
-}
-
-TEST_CASE("synchronous SGD returns the mean loss over the samples of all ranks")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  // Rank r has r + 1 samples of loss r: the mean weighs samples, not ranks.
-  LinearReplica replica(0, 0, {1.0 * comm.rank(), comm.rank() + 1});
-  double sum = 0, samples = 0;
-  for (int r = 0; r < comm.size(); ++r) {
-    sum += r * (r + 1.0);
-    samples += r + 1.0;
-  }
-  Diary diary;
-  CHECK(make(sync_sgd(), comm)->step(replica, diary) == Approx(sum / samples));
-}
-
 TEST_CASE("phases of synchronous SGD: communication, then update, nested nowhere")
 {
   comm::Communicator comm(MPI_COMM_WORLD);
@@ -101,4 +70,28 @@ TEST_CASE("synchronous SGD sends the packed gradients and nothing else")
   make(sync_sgd(), comm)->step(replica, diary);
   CHECK(comm.traffic().bytes == 2 * 400 * (comm.size() - 1) / comm.size());
   CHECK(comm.traffic().messages == (comm.size() > 1 ? 1 : 0));
+}
+
+TEST_CASE("every strategy measures its communication alone, which changes no weights and is no traffic")
+{
+  comm::Communicator comm(MPI_COMM_WORLD);
+  for (const auto& name : registered_strategies()) {
+    const bool served = dt::has_servers(name);
+    if (served && comm.size() == 1) continue;
+    INFO(name);
+    ManyTensors replica(comm.rank());
+    const auto strategy = make({.strategy = name,
+                                .allreduce = "ring",
+                                .period = 4,
+                                .bucket_bytes = 2048,
+                                .progress = served ? ProgressMode::none : ProgressMode::thread},
+                               comm);
+    strategy->start(replica);
+    const auto before = copy_of(replica.weights());
+    comm.traffic() = {};
+    const double seconds = strategy->isolated_communication_s(replica);
+    CHECK((served ? !(seconds < 0) : seconds >= 0)); // only the first worker of a server measures it
+    CHECK(comm.traffic().messages == 0);
+    CHECK(copy_of(replica.weights()) == before);
+  }
 }

@@ -1,6 +1,7 @@
 // The trainer under asynchronous strategies: what ranks at different steps agree on. Started by mpirun with several counts of
 // ranks.
 #include "engine/train/loop/trainer.hpp"
+#include "tests/support/engine_run.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,19 +12,13 @@ namespace {
 
 dt::RunSpec asynchronous_run(int ranks)
 {
-  dt::RunSpec spec;
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 240;
-  spec.data.test_samples = 24;
-  spec.train.algorithms = dt::AlgorithmChoice::rules;
+  auto spec = dt::test::small_lenet(ranks, 240);
   spec.train.batch_per_rank = 4;
   spec.train.steps = 30;
   spec.train.eval_every_epochs = 0;
   spec.optimizer.name = "sgd";
   spec.sync.strategy = ranks > 1 ? "async-sgd" : "hogwild-sgd";
   spec.sync.servers = ranks > 1 ? 1 : 0;
-  spec.resources.ranks_per_node = ranks;
   return spec;
 }
 
@@ -96,16 +91,5 @@ TEST_CASE("a cancelling that rank 0 hears of after another rank's signal is one 
   overseer.cancelled = comm.is_root();
   CHECK_FALSE(trainer.run(nobody, overseer));
   CHECK(trainer.stopped_by().cancel);
-  CHECK(overseer.checkpoints.empty());
-}
-
-TEST_CASE("cancelled, asynchronous ranks stop without a checkpoint")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  Trainer trainer({asynchronous_run(comm.size()), {}}, comm);
-  Observer nobody;
-  Requesting overseer(comm.is_root(), {.cancel = true});
-  CHECK_FALSE(trainer.run(nobody, overseer));
-  CHECK(trainer.steps_done() == 2);
   CHECK(overseer.checkpoints.empty());
 }

@@ -1,9 +1,9 @@
 // How all ranks come to one choice of algorithms, and trainings with it.
 #include "engine/train/loop/chosen_algorithms.hpp"
 
-#include "core/error.hpp"
 #include "engine/train/loop/trainer.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/engine/refusal.hpp"
+#include "tests/support/engine_run.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -30,15 +30,11 @@ dt::TrainSpec choosing(AlgorithmChoice how)
 
 dt::RunSpec small_run(int ranks)
 {
-  dt::RunSpec spec;
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 240;
-  spec.data.test_samples = 24;
+  auto spec = dt::test::small_lenet(ranks, 240);
+  spec.train.algorithms = AlgorithmChoice::timed;
   spec.train.global_batch = 48;
   spec.train.steps = 6;
   spec.train.warmup_steps = 2;
-  spec.resources.ranks_per_node = ranks;
   return spec;
 }
 
@@ -59,13 +55,7 @@ std::string refusal(const Algorithms& list, const Algorithms& built)
 {
   auto train = choosing(AlgorithmChoice::fixed);
   train.algorithm_list = algorithm_lines(list);
-  try {
-    require_fixed_algorithms(train, built);
-  } catch (const dt::Error& error) {
-    CHECK(error.kind() == dt::ErrorKind::run);
-    return error.what();
-  }
-  return "none";
+  return dt::test::refusal(dt::ErrorKind::run, [&] { require_fixed_algorithms(train, built); });
 }
 
 } // namespace
@@ -141,7 +131,7 @@ TEST_CASE("a list that the network cannot repeat is refused with the convolution
 {
   const std::string advice = " Train with train.algorithms: timed, or where the list was recorded.";
   const Algorithms direct{{"conv1", {}}, {"conv2", {}}};
-  CHECK(refusal(direct, direct) == "none");
+  CHECK(refusal(direct, direct).empty());
   CHECK(
       refusal(channels_last, direct) ==
       "train.algorithms: fixed: The list has channels-last, direct, direct for convolution conv1, but on this processor it would "

@@ -2,7 +2,8 @@
 // Started by mpirun with several counts of ranks.
 #include "core/error.hpp"
 #include "engine/train/loop/trainer.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/engine/comm/shared_folder.hpp"
+#include "tests/support/engine_run.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,6 +14,7 @@
 
 using namespace dt;
 using namespace dt::train;
+using dt::test::SharedFolder;
 
 namespace {
 
@@ -26,23 +28,6 @@ struct Diary : Observer {
   void evaluation(const dt::EvalEvent& event) override { accuracies[event.step] = event.accuracy.value(); }
   std::map<std::int64_t, std::uint64_t> losses;
   std::map<std::int64_t, double> rates, accuracies, elapsed;
-};
-
-// A folder that all ranks know.
-class SharedFolder {
- public:
-  explicit SharedFolder(comm::Communicator& comm) : comm_(comm)
-  {
-    if (comm.is_root()) own_.emplace();
-    path_ = comm.broadcast_text(own_ ? own_->path().string() : "");
-  }
-  ~SharedFolder() { comm_.barrier(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  comm::Communicator& comm_;
-  std::optional<dt::test::TemporaryFolder> own_;
-  std::filesystem::path path_;
 };
 
 // Stops at the first look after so many steps, with a checkpoint, because its last rank wants it.
@@ -73,22 +58,13 @@ class Stopper : public Overseer {
 // every third of an epoch.
 dt::RunSpec demanding_spec(std::int64_t ranks)
 {
-  dt::RunSpec spec;
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 250;
-  spec.data.test_samples = 60;
-  spec.train.algorithms = dt::AlgorithmChoice::rules; // weights are compared bit for bit
+  auto spec = dt::test::small_lenet(ranks, 250);
   spec.train.global_batch = 24;
   spec.train.steps = 26;
   spec.train.warmup_steps = 4;
   spec.train.eval_every_epochs = 1.0 / 3;
-  spec.optimizer.name = "momentum";
-  spec.optimizer.learning_rate = 0.02;
-  spec.optimizer.weight_decay = 0.001;
-  spec.optimizer.schedule = "cosine";
+  spec.optimizer = {.name = "momentum", .learning_rate = 0.02, .weight_decay = 0.001, .schedule = "cosine"};
   spec.optimizer.warmup_epochs = 1;
-  spec.resources.ranks_per_node = ranks;
   return spec;
 }
 
@@ -154,39 +130,29 @@ TEST_CASE("stopped and taken up again after any number of steps, a training ends
   }
 }
 
-TEST_CASE("plain SGD without reading ahead, and a polynomial schedule, go on in the same bits too")
+TEST_CASE("every rule goes on in the same bits, with other schedules, without reading ahead and in weights that ranks share")
 {
+  struct Row {
+    std::string rule, strategy, schedule;
+    std::int64_t prefetch;
+  };
   comm::Communicator comm(MPI_COMM_WORLD);
-  auto spec = demanding_spec(comm.size());
-  spec.optimizer.name = "sgd";
-  spec.optimizer.schedule = "polynomial";
-  spec.data.prefetch_batches = 0;
-  check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
-}
-
-TEST_CASE("ranks that share one copy of the weights and of the rule's buffers go on in the same bits")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  for (const std::string optimizer : {"momentum", "adam"}) {
+  for (const auto& [rule, strategy, schedule, prefetch] : std::vector<Row>{{"sgd", "sync-sgd", "polynomial", 0},
+                                                                           {"nesterov", "sync-sgd", "cosine", 2},
+                                                                           {"adam", "sync-sgd", "cosine", 2},
+                                                                           {"adamw", "sync-sgd", "cosine", 2},
+                                                                           {"momentum", "hsgd", "cosine", 2},
+                                                                           {"adam", "hsgd", "cosine", 2}}) {
+    CAPTURE(rule, strategy);
     auto spec = demanding_spec(comm.size());
-    spec.sync.strategy = "hsgd";
-    spec.optimizer.name = optimizer;
+    spec.optimizer.name = rule;
     spec.optimizer.learning_rate = 0.001;
+    spec.optimizer.schedule = schedule;
+    spec.data.prefetch_batches = prefetch;
+    spec.sync.strategy = strategy;
     const auto whole = uninterrupted(spec, comm);
     check_same(interrupted(spec, 3, comm), whole);
-    CHECK((whole.result.facts.count("weights") == 1) == (comm.size() > 1));
-  }
-}
-
-TEST_CASE("adam and adamw go on in the same bits, their count of steps included, and nesterov does")
-{
-  comm::Communicator comm(MPI_COMM_WORLD);
-  auto spec = demanding_spec(comm.size());
-  spec.optimizer.learning_rate = 0.001;
-  for (const auto* rule : {"adam", "adamw", "nesterov"}) {
-    CAPTURE(rule);
-    spec.optimizer.name = rule;
-    check_same(interrupted(spec, 3, comm), uninterrupted(spec, comm));
+    if (strategy == "hsgd") CHECK((whole.result.facts.count("weights") == 1) == (comm.size() > 1));
   }
 }
 

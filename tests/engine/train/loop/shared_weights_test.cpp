@@ -1,7 +1,7 @@
 // Whole trainings of ranks that share one copy of the weights, beside ranks with their own. Started by mpirun with several counts
 // of ranks.
-#include "core/error.hpp"
 #include "engine/train/loop/trainer.hpp"
+#include "tests/support/engine_run.hpp"
 
 #include <bit>
 
@@ -14,46 +14,39 @@ namespace {
 
 RunSpec spec_of(const std::string& optimizer, std::int64_t ranks)
 {
-  RunSpec spec;
-  spec.model.name = "lenet";
-  spec.data.name = "synthetic";
-  spec.data.train_samples = 250;
-  spec.data.test_samples = 60;
-  spec.train.algorithms = AlgorithmChoice::rules; // timing may choose others in the second training, which round otherwise
+  auto spec = test::small_lenet(ranks, 250);
   spec.train.global_batch = 24 / ranks * ranks;
   spec.train.steps = 12;
   spec.train.warmup_steps = 2;
   spec.train.eval_every_epochs = 0.5;
-  spec.optimizer.name = optimizer;
-  spec.optimizer.learning_rate = 0.01;
-  spec.optimizer.weight_decay = 0.001;
-  spec.optimizer.schedule = "cosine";
-  spec.resources.ranks_per_node = ranks;
-  spec.sync.strategy = "sync-sgd";
-  spec.sync.progress = ProgressMode::none;
+  spec.optimizer = {.name = optimizer, .learning_rate = 0.01, .weight_decay = 0.001, .schedule = "cosine"};
+  spec.sync = {.strategy = "sync-sgd", .allreduce = "hierarchical", .progress = ProgressMode::none};
   return spec;
 }
 
-struct Losses : Observer {
-  void step(const StepEvent& event) override { bits.push_back(std::bit_cast<std::uint64_t>(event.loss.value())); }
-  std::vector<std::uint64_t> bits;
-};
-
-struct Outcome {
+struct Outcome : Observer {
+  void step(const StepEvent& event) override { losses.push_back(std::bit_cast<std::uint64_t>(event.loss.value())); }
   std::vector<std::uint64_t> losses;
   RunResult result;
   std::string weights; // the fact of the record
 };
 
-Outcome outcome_of(RunSpec spec, const std::string& allreduce, comm::Communicator& comm)
+Outcome outcome_of(const RunSpec& spec, comm::Communicator& comm)
 {
-  spec.sync.allreduce = allreduce;
-  Losses losses;
+  Outcome outcome;
   Overseer nobody;
   Trainer trainer({spec, {}}, comm);
-  const auto result = trainer.run(losses, nobody).value();
-  const auto fact = result.facts.find("weights");
-  return {losses.bits, result, fact == result.facts.end() ? "" : fact->second};
+  outcome.result = trainer.run(outcome, nobody).value();
+  if (const auto fact = outcome.result.facts.find("weights"); fact != outcome.result.facts.end()) outcome.weights = fact->second;
+  return outcome;
+}
+
+// Of the same training with a communication thread, with which each rank keeps its weights; the sums are the same.
+Outcome outcome_of_own(RunSpec spec, comm::Communicator& comm)
+{
+  spec.sync.progress = ProgressMode::thread;
+  spec.sync.bucket_bytes = 1 << 30;
+  return outcome_of(spec, comm);
 }
 
 void check_equal(const Outcome& one, const Outcome& other)
@@ -72,14 +65,8 @@ TEST_CASE("trainings with one copy of the weights end in the bits of trainings w
   for (const std::string optimizer : {"sgd", "momentum", "nesterov", "adam", "adamw", "lars"}) {
     CAPTURE(optimizer);
     const auto spec = spec_of(optimizer, comm.size());
-    const auto shared = outcome_of(spec, "hierarchical", comm);
-    CHECK(shared.weights.starts_with("one copy on the node") == (comm.size() > 1 && optimizer != "lars"));
-    // With a communication thread each rank keeps its weights; the sums are the same.
-    auto beside = spec;
-    beside.sync.progress = ProgressMode::thread;
-    beside.sync.bucket_bytes = 1 << 30;
-    beside.resources.oversubscribe = true;
-    const auto own = outcome_of(beside, "hierarchical", comm);
+    const auto shared = outcome_of(spec, comm), own = outcome_of_own(spec, comm);
+    CHECK(shared.weights.empty() == (comm.size() == 1 || optimizer == "lars"));
     CHECK(own.weights.empty());
     check_equal(shared, own);
   }
@@ -92,9 +79,7 @@ TEST_CASE("micro-batches, a scaled loss and several threads do not change the bi
   spec.train.accumulation = 2;
   spec.train.loss_scale = 1024;
   spec.resources.threads_per_rank = 2;
-  spec.resources.oversubscribe = true;
-  const auto shared = outcome_of(spec, "hierarchical", comm);
-  spec.sync.progress = ProgressMode::thread;
-  spec.sync.bucket_bytes = 1 << 30;
-  check_equal(shared, outcome_of(spec, "hierarchical", comm));
+  const auto shared = outcome_of(spec, comm);
+  CHECK(shared.weights.empty() == (comm.size() == 1));
+  check_equal(shared, outcome_of_own(spec, comm));
 }

@@ -1,6 +1,5 @@
 // The probe of every rank's place. Started by mpirun with several counts of ranks.
-#include "core/error.hpp"
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 #include "engine/train/record/probe.hpp"
 
 #include <catch2/catch.hpp>

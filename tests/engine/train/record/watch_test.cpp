@@ -78,8 +78,7 @@ TEST_CASE("a rank that stands still is named, with what the others do, and the t
   ::kill(job.mpirun, SIGUSR1);
   const auto end = end_of(job);
   CHECK(end.ok());
-  CHECK_THAT(end.err, Contains(": rank 1 on " + dt::host_name() + " has not answered. What all ranks were doing stands in ") &&
-                          Contains("dtengine: the training goes on, after "));
+  CHECK_THAT(end.err, Contains(alone) && Contains("the training goes on, after "));
 }
 
 TEST_CASE("SIGUSR2 to one rank makes every rank tell what it is doing, and the training goes on")
@@ -115,17 +114,6 @@ TEST_CASE("a rank that waits for one that stands still tells on SIGUSR1 what it 
   ::kill(victim, SIGCONT);
   CHECK(told);
   CHECK(end_of(job).ok());
-  CHECK(dt::read_preemption(run.attempt()));
-}
-
-TEST_CASE("SIGUSR1 to one rank stops the training and makes every rank tell what it is doing")
-{
-  const EngineRun run(endless(3));
-  RunningJob job(run, 3);
-  REQUIRE(job.ranks.size() == 3);
-  ::kill(process_of(job, 1), SIGUSR1);
-  CHECK(end_of(job).ok());
-  CHECK(all_answered(run.attempt(), 3));
   CHECK(dt::read_preemption(run.attempt()));
 }
 

@@ -8,14 +8,6 @@ using namespace dt::train;
 
 namespace {
 
-sync::Roles all_work(const comm::Communicator& comm)
-{
-  sync::Roles roles;
-  for (int rank = 0; rank < comm.size(); ++rank) roles.workers.push_back(rank);
-  roles.index = comm.rank();
-  return roles;
-}
-
 std::array<double, phase_count> phases(double useful_s, double input_s)
 {
   std::array<double, phase_count> phase_s{};
@@ -27,21 +19,33 @@ std::array<double, phase_count> phases(double useful_s, double input_s)
   return phase_s;
 }
 
-// In step s the rank s (modulo the number of ranks) is slow: 3 s instead of 1 s. Every rank waits 0.5 s for its input.
-void add_slow_in_turn(WorkTimes& times, const comm::Communicator& comm, int steps, int period)
+sync::Roles all_work(const comm::Communicator& comm)
 {
-  for (int s = 0; s < steps; ++s) times.add_step(phases(s % comm.size() == comm.rank() ? 3 : 1, 0.5), (s + 1) % period == 0);
+  sync::Roles roles;
+  for (int rank = 0; rank < comm.size(); ++rank) roles.workers.push_back(rank);
+  roles.index = comm.rank();
+  return roles;
 }
+
+struct World {
+  // In step s the rank s (modulo the number of ranks) is slow: 3 s instead of 1 s. Every rank waits 0.5 s for its input.
+  void add_slow_in_turn(int steps, int period)
+  {
+    for (int s = 0; s < steps; ++s) times.add_step(phases(s % comm.size() == comm.rank() ? 3 : 1, 0.5), (s + 1) % period == 0);
+  }
+  comm::Communicator comm{MPI_COMM_WORLD};
+  sync::Roles roles = all_work(comm);
+  WorkTimes times{roles, comm};
+};
 
 } // namespace
 
 TEST_CASE("with a meeting in every step the slowest rank of every step counts")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto roles = all_work(comm);
-  const int ranks = comm.size();
-  WorkTimes times(roles, comm);
-  add_slow_in_turn(times, comm, 6, 1);
+  World world;
+  auto& times = world.times;
+  const int ranks = world.comm.size();
+  world.add_slow_in_turn(6, 1);
   times.collect();
   const auto& sums = times.sums();
   CHECK(sums.useful_s == Approx(6.0 * (ranks + 2)));
@@ -57,10 +61,9 @@ TEST_CASE("with a meeting in every step the slowest rank of every step counts")
 
 TEST_CASE("within a period that every rank ends with the same work nobody is slow")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto roles = all_work(comm);
-  WorkTimes times(roles, comm);
-  add_slow_in_turn(times, comm, 6, comm.size()); // each rank is slow once in a period
+  World world;
+  auto& [comm, roles, times] = world;
+  world.add_slow_in_turn(6, comm.size()); // each rank is slow once in a period
   times.collect();
   CHECK(times.sums().useful_step_max_s == Approx(times.sums().useful_max_s));
   CHECK(times.late_s() == Approx(0).margin(1e-9));
@@ -68,9 +71,8 @@ TEST_CASE("within a period that every rank ends with the same work nobody is slo
 
 TEST_CASE("without meetings the steps up to a collection are one interval")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto roles = all_work(comm);
-  WorkTimes times(roles, comm);
+  World world;
+  auto& [comm, roles, times] = world;
   for (int s = 0; s < 4; ++s) times.add_step(phases(1 + comm.rank(), 0), false);
   times.collect();
   CHECK(times.sums().useful_step_max_s == Approx(4.0 * comm.size()));
@@ -82,9 +84,8 @@ TEST_CASE("without meetings the steps up to a collection are one interval")
 
 TEST_CASE("the fast worker of a long training is that of all its steps, although they are gathered in parts")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto roles = all_work(comm);
-  WorkTimes times(roles, comm);
+  World world;
+  auto& [comm, roles, times] = world;
   constexpr int steps = 1200;
   for (int s = 0; s < steps; ++s) times.add_step(phases(comm.rank() == 1 ? 3 : 1, 0), true);
   times.collect();
@@ -94,12 +95,11 @@ TEST_CASE("the fast worker of a long training is that of all its steps, although
 
 TEST_CASE("collecting when no step was added changes nothing")
 {
-  comm::Communicator comm(MPI_COMM_WORLD);
-  const auto roles = all_work(comm);
-  WorkTimes times(roles, comm);
+  World world;
+  auto& [comm, roles, times] = world;
   times.collect();
   CHECK(times.sums().useful_s == 0);
-  add_slow_in_turn(times, comm, 3, 1);
+  world.add_slow_in_turn(3, 1);
   times.collect();
   const auto before = times.sums();
   times.collect();

@@ -1,5 +1,4 @@
 // How many steps, and when to evaluate.
-#include "core/error.hpp"
 #include "engine/train/step/plan.hpp"
 
 #include <catch2/catch.hpp>
@@ -66,25 +65,22 @@ TEST_CASE("the model is evaluated when an epoch is complete, and at the end")
   CHECK(evaluated_steps(make_plan(spec, 300)).size() == 8);
 }
 
-TEST_CASE("a global batch that does not divide is refused with both numbers")
+TEST_CASE("a plan that cannot be is refused with the numbers that do not fit")
 {
-  auto spec = spec_of(3, 64);
-  spec.train.steps = 1;
-  CHECK_THROWS_WITH(make_plan(spec, 100),
-                    "train.global_batch of 64 does not divide among 3 workers; choose a multiple of 3, or give "
-                    "train.batch_per_rank.");
-}
-
-TEST_CASE("warm-up must leave a step to measure")
-{
-  auto spec = spec_of(1, 10);
-  spec.train.steps = 5;
-  spec.train.warmup_steps = 5;
-  CHECK_THROWS_WITH(make_plan(spec, 100),
-                    "train.warmup_steps of 5 leaves none of the 5 steps to measure; lower it or train longer.");
-}
-
-TEST_CASE("a run without steps is refused")
-{
-  CHECK_THROWS_WITH(make_plan(spec_of(1, 10), 100), "The run has no steps; give train.epochs or train.steps.");
+  struct Row {
+    std::int64_t ranks, batch, accumulation, steps, warmup_steps;
+    const char* why;
+  };
+  for (const auto& [ranks, batch, accumulation, steps, warmup_steps, why] :
+       {Row{3, 64, 1, 1, 0,
+            "train.global_batch of 64 does not divide among 3 workers; choose a multiple of 3, or give train.batch_per_rank."},
+        Row{1, 12, 5, 1, 0, "train.accumulation of 5 does not divide the 12 samples of a rank's batch."},
+        Row{1, 10, 1, 5, 5, "train.warmup_steps of 5 leaves none of the 5 steps to measure; lower it or train longer."},
+        Row{1, 10, 1, 0, 0, "The run has no steps; give train.epochs or train.steps."}}) {
+    auto spec = spec_of(ranks, batch);
+    spec.train.accumulation = accumulation;
+    spec.train.steps = steps;
+    spec.train.warmup_steps = warmup_steps;
+    CHECK_THROWS_WITH(make_plan(spec, 100), why);
+  }
 }

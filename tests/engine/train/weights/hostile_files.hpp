@@ -1,12 +1,9 @@
 // Files as somebody could craft them: a checkpoint with a header or values of their choice, and a hash that fits.
 #pragma once
 
-#include "core/file.hpp"
 #include "core/hash.hpp"
-#include "core/spec/run_key.hpp"
 #include "engine/train/weights/checkpoint.hpp"
 #include "tests/engine/train/weights/mutation.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 #include <cstring>
 #include <filesystem>
@@ -30,11 +27,11 @@ inline std::string header_of(const std::string& bytes)
   return bytes.substr(length_bytes, length);
 }
 
-// Writes the bytes with their hash in them, as a whole checkpoint has it.
-inline void write_sealed(const std::filesystem::path& path, std::string bytes)
+// The bytes with their hash in them, as a whole checkpoint has it.
+inline std::string sealed(std::string bytes)
 {
   bytes.replace(checkpoint_hash_begin, checkpoint_hash_digits, checkpoint_hash_digits, '0');
-  replace_file(path, bytes.replace(checkpoint_hash_begin, checkpoint_hash_digits, hash_hex(bytes)));
+  return bytes.replace(checkpoint_hash_begin, checkpoint_hash_digits, hash_hex(bytes));
 }
 
 // Replaces the first `from` in a checkpoint's header.
@@ -43,7 +40,7 @@ inline void alter(const std::filesystem::path& path, const std::string& from, co
   const auto bytes = read_file(path), header = header_of(bytes);
   auto altered = header;
   altered.replace(altered.find(from), from.size(), to);
-  write_sealed(path, with_header(altered, bytes.substr(length_bytes + header.size())));
+  replace_file(path, sealed(with_header(altered, bytes.substr(length_bytes + header.size()))));
 }
 
 } // namespace dt::test

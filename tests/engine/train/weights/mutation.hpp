@@ -1,10 +1,16 @@
 // Files with a few bytes made something else.
 #pragma once
 
+#include "core/error.hpp"
+#include "core/files/file.hpp"
+
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <random>
 #include <string>
+
+#include <catch2/catch.hpp>
 
 namespace dt::test {
 
@@ -25,6 +31,24 @@ inline std::string mutated(std::string bytes, std::size_t begin, std::mt19937& r
     }
   }
   return bytes;
+}
+
+// Writes into the file what `content` makes of each number below `times`, and reads that: it is read, or refused with an error
+// that names the file. Returns how often it was refused.
+template<class Content, class Read>
+int times_refused(const std::filesystem::path& path, std::size_t times, Content content, Read read)
+{
+  int refused = 0;
+  for (std::size_t i = 0; i < times; ++i) {
+    replace_file(path, content(i));
+    try {
+      read();
+    } catch (const Error& error) {
+      REQUIRE_THAT(error.what(), Catch::Contains(path.string() + ": "));
+      ++refused;
+    }
+  }
+  return refused;
 }
 
 } // namespace dt::test

@@ -1,7 +1,6 @@
 // .npz archives: what goes in comes out, NumPy reads ours and we read NumPy's, and all else is refused in a sentence.
-#include "core/error.hpp"
-#include "core/file.hpp"
 #include "engine/train/weights/npz.hpp"
+#include "tests/engine/refusal.hpp"
 #include "tests/engine/train/weights/mutation.hpp"
 #include "tests/engine/train/weights/python.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -11,7 +10,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
-#include <limits>
 #include <numeric>
 #include <random>
 
@@ -61,6 +59,21 @@ std::vector<float> read(const NpzReader& reader, std::size_t index)
   return all;
 }
 
+void read_all(const fs::path& path)
+{
+  const NpzReader reader(path);
+  for (std::size_t t = 0; t < reader.tensors().size(); ++t) read(reader, t);
+}
+
+// What opening an archive of these bytes is refused with, behind the archive's name.
+std::string refusal(const std::string& bytes)
+{
+  const Archive archive(bytes);
+  const auto words = dt::test::refusal(ErrorKind::usage, [&] { NpzReader reader(archive.path); }), name = archive.path.string();
+  REQUIRE_THAT(words, Contains(name + ": "));
+  return words.substr(words.find(name) + name.size() + 2);
+}
+
 } // namespace
 
 TEST_CASE("tensors come back from an archive with their names, shapes and bits, in their order")
@@ -83,12 +96,6 @@ TEST_CASE("equal tensors give equal bytes, at every time and in every time zone"
   CHECK(sample() == bytes);
   ::unsetenv("TZ");
   ::tzset();
-}
-
-TEST_CASE("an archive without tensors holds no weights")
-{
-  const Archive archive(NpzWriter().finish());
-  CHECK_THROWS_WITH(NpzReader(archive.path), Contains("the zip archive cannot be read: Unrecognized archive format"));
 }
 
 TEST_CASE("values begin at a multiple of 64 bytes from npy's header")
@@ -164,11 +171,12 @@ TEST_CASE("shapes are of the same numbers in the same order where the file's dim
   CHECK_FALSE(fits({}, {10}));
 }
 
-TEST_CASE("a missing file, one that is no archive and a torn one are refused with the file's name")
+TEST_CASE("a missing file, one that is no archive, one without tensors and a torn one are refused")
 {
   CHECK_THROWS_WITH(NpzReader("/nowhere/w.npz"), "open /nowhere/w.npz: No such file or directory");
   CHECK_THROWS_WITH(NpzReader("/dev/zero"), "read /dev/zero: it is a folder, a pipe or a device; a regular file is expected.");
-  for (const std::string bytes : {"", "PK", "a text that is longer than the record at an archive's end"}) {
+  for (const auto& bytes : {std::string(), std::string("PK"),
+                            std::string("a text that is longer than the record at an archive's end"), NpzWriter().finish()}) {
     const Archive archive(bytes);
     CHECK_THROWS_WITH(NpzReader(archive.path),
                       archive.path.string() +
@@ -190,60 +198,51 @@ TEST_CASE("a value that was altered is found by the archive's checksum")
   CHECK_THROWS_WITH(read(reader, 2), Contains("the zip archive cannot be read at scale.npy: ZIP bad CRC"));
 }
 
-TEST_CASE("no single altered byte makes a reader crash or read beyond the file")
+TEST_CASE("altered and torn archives end with an error that names the file, or are read, and never crash a reader")
 {
   const auto whole = sample();
-  for (std::size_t i = 0; i < whole.size(); ++i) {
+  const Archive archive(whole);
+  const auto one_byte_altered = [&](std::size_t i) {
     auto bytes = whole;
     bytes[i] = static_cast<char>(bytes[i] ^ 0x41);
-    const Archive archive(bytes);
-    try {
-      const NpzReader reader(archive.path);
-      for (std::size_t t = 0; t < reader.tensors().size(); ++t) read(reader, t);
-    } catch (const dt::Error& error) {
-      REQUIRE_THAT(error.what(), Contains(archive.path.string()));
-    }
-  }
+    return bytes;
+  };
+  dt::test::times_refused(archive.path, whole.size(), one_byte_altered, [&] { read_all(archive.path); });
+  std::mt19937 random(20261122);
+  const auto mutated = [&](std::size_t) { return dt::test::mutated(whole, 0, random); };
+  CHECK(dt::test::times_refused(archive.path, 800, mutated, [&] { read_all(archive.path); }) > 400);
 }
 
 TEST_CASE("shapes whose size does not fit into 64 bits, or not into the file, are refused before any memory is taken")
 {
   for (const std::string shape : {"(4611686018427387904,)", "(4294967296, 4294967296)", "(3, 6148914691236517206)",
-                                  "(9223372036854775807,)", "(1000000000000,)"}) {
-    CAPTURE(shape);
-    const Archive archive(with_header("scale", "'shape': ()", "'shape': " + shape));
-    CHECK_THROWS_WITH(NpzReader(archive.path),
-                      Contains("read " + archive.path.string() + ": tensor scale: its dimensions need more bytes than it has ("));
-  }
-  const Archive other(with_header("conv1.bias", "'shape': (2,)", "'shape': (1,)"));
-  CHECK_THROWS_WITH(NpzReader(other.path), Contains("tensor conv1.bias holds another number of bytes than its shape says."));
+                                  "(9223372036854775807,)", "(1000000000000,)"})
+    CHECK_THAT(refusal(with_header("scale", "'shape': ()", "'shape': " + shape)),
+               Catch::StartsWith("tensor scale: its dimensions need more bytes than it has ("));
+  CHECK(refusal(with_header("conv1.bias", "'shape': (2,)", "'shape': (1,)")) ==
+        "tensor conv1.bias holds another number of bytes than its shape says.");
 }
 
 TEST_CASE("a header that is no dictionary of an array of floats is refused")
 {
-  const auto refused = [](const std::string& from, const std::string& to, const std::string& why) {
-    CAPTURE(to);
-    const Archive archive(with_header("scale", from, to));
-    CHECK_THROWS_WITH(NpzReader(archive.path), Contains(archive.path.string() + ": " + why));
-  };
-  refused("'shape': ()", "'shape': (-1,)", "member scale.npy has a header without a shape.");
-  refused("'shape': ()", "'shape': (2", "member scale.npy has a header without a shape.");
-  refused("'shape': ()", "'shapx': ()", "member scale.npy has a header without a shape.");
-  refused("'shape': ()", "'shape': (99999999999999999999,)", "member scale.npy has a header without a shape.");
-  refused("'<f4'", "'>f4'", "tensor scale is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').");
-  refused("'<f4'", "'|O8'", "tensor scale is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').");
-  refused("False", "Maybe", "member scale.npy does not say whether it is in Fortran's order.");
+  const std::string no_shape = "member scale.npy has a header without a shape.",
+                    no_floats = "tensor scale is not of 16-, 32- or 64-bit floats ('<f2', '<f4', '<f8').";
+  for (const auto& [from, to, why] : {std::tuple{"'shape': ()", "'shape': (-1,)", no_shape},
+                                      {"'shape': ()", "'shape': (2", no_shape},
+                                      {"'shape': ()", "'shapx': ()", no_shape},
+                                      {"'shape': ()", "'shape': (99999999999999999999,)", no_shape},
+                                      {"'<f4'", "'>f4'", no_floats},
+                                      {"'<f4'", "'|O8'", no_floats},
+                                      {"False", "Maybe", "member scale.npy does not say whether it is in Fortran's order."}})
+    CHECK(refusal(with_header("scale", from, to)) == why);
 }
 
 TEST_CASE("a length of npy's header beyond its member is refused")
 {
   auto bytes = sample();
   const auto at = bytes.rfind("\x93NUMPY") + 8;
-  for (const std::string length : {"\xff\xff", "\x80\x01"}) {
-    bytes.replace(at, 2, length);
-    const Archive archive(bytes);
-    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("member scale.npy has a header that is too long."));
-  }
+  for (const std::string length : {"\xff\xff", "\x80\x01"})
+    CHECK(refusal(bytes.replace(at, 2, length)) == "member scale.npy has a header that is too long.");
 }
 
 TEST_CASE("a directory that does not fit its archive is refused")
@@ -279,29 +278,8 @@ TEST_CASE("a tensor that is there twice, and a name that leads out of a folder, 
     NpzWriter writer;
     writer.add(convolution, convolution_values);
     writer.add({name, {2}}, bias_values);
-    const Archive archive(writer.finish());
-    CHECK_THROWS_WITH(NpzReader(archive.path), Contains("read " + archive.path.string() + ": " + why));
+    CHECK_THAT(refusal(writer.finish()), Catch::StartsWith(why));
   }
-}
-
-TEST_CASE("altered and torn archives end with an error that names the file, or are read")
-{
-  std::mt19937 random(20261122);
-  const auto whole = sample();
-  int refused = 0;
-  const dt::test::TemporaryFolder folder;
-  const auto path = folder.path() / "weights.npz";
-  for (int i = 0; i < 800; ++i) {
-    dt::replace_file(path, dt::test::mutated(whole, 0, random));
-    try {
-      const NpzReader reader(path);
-      for (std::size_t t = 0; t < reader.tensors().size(); ++t) read(reader, t);
-    } catch (const dt::Error& error) {
-      REQUIRE_THAT(error.what(), Contains(path.string() + ": "));
-      ++refused;
-    }
-  }
-  CHECK(refused > 400);
 }
 
 TEST_CASE("as many values as the shape says must go into an archive")

@@ -1,7 +1,7 @@
 // Calls NumPy, for tests of files that Python shares with us.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/machine/process.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -29,11 +29,11 @@ std::vector<RunConditions> quiet_runs()
 
 } // namespace
 
-TEST_CASE("quiet runs have nothing said about them") { CHECK(busy_runs(quiet_runs()).empty()); }
-
-TEST_CASE("a neighbour on the ranks' cores is told with the runs it hit")
+TEST_CASE("quiet runs have nothing said about them, and a machine that others use, or a hypervisor takes, is told, also if all "
+          "runs had it")
 {
-  auto runs = quiet_runs();
+  CHECK(busy_runs(quiet_runs()).empty());
+  auto runs = quiet_runs(), all = runs, stolen = runs;
   runs[0].nodes[0].others_share = 0.3;
   runs[2].nodes[0].others_share = 0.48;
   runs[4].nodes[0].others_share = 0.12;
@@ -41,23 +41,12 @@ TEST_CASE("a neighbour on the ranks' cores is told with the runs it hit")
   REQUIRE(busy.size() == 3);
   CHECK(busy[1].run == "run2");
   CHECK(busy[1].others_share == 0.48);
-}
-
-TEST_CASE("a busy machine is told also when all runs of a study had the same neighbour")
-{
-  auto runs = quiet_runs();
-  for (auto& run : runs) run.nodes[0].others_share = 0.5;
-  CHECK(busy_runs(runs).size() == 5);
-}
-
-TEST_CASE("time that the hypervisor took for other machines is told")
-{
-  auto runs = quiet_runs();
-  runs[1].nodes.push_back(runs[1].nodes[0]);
-  runs[1].nodes[1].steal_share = 0.08;
-  const auto busy = busy_runs(runs);
-  REQUIRE(busy.size() == 1);
-  CHECK(busy[0].steal_share == 0.08);
+  for (auto& run : all) run.nodes[0].others_share = 0.5;
+  CHECK(busy_runs(all).size() == 5);
+  stolen[1].nodes.push_back(stolen[1].nodes[0]);
+  stolen[1].nodes[1].steal_share = 0.08;
+  REQUIRE(busy_runs(stolen).size() == 1);
+  CHECK(busy_runs(stolen)[0].steal_share == 0.08);
 }
 
 TEST_CASE("a load average counts where the kernel tells no shares, and when it is above the cores")

@@ -24,7 +24,7 @@ std::vector<Measured> runs_at(const std::vector<double>& minutes, const std::str
 
 } // namespace
 
-TEST_CASE("runs of two studies that follow each other are apart, and runs that alternate are not")
+TEST_CASE("runs of two studies that follow each other, or alternate on other nodes, are apart, and runs that alternate are not")
 {
   const auto a = runs_at({0, 1, 2}, "one"), b = runs_at({3, 4, 5}, "two");
   CHECK_FALSE(separation_of(a, b).is_together);
@@ -33,6 +33,11 @@ TEST_CASE("runs of two studies that follow each other are apart, and runs that a
   CHECK(separation_of(b, a).a_is_later);
   CHECK(separation_of(runs_at({0, 3, 4}, "one"), runs_at({1, 2, 5}, "two")).is_together);
   CHECK_FALSE(separation_of(runs_at({0, 1, 5}, "one"), runs_at({2, 3, 4}, "two")).is_together);
+  const auto c = runs_at({0, 2, 4}, "one", "n1"), d = runs_at({1, 3, 5}, "two", "n2");
+  const auto separation = separation_of(c, d);
+  CHECK_FALSE(separation.is_together);
+  CHECK(separation.by == Confounded::by_nodes);
+  CHECK(separation.other_hosts);
 }
 
 TEST_CASE("runs of one study that follow each other are apart as those of two are, but for those of common rounds")
@@ -45,15 +50,6 @@ TEST_CASE("runs of one study that follow each other are apart as those of two ar
   for (std::size_t i = 0; i < a.size(); ++i) a[i].block = b[i].block = std::to_string(i); // of one allocation, a ladder
   CHECK(separation_of(a, b).is_together);
   CHECK_FALSE(separation_of(runs_at({0, 1, 2}, ""), runs_at({3, 4, 5}, "")).is_one_study); // nobody knows the studies
-}
-
-TEST_CASE("runs that alternate on other nodes are apart")
-{
-  const auto a = runs_at({0, 2, 4}, "one", "n1"), b = runs_at({1, 3, 5}, "two", "n2");
-  const auto separation = separation_of(a, b);
-  CHECK_FALSE(separation.is_together);
-  CHECK(separation.by == Confounded::by_nodes);
-  CHECK(separation.other_hosts);
 }
 
 TEST_CASE("what differs between two sides is told, and what one side does not know is not")

@@ -1,14 +1,15 @@
 // Calibration and predictions on runs whose true parameters are known.
-#include "core/error.hpp"
 #include "store/analysis/prediction/baselines.hpp"
 #include "store/analysis/prediction/forecast.hpp"
 #include "synthetic_study.hpp"
+#include "tests/core/error_of.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace dt;
 using namespace dt::store;
 using namespace dt::store::test;
+using dt::test::message_of;
 
 namespace {
 
@@ -28,7 +29,11 @@ Truth arbitrary_truth(Random& random)
   return truth;
 }
 
-double median_error(std::vector<double> errors) { return median(std::move(errors)); }
+Forecast forecast_at(const SeriesMeasurements& series, const std::vector<std::int64_t>& sizes,
+                     const std::optional<CostModel>& network = {})
+{
+  return forecast(series, sizes, network);
+}
 
 } // namespace
 
@@ -53,8 +58,7 @@ TEST_CASE("twice the largest size is predicted within 10 % and four times within
     auto truth = arbitrary_truth(random);
     truth.run_deviation = 0.01;
     const auto series = measure(truth, {1, 2, 4, 8}, random.word());
-    const std::vector<std::int64_t> sizes{16, 32};
-    const auto predicted = forecast(series, sizes, {}).predictions;
+    const auto predicted = forecast_at(series, {16, 32}).predictions;
     CAPTURE(i, truth.fixed_s, truth.sample_s, truth.link.alpha_s, truth.link.beta_s, truth.allreduce, truth.is_weak);
     CHECK(std::abs(error_of(predicted[0].throughput, true_throughput(truth, 16))) < 0.1);
     CHECK(std::abs(error_of(predicted[1].throughput, true_throughput(truth, 32))) < 0.2);
@@ -78,7 +82,7 @@ TEST_CASE("80 % intervals contain at least 80 % of the measured values, and from
       errors.push_back(std::abs(test.error));
     }
   }
-  CAPTURE(tests, median_error(errors));
+  CAPTURE(tests, median(errors));
   REQUIRE(tests >= 200);
   const double share = static_cast<double>(covered) / tests;
   CAPTURE(share);
@@ -103,9 +107,8 @@ TEST_CASE("backtests that went wrong make the intervals wider")
   const auto series = measure({}, {1, 2, 4, 8}, 9);
   auto odd = series;
   for (auto& run : odd.sizes[3].runs) run.throughput *= 0.7;
-  const std::vector<std::int64_t> sizes{16};
   const auto width = [&](const SeriesMeasurements& of) {
-    const auto interval = forecast(of, sizes, {}).predictions[0].throughput_interval;
+    const auto interval = forecast_at(of, {16}).predictions[0].throughput_interval;
     return interval.high / interval.low;
   };
   CHECK(width(odd) > 1.3 * width(series));
@@ -116,16 +119,14 @@ TEST_CASE("one backtest that is right by chance does not promise a perfect model
   auto series = measure({.run_deviation = 0}, {1, 2, 4}, 9);
   const auto predicted = backtests_of(series, {})[1].predicted;
   for (auto& run : series.sizes[2].runs) run.throughput = predicted;
-  const std::vector<std::int64_t> sizes{8};
-  const auto interval = forecast(series, sizes, {}).predictions[0].throughput_interval;
+  const auto interval = forecast_at(series, {8}).predictions[0].throughput_interval;
   CHECK(interval.high / interval.low > 1.12); // ± t(0.9, 2) 5% / sqrt(2)
 }
 
 TEST_CASE("intervals grow with the distance, and beyond four times the largest size it is an extrapolation")
 {
   const auto series = measure({}, {1, 2, 4}, 9);
-  const std::vector<std::int64_t> sizes{8, 16, 17, 64};
-  const auto predicted = forecast(series, sizes, {}).predictions;
+  const auto predicted = forecast_at(series, {8, 16, 17, 64}).predictions;
   for (std::size_t i = 1; i < predicted.size(); ++i) {
     const auto& [now, before] = std::pair(predicted[i].throughput_interval, predicted[i - 1].throughput_interval);
     CHECK(now.high / now.low > before.high / before.low);
@@ -134,22 +135,28 @@ TEST_CASE("intervals grow with the distance, and beyond four times the largest s
   CHECK(is_extrapolation(predicted[2].changes));
 }
 
-TEST_CASE("one size is refused unless a network is given, and then there is no backtest")
+TEST_CASE("one size is refused unless a network is given, and so is one that servers leave without workers")
 {
   const auto series = measure({}, {1}, 9);
-  const std::vector<std::int64_t> sizes{4};
-  CHECK_THROWS_WITH(forecast(series, sizes, {}), Catch::Contains("only one size of synthetic was measured (1 node)") &&
-                                                     Catch::Contains("no efficiency can be predicted"));
-  const auto found = forecast(series, sizes, Truth{}.link);
+  CHECK_THROWS_WITH(forecast_at(series, {4}),
+                    Catch::StartsWith("only one size of synthetic was measured (1 node), so nothing is known about how "
+                                      "communication grows and no efficiency can be predicted. ") &&
+                        Catch::EndsWith(" and give --profile"));
+  const auto found = forecast_at(series, {4}, Truth{}.link);
   CHECK(found.backtests.empty());
   CHECK(error_of(found.predictions[0].throughput, true_throughput({}, 4)) == Approx(0).margin(0.15));
+  Truth truth;
+  truth.service_s = 0.02;
+  truth.servers = 2;
+  const auto served = measure(truth, {3, 4, 6}, 21);
+  CHECK_THROWS_WITH(forecast_at(served, {2}),
+                    "2 nodes: no worker, because the strategy has 2 parameter servers. Give a larger size");
 }
 
 TEST_CASE("efficiency is throughput per worker relative to the smallest size, and time is that of the whole training")
 {
   const auto series = measure({.run_deviation = 0}, {1, 2, 4}, 9);
-  const std::vector<std::int64_t> sizes{8};
-  const auto found = forecast(series, sizes, {}).predictions[0];
+  const auto found = forecast_at(series, {8}).predictions[0];
   CHECK(found.efficiency == Approx(found.throughput / 8 / throughput_of(series.sizes[0])));
   CHECK(found.time_s == Approx(300 * 512 / found.throughput)); // 300 steps of 512 samples
   CHECK(found.node_hours == Approx(found.time_s * 8 / 3600));
@@ -165,22 +172,10 @@ TEST_CASE("servers that saturate are predicted to be the limit at larger sizes")
   truth.global_batch = 100; // 102 ms of computation
   truth.run_deviation = 0.005;
   auto series = measure(truth, {1, 2, 4}, 21);
-  const std::vector<std::int64_t> sizes{8, 32};
-  const auto predicted = forecast(series, sizes, {}).predictions;
+  const auto predicted = forecast_at(series, {8, 32}).predictions;
   CHECK(std::abs(error_of(predicted[0].throughput, true_throughput(truth, 8))) < 0.1);
   CHECK(std::abs(error_of(predicted[1].throughput, true_throughput(truth, 32))) < 0.2);
   CHECK(predicted[1].throughput == Approx(100 / 0.02).epsilon(0.2)); // one exchange of 100 samples every 20 ms
-}
-
-TEST_CASE("servers leave a size without workers, which is refused")
-{
-  Truth truth;
-  truth.service_s = 0.02;
-  truth.servers = 2;
-  const auto series = measure(truth, {3, 4, 6}, 21);
-  const std::vector<std::int64_t> sizes{2};
-  CHECK_THROWS_WITH(forecast(series, sizes, {}),
-                    Catch::Contains("2 nodes: no worker, because the strategy has 2 parameter servers"));
 }
 
 TEST_CASE("the most informative next size is the largest within four times the measured ones")
@@ -225,26 +220,19 @@ TEST_CASE("a program of the user is predicted from what it was seen to exchange,
   auto series = measure(Truth{.run_deviation = 0.005}, {1, 2, 4, 8}, 3);
   series.traits.strategy.clear();
   series.traits.is_own_program = true;
-  const std::vector<std::int64_t> sizes{16};
-  const auto found = forecast(series, sizes, {});
+  const auto found = forecast_at(series, {16});
   CHECK(found.predictions.at(0).throughput > 0);
   CHECK(found.calibration.assumptions.at(1).starts_with("How the program exchanges is not known."));
   const auto refusal = [&](auto change) {
     auto changed = series;
     change(changed.sizes.at(2).runs.front());
-    try {
-      forecast(changed, sizes, {});
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("no refusal");
+    return message_of([&] { forecast_at(changed, {16}); });
   };
-  CHECK(refusal([](MeasuredTimes& run) { run.workers.clear(); })
-            .starts_with("synthetic runs a program of your own, and of its runs with 4 nodes the times of the forward and the "
-                         "backward pass are not known, so larger sizes cannot be predicted."));
-  CHECK(refusal([](MeasuredTimes& run) {
-          run.workers.back().communication_s = not_measured;
-        }).find("it is not known how long ranks communicate") != std::string::npos);
+  CHECK_THAT(refusal([](auto& run) { run.workers.clear(); }),
+             Catch::StartsWith("synthetic runs a program of your own, and of its runs with 4 nodes the times of the forward and "
+                               "the backward pass are not known, so larger sizes cannot be predicted. "));
+  CHECK_THAT(refusal([](auto& run) { run.workers.back().communication_s = not_measured; }),
+             Catch::Contains("how long ranks communicate"));
   series.traits.exchange_bytes = not_measured;
-  CHECK(refusal([](MeasuredTimes& run) { run.buckets.clear(); }).find("how many bytes they sum") != std::string::npos);
+  CHECK_THAT(refusal([](auto& run) { run.buckets.clear(); }), Catch::Contains("how many bytes they sum"));
 }

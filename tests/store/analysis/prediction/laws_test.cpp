@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string>
 
 using namespace dt;

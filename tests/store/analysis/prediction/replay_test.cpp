@@ -1,4 +1,4 @@
-#include "core/allreduce_cost.hpp"
+#include "core/maths/allreduce_cost.hpp"
 #include "store/analysis/prediction/step_replay.hpp"
 
 #include <numeric>
@@ -33,21 +33,18 @@ double mean(const std::vector<double>& values)
 
 } // namespace
 
-TEST_CASE("the factors of steps have a mean of one, rise, and end at the largest measured one")
+TEST_CASE(
+    "the factors of steps have a mean of one and the quantiles that they were made from, and end at the largest measured one")
 {
   const auto factors = step_factors(uneven, 256);
   CHECK(mean(factors) == Approx(1).epsilon(1e-12));
   CHECK(std::is_sorted(factors.begin(), factors.end()));
   CHECK(factors.back() / factors[127] == Approx(uneven.max / uneven.p50).epsilon(0.02));
   CHECK(step_factors({}, 10) == std::vector<double>(10, 1.0));
-}
-
-TEST_CASE("the factors of steps have the quantiles that they were made from")
-{
-  const auto factors = step_factors(uneven, 1000);
-  const double at_median = factors[500];
-  CHECK(factors[950] / at_median == Approx(uneven.p95 / uneven.p50).epsilon(0.01));
-  CHECK(factors[989] / at_median == Approx(uneven.p99 / uneven.p50).epsilon(0.01));
+  const auto many = step_factors(uneven, 1000);
+  const double at_median = many[500];
+  CHECK(many[950] / at_median == Approx(uneven.p95 / uneven.p50).epsilon(0.01));
+  CHECK(many[989] / at_median == Approx(uneven.p99 / uneven.p50).epsilon(0.01));
 }
 
 TEST_CASE("the factors of workers have a mean of one and the given deviation")
@@ -59,21 +56,27 @@ TEST_CASE("the factors of workers have a mean of one and the given deviation")
   CHECK(std::sqrt(squares / 1000) == Approx(0.05).epsilon(0.02));
 }
 
-TEST_CASE("one worker has no communication and no stragglers")
+TEST_CASE("one worker has no communication and no stragglers, and equal steps are replayed to equal bits")
 {
   const auto replayed = replay(step_of(1, {{4e6, 1}}, uneven));
   CHECK(replayed.communication_s == 0);
   CHECK(replayed.straggler_s == Approx(0).margin(1e-9));
   CHECK(replayed.step_s == Approx(0.106));
+  const auto step = step_of(16, {{4e6, 1}}, uneven);
+  CHECK(replay(step).step_s == replay(step).step_s);
 }
 
-TEST_CASE("without jitter a step is computation, one sum and the update, as computed by hand")
+TEST_CASE("without jitter a step is computation, one sum and the update, as computed by hand, and an exchange every four steps "
+          "costs a quarter")
 {
   // ring of 4: 6 messages, 1.5 vectors over the link; 6e-4 + 4e6 * 1.5 * 1e-8 = 0.0606
   const auto replayed = replay(step_of(4, {{4e6, 1}}));
   CHECK(replayed.step_s == Approx(0.001 + 0.1 + 0.0606 + 0.005));
   CHECK(replayed.communication_s == Approx(0.0606));
   CHECK(isolated_s(step_of(4, {{4e6, 1}})) == Approx(0.0606));
+  auto step = step_of(4, {{4e6, 1}});
+  step.period = 4;
+  CHECK(replay(step).step_s == Approx(0.106 + 0.0606 / 4));
 }
 
 TEST_CASE("sums run one after another and hide behind the rest of the computation")
@@ -86,22 +89,8 @@ TEST_CASE("sums run one after another and hide behind the rest of the computatio
   CHECK(together.communication_s == Approx(0.091 + 2 * 0.0306 - 0.101));
 }
 
-TEST_CASE("an exchange every four steps costs a quarter of one in every step")
-{
-  auto step = step_of(4, {{4e6, 1}});
-  step.period = 4;
-  CHECK(replay(step).step_s == Approx(0.106 + 0.0606 / 4));
-}
-
-TEST_CASE("workers that wait for each other only every eighth step lose less to stragglers")
-{
-  auto often = step_of(64, {{4e6, 1}}, {.p50 = 0.98, .p95 = 1.1, .p99 = 1.3, .max = 2, .steps = 200, .of_workers = 0});
-  auto rarely = often;
-  rarely.period = 8;
-  CHECK(replay(rarely).straggler_s < 0.6 * replay(often).straggler_s);
-}
-
-TEST_CASE("more workers wait longer for the slowest one, up to the worst measured step")
+TEST_CASE("workers wait longer for the slowest of more, up to the worst measured step, and lose less if they wait only every "
+          "eighth step")
 {
   double before = 0;
   for (const int workers : {2, 8, 32, 128, 1024}) {
@@ -110,10 +99,8 @@ TEST_CASE("more workers wait longer for the slowest one, up to the worst measure
     before = replayed.straggler_s;
   }
   CHECK(before < 1.1 * 0.1); // twice the mean computation at most
-}
-
-TEST_CASE("equal steps are replayed to equal bits")
-{
-  const auto step = step_of(16, {{4e6, 1}}, uneven);
-  CHECK(replay(step).step_s == replay(step).step_s);
+  auto often = step_of(64, {{4e6, 1}}, {.p50 = 0.98, .p95 = 1.1, .p99 = 1.3, .max = 2, .steps = 200, .of_workers = 0});
+  auto rarely = often;
+  rarely.period = 8;
+  CHECK(replay(rarely).straggler_s < 0.6 * replay(often).straggler_s);
 }

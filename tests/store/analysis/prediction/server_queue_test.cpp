@@ -13,41 +13,31 @@ ServedStep served(std::int64_t workers, double service_s)
 
 } // namespace
 
-TEST_CASE("a single worker waits for the service of its exchange and for nobody else")
+TEST_CASE("a worker waits for its exchange alone, more than the servers can feed for their time, and threads and a period take "
+          "it in parts")
 {
-  const auto replayed = replay(served(1, 0.02));
-  CHECK(replayed.step_s == Approx(0.121));
-  CHECK(replayed.waiting_s == Approx(0.02));
+  const auto alone = replay(served(1, 0.02)),
+             many = replay(served(20, 0.02)); // 20 exchanges take 0.4 s, a worker's own work 0.101
+  CHECK(alone.step_s == Approx(0.121));
+  CHECK(alone.waiting_s == Approx(0.02));
+  CHECK(many.step_s == Approx(0.4).epsilon(0.03));
+  CHECK(many.busy > 0.95);
+  auto threads = served(20, 0.02), rarely = served(1, 0.02);
+  threads.threads = 2;
+  rarely.period = 10;
+  CHECK(replay(threads).step_s == Approx(0.2).epsilon(0.03));
+  CHECK(replay(rarely).step_s == Approx(0.101 + 0.002));
 }
 
-TEST_CASE("more workers than the servers can feed take the servers' time")
+TEST_CASE(
+    "serving workers in a fixed order is never faster than as they come, and that all begin at the same time does not count")
 {
-  const auto replayed = replay(served(20, 0.02)); // 20 exchanges take 0.4 s, a worker's own work 0.101
-  CHECK(replayed.step_s == Approx(0.4).epsilon(0.03));
-  CHECK(replayed.busy > 0.95);
-}
-
-TEST_CASE("two service threads serve twice as many exchanges")
-{
-  auto step = served(20, 0.02);
-  step.threads = 2;
-  CHECK(replay(step).step_s == Approx(0.2).epsilon(0.03));
-}
-
-TEST_CASE("a period of ten asks the servers a tenth as often")
-{
-  auto step = served(1, 0.02);
-  step.period = 10;
-  CHECK(replay(step).step_s == Approx(0.101 + 0.002));
-}
-
-TEST_CASE("serving workers in a fixed order is never faster than serving them as they come")
-{
-  auto step = served(8, 0.01);
+  auto step = served(8, 0.01), together = step; // at the start the last worker waits for seven others, later nobody waits
   step.spread = {.p50 = 0.95, .p95 = 1.3, .p99 = 1.6, .max = 3, .steps = 200, .of_workers = 0.1};
   const double as_they_come_s = replay(step).step_s;
-  step.in_turn = true;
+  step.in_turn = together.in_turn = true;
   CHECK(replay(step).step_s > as_they_come_s);
+  CHECK(replay(together).step_s == Approx(0.111).epsilon(1e-9));
 }
 
 TEST_CASE("the service time is found again in the steps that it gave")
@@ -77,11 +67,4 @@ TEST_CASE("answers that are still on their way let the servers take the next exc
   CHECK(replay(step).step_s == Approx(20 * 0.01).epsilon(0.01));
   step.workers = 1;
   CHECK(replay(step).step_s == Approx(0.121));
-}
-
-TEST_CASE("workers that all begin at the same time do not count: a step takes as long as later ones")
-{
-  auto step = served(8, 0.01); // at the start the last worker waits for seven others, later nobody waits
-  step.in_turn = true;
-  CHECK(replay(step).step_s == Approx(0.111).epsilon(1e-9));
 }

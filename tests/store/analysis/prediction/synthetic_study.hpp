@@ -1,8 +1,8 @@
 // Runs that follow the model of the predictions exactly, with known parameters and noise.
 #pragma once
 
-#include "core/random.hpp"
-#include "core/statistics.hpp"
+#include "core/maths/random.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/prediction/calibration.hpp"
 
 #include <algorithm>

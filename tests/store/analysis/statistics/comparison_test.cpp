@@ -84,7 +84,8 @@ TEST_CASE("accuracies are compared by the difference of their means, and may be 
   CHECK(means({0.98, 0.981, 0.982}, {0.979, 0.98, 0.981}, {.margin = 0.01}).verdict == Verdict::equivalent);
 }
 
-TEST_CASE("a verdict depends on where the interval lies to 1 and to the margin")
+TEST_CASE(
+    "a verdict depends on where the interval lies to 1 and to the margin, and is the other one where smaller values are better")
 {
   const auto verdict = [](double low, double high, double margin) {
     return verdict_of_ratio({low, high}, margin, Better::larger);
@@ -103,10 +104,6 @@ TEST_CASE("a verdict depends on where the interval lies to 1 and to the margin")
   CHECK(verdict(1, 1, 0) == Verdict::equivalent);
   CHECK(verdict(1.0001, 1.1, 0) == Verdict::faster);
   CHECK(verdict(nan_value, nan_value, 0.02) == Verdict::cannot_tell);
-}
-
-TEST_CASE("where smaller values are better, the verdict is the other one")
-{
   for (const auto interval : {Interval{1.03, 1.1}, Interval{0.9, 0.95}, Interval{0.99, 1.01}, Interval{0.9, 1.1}})
     CHECK(verdict_of_ratio(interval, 0.02, Better::smaller) == mirrored(verdict_of_ratio(interval, 0.02, Better::larger)));
 }
@@ -136,8 +133,13 @@ TEST_CASE("swapping A and B inverts the ratio and mirrors the verdict")
     }
 }
 
-TEST_CASE("another unit of both samples changes nothing")
+TEST_CASE("another unit changes nothing, a higher level has a longer interval, and throughputs and the times of the same work "
+          "have one verdict")
 {
+  const auto times = [](Values values) {
+    for (auto& value : values) value = 1 / value;
+    return values;
+  };
   for (const auto& [a, b] : examples) {
     CAPTURE(a, b);
     const auto one = ratio(a, b, {.margin = 0.02}), other = ratio(scaled(a, 3600), scaled(b, 3600), {.margin = 0.02});
@@ -145,23 +147,8 @@ TEST_CASE("another unit of both samples changes nothing")
     CHECK(other.resolvable == Approx(one.resolvable));
     CHECK(other.verdict == one.verdict);
     CHECK(more_repeats(other).per_side == more_repeats(one).per_side);
+    CHECK(ratio(times(a), times(b), {.margin = 0.02, .better = Better::smaller}).verdict == one.verdict);
   }
-}
-
-TEST_CASE("throughputs and the times of the same work have the same verdict")
-{
-  for (const auto& [a, b] : examples) {
-    const auto times = [](Values values) {
-      for (auto& value : values) value = 1 / value;
-      return values;
-    };
-    CHECK(ratio(times(a), times(b), {.margin = 0.02, .better = Better::smaller}).verdict ==
-          ratio(a, b, {.margin = 0.02}).verdict);
-  }
-}
-
-TEST_CASE("a higher level has a longer interval")
-{
   const auto& [a, b] = examples[3];
   CHECK(ratio(a, b, {.level = 0.99}).interval.low < ratio(a, b, {.level = 0.95}).interval.low);
   CHECK(ratio(a, b, {.level = 0.5}).interval.low > ratio(a, b, {.level = 0.95}).interval.low);
@@ -185,24 +172,20 @@ TEST_CASE("of several comparisons that are looked at together, each has the leve
   CHECK(targets(early, late, {.comparisons = 7}).verdict == Verdict::cannot_tell);
 }
 
-TEST_CASE("pairing helps when blocks drift")
+TEST_CASE("pairing helps when blocks drift, and a drift of whole blocks does not change a paired comparison")
 {
   const Values a{100, 80, 120, 95}, b{95.1, 76, 114.2, 90.1}; // 5 % apart within each block
   CHECK(ratio(a, b).verdict == Verdict::cannot_tell);
   CHECK(paired(a, b).verdict == Verdict::faster);
   CHECK(paired(a, b).interval.low > 1.04);
   CHECK(paired(a, b).interval.high < 1.06);
-}
-
-TEST_CASE("a drift of whole blocks does not change a paired comparison")
-{
-  const Values a{100, 101, 102, 99}, b{98, 97, 99, 96}, drift{1, 2, 0.3, 7};
-  Values drifted_a = a, drifted_b = b;
+  const Values c{100, 101, 102, 99}, d{98, 97, 99, 96}, drift{1, 2, 0.3, 7};
+  Values drifted_a = c, drifted_b = d;
   for (std::size_t i = 0; i < drift.size(); ++i) {
     drifted_a[i] *= drift[i];
     drifted_b[i] *= drift[i];
   }
-  const auto still = paired(a, b), drifted = paired(drifted_a, drifted_b);
+  const auto still = paired(c, d), drifted = paired(drifted_a, drifted_b);
   CHECK(drifted.interval.low == Approx(still.interval.low));
   CHECK(drifted.interval.high == Approx(still.interval.high));
 }
@@ -245,7 +228,8 @@ TEST_CASE("the resolvable difference is half of the interval's logarithm where b
   CHECK(paired({1, 2}, {1, 3}).resolvable == Approx(12.70620474 * std::log(1.5) / 2)); // one degree of freedom
 }
 
-TEST_CASE("more repeats are counted until the interval would decide")
+TEST_CASE("more repeats are counted until the interval decides, or shows equivalence, and pairs are blocks, and a decided "
+          "comparison needs none")
 {
   // Half of the interval is t(0.975, 2n - 2) 0.02 sqrt(2/n): 0.0453, 0.0346, 0.0292 with n = 3, 4, 5.
   const auto result = ratio(three_values(0.03, 0.02), three_values(0, 0.02));
@@ -253,41 +237,26 @@ TEST_CASE("more repeats are counted until the interval would decide")
   CHECK(more_repeats(result).known);
   CHECK(more_repeats(result).decides);
   CHECK(more_repeats(result).per_side == 2);
-}
-
-TEST_CASE("more repeats count towards equivalence, too")
-{
   // Equal means: half of the interval, t(0.975, 2n - 2) 0.02 sqrt(2/n), must be below ln 1.02 = 0.0198. It is 0.01999 and 0.0188
   // with n = 9 and 10.
-  const auto result = ratio(three_values(0, 0.02), three_values(0, 0.02), {.margin = 0.02});
-  CHECK(more_repeats(result).per_side == 7);
-}
-
-TEST_CASE("more paired repeats are more blocks")
-{
+  const auto equal = ratio(three_values(0, 0.02), three_values(0, 0.02), {.margin = 0.02});
+  CHECK(more_repeats(equal).per_side == 7);
   // Differences of logarithms 0.01, 0.03, 0.05: t(0.975, n - 1) 0.02 / sqrt(n) is 0.0497, 0.0318, 0.0248 with n = 3, 4, 5.
-  const auto result = paired({std::exp(0.01), std::exp(0.03), std::exp(0.05)}, {1, 1, 1});
-  CHECK(more_repeats(result).per_side == 2);
+  const auto pairs = paired({std::exp(0.01), std::exp(0.03), std::exp(0.05)}, {1, 1, 1});
+  CHECK(more_repeats(pairs).per_side == 2);
+  const auto decided = more_repeats(ratio({100, 101, 102}, {90, 91, 92}));
+  CHECK(decided.known);
+  CHECK(decided.decides);
+  CHECK(decided.per_side == 0);
 }
 
-TEST_CASE("more repeats of a decided comparison are none")
-{
-  const auto answer = more_repeats(ratio({100, 101, 102}, {90, 91, 92}));
-  CHECK(answer.known);
-  CHECK(answer.decides);
-  CHECK(answer.per_side == 0);
-}
-
-TEST_CASE("no number of repeats decides between equals without a margin, and the search ends at its limit")
+TEST_CASE("no number of repeats decides between equals without a margin, the search ends at its limit, and starts from two runs "
+          "of one side")
 {
   const auto answer = more_repeats(ratio(three_values(0, 0.02), three_values(0, 0.02)), 200);
   CHECK(answer.known);
   CHECK_FALSE(answer.decides);
   CHECK_FALSE(more_repeats(ratio(three_values(0.03, 0.02), three_values(0, 0.02)), 1).decides);
-}
-
-TEST_CASE("more repeats start from two runs of one side, and are unknown without them")
-{
   CHECK(more_repeats(ratio({100}, {50, 50.1})).per_side == 2); // the interval needs three runs
   CHECK_FALSE(more_repeats(ratio({100}, {50})).known);
   CHECK_FALSE(more_repeats(ratio({}, {50, 51, 52})).known);
@@ -316,15 +285,7 @@ TEST_CASE("a regression needs the whole interval beyond the margin on the bad si
   CHECK_FALSE(is_regression(ratio({80, 81}, {100, 101, 102}, {.margin = 0.05})));
 }
 
-TEST_CASE("times that all reached the target are compared as ratios, smaller ones better")
-{
-  const auto result = targets({50, 51, 52}, {100, 101, 102});
-  CHECK(result.method == Method::ratio);
-  CHECK(result.verdict == Verdict::faster);
-  CHECK(result.effect == Approx(ratio({50, 51, 52}, {100, 101, 102}).effect));
-}
-
-TEST_CASE("a miss counts as later than any time, and is not dropped")
+TEST_CASE("a miss counts as later than any time and is not dropped, and times that all reached the target are compared as ratios")
 {
   // 8 of 8 reached in about 100 s, against 1 of 8 in 50 s: without its misses the second would be twice as fast.
   const Values steady{100, 101, 102, 103, 104, 105, 106, 107}, lucky{50, miss, miss, miss, miss, miss, miss, miss};
@@ -335,9 +296,14 @@ TEST_CASE("a miss counts as later than any time, and is not dropped")
   CHECK(result.p < 0.05);
   CHECK(result.verdict == Verdict::faster);
   CHECK(targets(lucky, steady).verdict == Verdict::slower);
+  const auto ratios = targets({50, 51, 52}, {100, 101, 102});
+  CHECK(ratios.method == Method::ratio);
+  CHECK(ratios.verdict == Verdict::faster);
+  CHECK(ratios.effect == Approx(ratio({50, 51, 52}, {100, 101, 102}).effect));
 }
 
-TEST_CASE("the p value of a comparison with misses is the one counted by hand")
+TEST_CASE(
+    "the p value of a comparison with misses is the one counted by hand, and three runs with a miss against three cannot decide")
 {
   // Ranks 2 to 7 of A; 1 and five times 10 of B. The sum of A is 27, 12 below its mean. Of the 924 ways, the sum is 27 or less
   // with no miss (7 ways) or one (5 times the 4 pairs of 1 … 7 with a sum of 11 or more left out), and as many are 12 above.
@@ -345,14 +311,10 @@ TEST_CASE("the p value of a comparison with misses is the one counted by hand")
   CHECK(result.p == Approx(54 / 924.0));
   CHECK(result.smallest_p == Approx(2 / 924.0)); // 1 … 6 chosen, or left out: of six 1 … 7 and 10
   CHECK(result.verdict == Verdict::cannot_tell);
-}
-
-TEST_CASE("three runs with a miss against three cannot decide, and the smallest p value says so")
-{
-  const auto result = targets({1, 2, 3}, {miss, miss, miss});
-  CHECK(result.p == Approx(0.1));
-  CHECK(result.smallest_p == Approx(0.1));
-  CHECK(result.verdict == Verdict::cannot_tell);
+  const auto few = targets({1, 2, 3}, {miss, miss, miss});
+  CHECK(few.p == Approx(0.1));
+  CHECK(few.smallest_p == Approx(0.1));
+  CHECK(few.verdict == Verdict::cannot_tell);
   CHECK(targets({1, 2, 3}, {miss, miss, miss}, {.level = 0.9}).verdict == Verdict::faster);
   CHECK(targets({1, 2, 3, 4}, {miss, miss, miss, miss}).verdict == Verdict::faster);
 }

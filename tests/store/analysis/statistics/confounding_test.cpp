@@ -54,17 +54,14 @@ TEST_CASE("runs of common rounds are not confounded, whichever of a round was me
   CHECK(confounding_of(a, b) == Confounded::by_time);
 }
 
-TEST_CASE("sides on nodes of their own are confounded with the nodes, and so are those that mostly are")
+TEST_CASE("sides on nodes of their own are confounded with the nodes, those that mostly are too, and sizes of a study have nodes "
+          "in common")
 {
   CHECK(on_nodes({"1", "1", "1"}, {"2", "2", "2"}) == Confounded::by_nodes);
   CHECK(on_nodes({"1", "2", "3"}, {"4", "5", "6"}) == Confounded::by_nodes);
   CHECK(on_nodes({"1", "1", "1", "2"}, {"2", "2", "2", "1"}) == Confounded::no); // half of them
   CHECK(on_nodes({"1", "1", "1", "1", "2"}, {"2", "2", "2", "2", "1"}) == Confounded::by_nodes);
   CHECK(on_nodes({"1", "2", "1", "2"}, {"2", "1", "1", "2"}) == Confounded::no);
-}
-
-TEST_CASE("sizes of a study have nodes in common, although the larger one has more")
-{
   Occasions small, large;
   for (int i = 0; i < 3; ++i) {
     small.push_back({2.0 * i, {"n1"}});

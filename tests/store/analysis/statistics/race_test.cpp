@@ -1,7 +1,7 @@
 // Which points of a study need more repeats.
 #include "store/analysis/statistics/race.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 #include "tests/support/simulated_race.hpp"
 
 #include <catch2/catch.hpp>
@@ -124,7 +124,7 @@ TEST_CASE("a look uses only its own repeats, so runs that came later do not chan
   CHECK(after.standings[1].reason == before.standings[1].reason);
 }
 
-TEST_CASE("failed runs leave a point in the race")
+TEST_CASE("failed runs leave a point in the race, and one whose runs have all failed leaves it at the first look")
 {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<RacePoint> points{{"a", 4, {1000.0, 1001.0, 999.0}}, {"b", 4, {nan, nan, 500.0}}};
@@ -132,16 +132,11 @@ TEST_CASE("failed runs leave a point in the race")
   CHECK_FALSE(race.is_over);
   CHECK(race.standings[1].is_racing);
   CHECK(race.standings[1].repeats == 5);
-}
-
-TEST_CASE("a point whose runs have all failed leaves the race at the first look")
-{
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<RacePoint> points{{"a", 4, {1000.0, 1001.0, 999.0}}, {"b", 4, {nan, nan, nan}}};
-  const auto race = race_of(points, {});
-  CHECK(race.is_over);
-  CHECK(race.standings[0].reason == "the best of 2 at 3 repeats");
-  CHECK(race.standings[1].reason == "none of its 3 runs has a value");
+  const std::vector<RacePoint> none{{"a", 4, {1000.0, 1001.0, 999.0}}, {"b", 4, {nan, nan, nan}}};
+  const auto over = race_of(none, {});
+  CHECK(over.is_over);
+  CHECK(over.standings[0].reason == "the best of 2 at 3 repeats");
+  CHECK(over.standings[1].reason == "none of its 3 runs has a value");
 }
 
 TEST_CASE("sizes of one label race until the efficiency of each is known closely enough, and the smallest as long as any other")

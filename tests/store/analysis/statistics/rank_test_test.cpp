@@ -1,6 +1,6 @@
 #include "store/analysis/statistics/rank_test.hpp"
 
-#include "core/random.hpp"
+#include "core/maths/random.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -55,16 +55,12 @@ PValues enumerated(const Values& a, const Values& b)
 
 } // namespace
 
-TEST_CASE("the rank test has the p values of the tables")
+TEST_CASE("the rank test has the p values of the tables, and equal values share a rank")
 {
   CHECK(test_of({1, 2, 3}, {4, 5, 6}).p == Approx(2 / 20.0));
   CHECK(test_of({1, 2, 3, 4}, {5, 6, 7, 8}).p == Approx(2 / 70.0));
   CHECK(test_of({1, 2, 3, 5, 7}, {4, 6, 8, 9, 10}).p == Approx(14 / 252.0)); // U = 3
   CHECK(test_of({1, 2, 3, 4, 7}, {5, 6, 8, 9, 10}).p == Approx(8 / 252.0));  // U = 2
-}
-
-TEST_CASE("equal values share a rank")
-{
   // Ranks 1, 2.5 and 2.5, 4. The six sums of two of them are 3.5, 3.5, 5, 5, 6.5, 6.5.
   const auto test = test_of({1, 2}, {2, 3});
   CHECK(test.p == Approx(4 / 6.0));
@@ -100,13 +96,20 @@ TEST_CASE("swapping the samples keeps the p values and turns the direction")
   CHECK(test_of(a, b).rank_difference == Approx(-test_of(b, a).rank_difference));
 }
 
-TEST_CASE("if all runs missed their target, the samples do not differ and p is 1")
+TEST_CASE(
+    "if all runs missed their target, the samples do not differ and p is 1, and the median of times counts misses as infinite")
 {
   const auto test = test_of({miss, miss, miss}, {miss, miss});
   CHECK(test.p == 1);
   CHECK(test.smallest_p == 1);
   CHECK(test.rank_difference == 0);
   CHECK(std::isnan(test_of({}, {1, 2}).p));
+  CHECK(median_with_misses(Values{3, 1, miss}) == 3);
+  CHECK(median_with_misses(Values{1, 3, 5, miss}) == 4);
+  CHECK(median_with_misses(Values{1, miss}) == miss);
+  CHECK(median_with_misses(Values{1, miss, miss}) == miss);
+  CHECK(median_with_misses(Values{1, miss, miss, miss}) == miss);
+  CHECK(std::isnan(median_with_misses(Values{})));
 }
 
 TEST_CASE("a large sample's exact p value is near that of the normal distribution")
@@ -131,14 +134,4 @@ TEST_CASE("thousands of values are compared by the normal distribution, ties and
   CHECK(test_of(a, b).rank_difference < 0);
   CHECK(test_of(a, a).p == 1);
   CHECK(test_of(Values(50, miss), Values(50, miss)).p == 1);
-}
-
-TEST_CASE("the median of times counts misses as infinite")
-{
-  CHECK(median_with_misses(Values{3, 1, miss}) == 3);
-  CHECK(median_with_misses(Values{1, 3, 5, miss}) == 4);
-  CHECK(median_with_misses(Values{1, miss}) == miss);
-  CHECK(median_with_misses(Values{1, miss, miss}) == miss);
-  CHECK(median_with_misses(Values{1, miss, miss, miss}) == miss);
-  CHECK(std::isnan(median_with_misses(Values{})));
 }

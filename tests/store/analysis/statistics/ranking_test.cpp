@@ -96,7 +96,7 @@ template<class Work> bool fits_into(std::size_t bytes, Work work)
 
 } // namespace
 
-TEST_CASE("Holm's adjusted p values are those computed by hand")
+TEST_CASE("Holm's adjusted p values are those computed by hand, and a comparison that was not possible does not count")
 {
   const auto p = adjusted({0.01, 0.04, 0.03, 0.005}); // 4 x 0.005, 3 x 0.01, 2 x 0.03, and 0.04 is not below the one before it
   CHECK(p[0] == Approx(0.03));
@@ -106,17 +106,14 @@ TEST_CASE("Holm's adjusted p values are those computed by hand")
   CHECK(adjusted({0.6, 0.7}) == std::vector<double>{1, 1});
   CHECK(adjusted({0.04}) == std::vector<double>{0.04});
   CHECK(adjusted({}).empty());
+  const auto partly = adjusted({0.02, nan_value, 0.5});
+  CHECK(partly[0] == Approx(0.04));
+  CHECK(std::isnan(partly[1]));
+  CHECK(partly[2] == 0.5);
 }
 
-TEST_CASE("a comparison that was not possible does not count in Holm's correction")
-{
-  const auto p = adjusted({0.02, nan_value, 0.5});
-  CHECK(p[0] == Approx(0.04));
-  CHECK(std::isnan(p[1]));
-  CHECK(p[2] == 0.5);
-}
-
-TEST_CASE("a ranking excludes the candidate that is clearly slower and keeps the one that is close")
+TEST_CASE("a ranking excludes the candidate that is clearly slower and keeps the one that is close, and of times has the "
+          "smallest first")
 {
   const auto ranked = ranking(three, {});
   CHECK(names(ranked) == Names{"fast", "close", "slow"});
@@ -126,13 +123,9 @@ TEST_CASE("a ranking excludes the candidate that is clearly slower and keeps the
   CHECK_FALSE(ranked[0].with_best);
   CHECK(ranked[2].with_best->effect == Approx(ranked[2].centre / ranked[0].centre));
   CHECK(ranked[2].with_best->verdict == Verdict::slower);
-}
-
-TEST_CASE("a ranking of times has the smallest first")
-{
-  const auto ranked = ranking(three, {.better = Better::smaller});
-  CHECK(names(ranked) == Names{"slow", "close", "fast"});
-  CHECK(may_be_best(ranked) == Names{"slow"});
+  const auto times = ranking(three, {.better = Better::smaller});
+  CHECK(names(times) == Names{"slow", "close", "fast"});
+  CHECK(may_be_best(times) == Names{"slow"});
 }
 
 TEST_CASE("adjusted p values count all pairs, because the best is chosen after a look at the runs")
@@ -243,7 +236,7 @@ TEST_CASE("p values of both hypotheses of a pair are adjusted together, by hand"
   CHECK(all[1].difference == Approx(0.8)); // 1 x 0.5 is below the one before it
 }
 
-TEST_CASE("with a margin, candidates are the best, equivalent to it, or behind")
+TEST_CASE("with a margin, candidates are the best, equivalent to it or behind, and equivalent only if each pair is")
 {
   const auto ranks_of = [](double margin) {
     std::vector<Rank> ranks;
@@ -255,12 +248,8 @@ TEST_CASE("with a margin, candidates are the best, equivalent to it, or behind")
   CHECK(ranks_of(0) == std::vector{Rank::best, Rank::behind, Rank::behind});
   CHECK(ranks_of(0.2) == std::vector{Rank::equivalent, Rank::equivalent, Rank::behind});
   CHECK(ranks_of(0.9) == std::vector{Rank::equivalent, Rank::equivalent, Rank::equivalent});
-}
-
-TEST_CASE("candidates that may be the best are equivalent only if each pair of them is")
-{
-  const std::vector<Candidate> candidates{{"b", {101, 101.2, 101.1}}, {"a", {100, 100.2, 100.1}}, {"wild", {60, 100, 150}}};
-  const auto ranked = ranking(candidates, {.margin = 0.2});
+  const std::vector<Candidate> with_wild{{"b", {101, 101.2, 101.1}}, {"a", {100, 100.2, 100.1}}, {"wild", {60, 100, 150}}};
+  const auto ranked = ranking(with_wild, {.margin = 0.2});
   for (const auto& row : ranked) CHECK(row.rank == Rank::open);
 }
 
@@ -308,13 +297,16 @@ TEST_CASE("one candidate or none is a ranking, too")
   CHECK(may_be_best(ranking(std::vector<Candidate>{three[0]}, {})) == Names{"slow"});
 }
 
-TEST_CASE("the Pareto set holds what nothing dominates")
+TEST_CASE("the Pareto set holds what nothing dominates, equal points together, and no point with a NaN")
 {
   const std::vector<Criteria> points{{1, 5}, {2, 3}, {3, 4}, {4, 1}, {4, 2}};
   CHECK(pareto(points, Better::smaller, Better::smaller) == std::vector<std::size_t>{0, 1, 3});
   CHECK(pareto(points, Better::larger, Better::larger) == std::vector<std::size_t>{0, 2, 4});
   CHECK(pareto(points, Better::larger, Better::smaller) == std::vector<std::size_t>{3});
   CHECK(pareto(points, Better::smaller, Better::larger) == std::vector<std::size_t>{0});
+  const std::vector<Criteria> odd{{1, 2}, {1, 2}, {nan_value, 0}, {2, nan_value}, {infinity, 1}, {infinity, 3}};
+  CHECK(pareto(odd, Better::smaller, Better::smaller) == std::vector<std::size_t>{0, 1, 4});
+  CHECK(pareto({}, Better::smaller, Better::smaller).empty());
 }
 
 TEST_CASE("the Pareto set of any points is what a comparison of each with each finds")
@@ -333,11 +325,4 @@ TEST_CASE("the Pareto set of any points is what a comparison of each with each f
         expected.push_back(i);
     CHECK(pareto(points, Better::smaller, Better::larger) == expected);
   }
-}
-
-TEST_CASE("equal points are in the Pareto set together, and points with a NaN are not in it")
-{
-  const std::vector<Criteria> points{{1, 2}, {1, 2}, {nan_value, 0}, {2, nan_value}, {infinity, 1}, {infinity, 3}};
-  CHECK(pareto(points, Better::smaller, Better::smaller) == std::vector<std::size_t>{0, 1, 4});
-  CHECK(pareto({}, Better::smaller, Better::smaller).empty());
 }

@@ -112,7 +112,7 @@ TEST_CASE("the more unlike candidates scatter, the more a pair's own residuals c
   CHECK(model.test(2, 3).within.freedom == Approx(1 / (weight / own_freedom + (1 - weight) / 10)));
 }
 
-TEST_CASE("a missing run leaves its round to the others")
+TEST_CASE("a missing run leaves its round to the others, and rounds of candidates that have none in common are not joined")
 {
   auto candidates = four;
   candidates[2].values.erase(candidates[2].values.begin() + 1);
@@ -122,16 +122,12 @@ TEST_CASE("a missing run leaves its round to the others")
   CHECK(test.within.freedom == Approx(8));
   CHECK(test.left_out == 1);
   CHECK(test.a.count == 3);
-}
-
-TEST_CASE("rounds of candidates that have none in common are not joined")
-{
-  auto candidates = four;
+  auto apart = four;
   for (const std::size_t i : {1U, 3U})
-    for (auto& block : candidates[i].blocks) block = "other " + block;
-  // Two separate designs of 2 candidates and 4 rounds: 3 degrees of freedom each.
-  CHECK(RoundModel(candidates, Scale::ratio).test(2, 0).within.freedom == Approx(6));
-  CHECK(RoundModel(candidates, Scale::ratio).test(1, 0).design == Design::independent);
+    for (auto& block : apart[i].blocks) block = "other " + block;
+  // Two separate designs of 2 apart and 4 rounds: 3 degrees of freedom each.
+  CHECK(RoundModel(apart, Scale::ratio).test(2, 0).within.freedom == Approx(6));
+  CHECK(RoundModel(apart, Scale::ratio).test(1, 0).design == Design::independent);
 }
 
 TEST_CASE("many runs of candidates that scatter differently do not share a variance")
@@ -209,7 +205,7 @@ TEST_CASE("deterministic values are compared by their difference alone")
   CHECK(more_repeats(comparison).per_side == 0);
 }
 
-TEST_CASE("measured runs that do not scatter are no certainty")
+TEST_CASE("measured runs that do not scatter, or were measured one after the other, are no certainty")
 {
   const std::vector<Candidate> rounded{{"a", {100, 100, 100}}, {"b", {101, 101, 101}}};
   const auto comparison = CandidateSet(rounded, Scale::ratio).compare(1, 0, {});
@@ -217,10 +213,6 @@ TEST_CASE("measured runs that do not scatter are no certainty")
   CHECK(comparison.verdict == Verdict::cannot_tell);
   CHECK(std::isnan(comparison.p));
   CHECK_FALSE(more_repeats(comparison).known);
-}
-
-TEST_CASE("candidates that were measured one after the other have no p value")
-{
   std::vector<Candidate> candidates{{"a", {100, 101, 102}}, {"b", {120, 121, 122}}};
   candidates[0].begins_unix_s = {1000, 1020, 1040};
   candidates[1].begins_unix_s = {1010, 1030, 1050};

@@ -1,4 +1,4 @@
-#include "core/statistics.hpp"
+#include "core/maths/statistics.hpp"
 #include "store/analysis/statistics/distributions.hpp"
 #include "store/analysis/statistics/scaling.hpp"
 
@@ -10,16 +10,12 @@
 using namespace dt;
 using namespace dt::store;
 
-TEST_CASE("the median is the middle value, or the mean of the two middle ones")
+TEST_CASE("the median is the middle value or the mean of the two middle ones, and a quantile is interpolated")
 {
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 2, 3}) == 2.5);
   CHECK(median({7}) == 7);
   CHECK(std::isnan(median({})));
-}
-
-TEST_CASE("a quantile is interpolated between order statistics")
-{
   CHECK(quantile({10, 20, 30, 40, 50}, 0.25) == 20);
   CHECK(quantile({0, 10}, 0.3) == Approx(3));
   CHECK(quantile({5, 1, 3}, 0) == 1);
@@ -84,7 +80,7 @@ TEST_CASE("efficiency follows its definition, with geometric means")
   CHECK(efficiency(logs_of({100, 400}), 2, logs_of({100}), 1) == Approx(1));
 }
 
-TEST_CASE("the interval is Welch's on logarithms")
+TEST_CASE("the interval is Welch's on logarithms, without scatter the efficiency itself, and needs three runs of either size")
 {
   // Logarithms 0, 0.1, 0.2 and 1, 1.3, 1.6: variances 0.01 and 0.09, f = (0.1/3)² / ((0.01/3)²/2 + (0.03)²/2) = 2.439.
   const std::vector<double> base{1, std::exp(0.1), std::exp(0.2)}, sample{std::exp(1.0), std::exp(1.3), std::exp(1.6)};
@@ -93,6 +89,12 @@ TEST_CASE("the interval is Welch's on logarithms")
   CHECK(f == Approx(2.439).epsilon(1e-3));
   CHECK(interval.low == Approx(std::exp(1.2 - reach) / 2));
   CHECK(interval.high == Approx(std::exp(1.2 + reach) / 2));
+  const auto exact = interval_of({200, 200, 200}, 4, {100, 100, 100}, 1);
+  CHECK(exact.low == Approx(0.5));
+  CHECK(exact.high == Approx(0.5));
+  const std::vector<double> two{1, 2}, three{1, 2, 3};
+  CHECK(std::isnan(interval_of(three, 2, two, 1).low));
+  CHECK(std::isnan(interval_of(two, 2, three, 1).high));
 }
 
 TEST_CASE("the interval holds the true efficiency in 95 of 100 studies, with 3, 5 and 10 repeats")
@@ -103,38 +105,6 @@ TEST_CASE("the interval holds the true efficiency in 95 of 100 studies, with 3, 
       CHECK(coverage(repeats, 0.05, scatter) > 0.93);
       CHECK(coverage(repeats, 0.05, scatter) < 0.98); // with few repeats Welch's degrees of freedom err on the safe side
     }
-}
-
-TEST_CASE("without any scatter the interval is the efficiency itself")
-{
-  const auto interval = interval_of({200, 200, 200}, 4, {100, 100, 100}, 1);
-  CHECK(interval.low == Approx(0.5));
-  CHECK(interval.high == Approx(0.5));
-}
-
-TEST_CASE("fewer than three runs of either size have no interval")
-{
-  const std::vector<double> two{1, 2}, three{1, 2, 3};
-  CHECK(std::isnan(interval_of(three, 2, two, 1).low));
-  CHECK(std::isnan(interval_of(two, 2, three, 1).high));
-}
-
-TEST_CASE("efficiency per process counts parameter servers, efficiency per worker does not")
-{
-  std::vector<Run> runs(2);
-  for (auto& run : runs) {
-    run.nodes = 1;
-    run.succeeded = true;
-  }
-  runs[0].workers = runs[0].ranks = 1;
-  runs[0].throughput = 100;
-  runs[1].workers = 2;
-  runs[1].ranks = 3;
-  runs[1].throughput = 180;
-  const auto rows = scaling_of(runs, StudySizes::grow);
-  CHECK(rows[1].efficiency == Approx(0.9));
-  CHECK(rows[1].efficiency_per_process == Approx(0.6));
-  CHECK(rows[0].efficiency_per_process == Approx(1));
 }
 
 namespace {
@@ -161,6 +131,14 @@ std::vector<ScalingRow> rows_of(std::initializer_list<std::vector<Run>> points, 
 }
 
 } // namespace
+
+TEST_CASE("efficiency per process counts parameter servers, efficiency per worker does not")
+{
+  const auto rows = rows_of({runs_of(1, 0, 100), runs_of(2, 1, 180)});
+  CHECK(rows[1].efficiency == Approx(0.9));
+  CHECK(rows[1].efficiency_per_process == Approx(0.6));
+  CHECK(rows[0].efficiency_per_process == Approx(1));
+}
 
 TEST_CASE("the speed-up of the smallest size is 1, whether that is one rank, two ranks or fifteen workers of a server")
 {
@@ -216,12 +194,7 @@ TEST_CASE("the throughput of a point is the mean that its speed-up is made of, n
 {
   std::vector<Run> runs;
   for (const auto& [ranks, throughput] : {std::pair{1, 100.0}, {1, 101.0}, {1, 150.0}, {2, 190.0}, {2, 250.0}, {2, 251.0}}) {
-    Run run;
-    run.nodes = 1;
-    run.ranks = run.workers = ranks;
-    run.succeeded = true;
-    run.throughput = throughput;
-    runs.push_back(run);
+    runs.push_back(runs_of(ranks, 0, throughput)[1]);
   }
   const auto rows = scaling_of(runs, StudySizes::grow);
   REQUIRE(rows.size() == 2);
@@ -234,12 +207,8 @@ TEST_CASE("parts of the same cores are compared by throughput alone")
 {
   std::vector<Run> runs;
   for (const auto& [parts, throughput] : {std::pair{1, 100.0}, std::pair{2, 130.0}, std::pair{4, 80.0}})
-    for (const double scatter : {0.99, 1.0, 1.01}) {
-      Run run;
+    for (auto& run : runs_of(2 * parts, 0, throughput)) {
       run.nodes = 2;
-      run.ranks = run.workers = 2 * parts;
-      run.succeeded = true;
-      run.throughput = throughput * scatter;
       runs.push_back(run);
     }
   const auto rows = scaling_of(runs, StudySizes::parts);
@@ -264,14 +233,9 @@ TEST_CASE("runs of a ladder are paired within their blocks, so that a drift of t
   for (int block = 0; block < 4; ++block)
     for (const std::int64_t ranks : {1, 4}) {
       const double drift = std::exp(-0.3 * block), scatter = ranks == 4 ? 1 + 0.002 * (block % 2) : 1;
-      Run run;
-      run.nodes = 1;
-      run.ranks = run.workers = ranks;
-      run.succeeded = true;
-      run.throughput = 100 * drift * scatter * (ranks == 1 ? 1 : 3.2);
-      separate.push_back(run);
-      run.block = "17 " + std::to_string(block);
-      runs.push_back(run);
+      separate.push_back(runs_of(ranks, 0, 100 * drift * scatter * (ranks == 1 ? 1 : 3.2))[1]);
+      runs.push_back(separate.back());
+      runs.back().block = "17 " + std::to_string(block);
     }
   const auto paired = scaling_of(runs, StudySizes::grow).at(1), unpaired = scaling_of(separate, StudySizes::grow).at(1);
   CHECK(paired.efficiency == Approx(0.8).epsilon(0.01));

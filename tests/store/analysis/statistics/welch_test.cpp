@@ -15,7 +15,7 @@ Moments moments(const std::vector<double>& values) { return moments_of(values); 
 
 } // namespace
 
-TEST_CASE("moments are the mean and the sample variance")
+TEST_CASE("moments are the mean and the sample variance, and equal values have exactly none")
 {
   const auto sample = moments({1, 2, 6});
   CHECK(sample.mean == Approx(3));
@@ -24,10 +24,6 @@ TEST_CASE("moments are the mean and the sample variance")
   CHECK(std::isnan(moments({}).mean));
   CHECK(moments({5}).mean == 5);
   CHECK(std::isnan(moments({5}).variance));
-}
-
-TEST_CASE("equal values have exactly no variance")
-{
   for (const double value : {0.1, 1 / 3.0, 1e-9, 12345.678}) {
     CHECK(moments(std::vector<double>(7, value)).variance == 0);
     CHECK(moments(std::vector<double>(7, value)).mean == value);
@@ -61,22 +57,19 @@ TEST_CASE("the paired test of Student's data gives R's figures")
   CHECK(interval.high == Approx(truth.high).epsilon(1e-7));
 }
 
-TEST_CASE("an interval excludes 0 exactly if the p value is below 1 - level")
+TEST_CASE("an interval excludes 0 exactly if the p value is below 1 - level, and degrees of freedom do not depend on the unit")
 {
   const auto estimate = difference_of_means(moments(sleep_data::first), moments(sleep_data::second));
   const double p = two_sided_p(estimate);
   CHECK(confidence_interval(estimate, 1 - p - 1e-6).high < 0);
   CHECK(confidence_interval(estimate, 1 - p + 1e-6).high > 0);
-}
-
-TEST_CASE("the degrees of freedom do not depend on the unit, however small the variance")
-{
   const auto ordinary = difference_of_means(moments({1, 2, 4}), moments({1, 3, 9, 2}));
   const auto tiny = difference_of_means(moments({1e-90, 2e-90, 4e-90}), moments({1e-90, 3e-90, 9e-90, 2e-90}));
   CHECK(tiny.freedom == Approx(ordinary.freedom));
 }
 
-TEST_CASE("with fewer than three values of either sample there is no interval and no p value")
+TEST_CASE("with fewer than three values there is no interval and no p value, and without any scatter the interval is the "
+          "difference itself")
 {
   for (const auto& estimate : {difference_of_means(moments({1, 2}), moments({1, 2, 3})),
                                difference_of_means(moments({1, 2, 3}), moments({1, 2})), mean_of(moments({1, 2}))}) {
@@ -85,13 +78,9 @@ TEST_CASE("with fewer than three values of either sample there is no interval an
     CHECK(std::isnan(confidence_interval(estimate, 0.95).high));
     CHECK(std::isnan(two_sided_p(estimate)));
   }
-}
-
-TEST_CASE("without any scatter the interval is the difference itself")
-{
-  const auto estimate = difference_of_means(moments({5, 5, 5}), moments({3, 3, 3}));
-  CHECK(confidence_interval(estimate, 0.95).low == 2);
-  CHECK(confidence_interval(estimate, 0.95).high == 2);
-  CHECK(two_sided_p(estimate) == 0);
+  const auto exact = difference_of_means(moments({5, 5, 5}), moments({3, 3, 3}));
+  CHECK(confidence_interval(exact, 0.95).low == 2);
+  CHECK(confidence_interval(exact, 0.95).high == 2);
+  CHECK(two_sided_p(exact) == 0);
   CHECK(two_sided_p(difference_of_means(moments({5, 5, 5}), moments({5, 5, 5, 5}))) == 1);
 }

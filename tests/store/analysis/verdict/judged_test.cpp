@@ -5,13 +5,15 @@
 using namespace dt::store;
 using namespace dt::store::test;
 
-TEST_CASE("a planted difference of 10 % is found, with effect and interval")
+TEST_CASE(
+    "a planted difference of 10 % is found with effect and interval, and what differs by less than the margin is equivalent")
 {
   const auto found = by_throughput({110, 111, 109}, {100, 101, 99});
   CHECK(finding_of(found) == Finding::faster);
   CHECK(found.comparison.effect == Approx(1.1).epsilon(0.001));
   CHECK(found.comparison.interval.low == Approx(1.075).epsilon(0.005));
   CHECK(finding_of(by_throughput({100, 101, 99}, {110, 111, 109})) == Finding::slower);
+  CHECK(finding_of(by_throughput({100, 100.1, 99.9}, {100.2, 100.1, 100}, 0.02)) == Finding::equivalent);
 }
 
 TEST_CASE("two samples of equals give no verdict, but what would decide")
@@ -23,11 +25,6 @@ TEST_CASE("two samples of equals give no verdict, but what would decide")
   REQUIRE(more.decides);
   CHECK(found.more.per_side == more.per_side);
   CHECK(found.more_node_hours == Approx(2 * static_cast<double>(more.per_side)));
-}
-
-TEST_CASE("two samples that differ by less than the margin are equivalent")
-{
-  CHECK(finding_of(by_throughput({100, 100.1, 99.9}, {100.2, 100.1, 100}, 0.02)) == Finding::equivalent);
 }
 
 TEST_CASE("below three runs there is no interval, but the smallest difference that could be resolved")
@@ -52,7 +49,7 @@ TEST_CASE("below three runs the scatter of the study's other points tells what c
         Approx(resolvable_difference(scatter.cv, 4, 1, 1, 0.95)));
 }
 
-TEST_CASE("a run that missed its target counts as the slowest, not as missing")
+TEST_CASE("a run that missed its target counts as the slowest, not as missing, and a target that nobody reached decides nothing")
 {
   const auto found = by_time({1, 2, 3, 4}, {5, 6, miss, miss});
   CHECK(found.comparison.method == Method::ranks);
@@ -61,6 +58,10 @@ TEST_CASE("a run that missed its target counts as the slowest, not as missing")
   CHECK(found.b.with_target == 4);
   CHECK(is_regression(by_time({5, 6, miss, miss}, {1, 2, 3, 4})));
   CHECK_FALSE(is_regression(found));
+  const auto none = by_time({miss, miss, miss}, {miss, miss, miss});
+  CHECK(finding_of(none) == Finding::cannot_tell);
+  CHECK_FALSE(is_regression(none));
+  CHECK(none.a.reached + none.b.reached == 0);
 }
 
 TEST_CASE("three against three times with a miss cannot decide, and it is known how many would")
@@ -70,14 +71,6 @@ TEST_CASE("three against three times with a miss cannot decide, and it is known 
   CHECK(found.comparison.smallest_p > 0.05);
   CHECK(found.more.decides);
   CHECK(found.more.per_side == 1);
-}
-
-TEST_CASE("a target that nobody reached decides nothing")
-{
-  const auto found = by_time({miss, miss, miss}, {miss, miss, miss});
-  CHECK(finding_of(found) == Finding::cannot_tell);
-  CHECK_FALSE(is_regression(found));
-  CHECK(found.a.reached + found.b.reached == 0);
 }
 
 TEST_CASE("a sample without values is no verdict, and never a regression, and the reason is known")
@@ -98,16 +91,12 @@ TEST_CASE("a sample without values is no verdict, and never a regression, and th
   CHECK(why(diverged, Metric::time_to_target) == NoValue::all_diverged);
 }
 
-TEST_CASE("a regression needs the whole interval beyond the margin")
+TEST_CASE("a regression needs the whole interval beyond the margin, and the same runs are the same, whatever their figures show")
 {
   CHECK(is_regression(by_throughput({89, 90, 91}, {99, 100, 101}, 0.02)));
   CHECK_FALSE(is_regression(by_throughput({89, 90, 91}, {99, 100, 101}, 0.1)));
   CHECK(finding_of(by_throughput({89, 90, 91}, {99, 100, 101}, 0.1)) == Finding::slower);
   CHECK_FALSE(is_regression(by_throughput({70, 90, 110}, {99, 100, 101}, 0.02)));
-}
-
-TEST_CASE("the same runs are the same, whatever their figures show")
-{
   const auto same = of_same_runs(by_throughput({70, 90, 110}, {99, 100, 101}));
   CHECK(finding_of(same) == Finding::same_runs);
   CHECK_FALSE(is_regression(same));

@@ -12,7 +12,7 @@ const auto fast = timed_runs({10, 10.1, 9.9}, "", 200), slow = timed_runs({20, 2
 
 } // namespace
 
-TEST_CASE("with one seed for all repeats a comparison of trainings holds for this seed only")
+TEST_CASE("with one seed for all repeats of a side a comparison of trainings, also by ranks, holds for this seed only")
 {
   for (const auto metric : {Metric::time_to_target, Metric::accuracy}) {
     const auto one = judged(with_one_seed(fast), with_one_seed(slow), metric);
@@ -24,16 +24,8 @@ TEST_CASE("with one seed for all repeats a comparison of trainings holds for thi
     CHECK(finding_of(judged(fast, slow, metric)) == Finding::faster);
   }
   CHECK(finding_of(judged(with_one_seed(fast), with_one_seed(slow), Metric::throughput)) == Finding::faster);
-}
-
-TEST_CASE("one side with one seed is enough to have no verdict, and one run alone is no repeat")
-{
   CHECK(judged(fast, with_one_seed(slow), Metric::time_to_target).limit.kind == Limit::Kind::one_seed);
   CHECK_FALSE(judged(timed_runs({10}), slow, Metric::time_to_target).limit.is_set());
-}
-
-TEST_CASE("a regression by ranks needs several seeds")
-{
   const auto misses = timed_runs(Values(5, miss)), reached = timed_runs({1, 2, 3, 4, 5});
   CHECK(is_regression(judged(misses, reached, Metric::time_to_target)));
   const auto one = judged(with_one_seed(misses), with_one_seed(reached), Metric::time_to_target);

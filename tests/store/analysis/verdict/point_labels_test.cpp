@@ -28,14 +28,10 @@ const Texts swept{"learning_rate=0.05 strategy=decentralized-easgd period=4 opti
 
 } // namespace
 
-TEST_CASE("a shown label has the values that differ, words first, without what follows from another key")
+TEST_CASE("a shown label has the values that differ, words first, without what follows from another key, whose column is marked")
 {
   CHECK(shown(swept) == Texts{"decentralized-easgd · 0.05", "local-sgd · 0.05", "sync-sgd · 0.05", "decentralized-easgd · 0.1",
                               "local-sgd · 0.1", "sync-sgd · 0.1"});
-}
-
-TEST_CASE("every swept key that differs is a column, and those that follow from another are marked")
-{
   const PointLabels labels(swept);
   REQUIRE(labels.keys().size() == 4);
   Texts implied;
@@ -46,17 +42,13 @@ TEST_CASE("every swept key that differs is a column, and those that follow from 
   CHECK(labels.value(swept[1], "alpha") == "");
 }
 
-TEST_CASE("a number alone says which key it is of, and so do several numbers")
+TEST_CASE("a number alone says which key it is of, and of keys that follow from each other the words stay, or else the first")
 {
   CHECK(shown({"period=4", "period=16"}) == Texts{"period 4", "period 16"});
   CHECK(shown({"rate=0.1 momentum=0.9", "rate=0.1 momentum=0.8", "rate=0.2 momentum=0.9"}) ==
         Texts{"rate 0.1 · momentum 0.9", "rate 0.1 · momentum 0.8", "rate 0.2 · momentum 0.9"});
   CHECK(shown({"nesterov=true", "nesterov=false"}) == Texts{"nesterov true", "nesterov false"});
   CHECK(shown({"alpha=-1 s=a", "alpha=-2 s=a", "alpha=-1 s=b"}) == Texts{"a · -1", "a · -2", "b · -1"});
-}
-
-TEST_CASE("of keys that follow from each other the words stay, or else the first")
-{
   CHECK(shown({"period=1 strategy=a", "period=2 strategy=b"}) == Texts{"a", "b"});
   CHECK(shown({"rate=0.1 decay=1", "rate=0.2 decay=2"}) == Texts{"rate 0.1", "rate 0.2"});
 }
@@ -71,30 +63,19 @@ TEST_CASE("no two labels look the same, whatever points were added to the sweep"
   }
 }
 
-TEST_CASE("a single label is shown with all of its values, and one without values is empty")
+TEST_CASE("a label is shown with all of its values, or what it lacks, simulated ones are told from measured ones, and blanks are "
+          "part of a value")
 {
   CHECK(shown({"strategy=easgd period=4"}) == Texts{"easgd · 4"});
   CHECK(shown({""}) == Texts{""});
   CHECK(PointLabels(Texts{"strategy=easgd period=4"}).keys().empty());
   CHECK(PointLabels().shown("x=1") == "x=1");
-}
-
-TEST_CASE("simulated points beside measured ones are told apart, and simulated ones alone need no mark")
-{
-  CHECK(shown({"simulated strategy=a", "simulated strategy=b"}) == Texts{"a", "b"});
-  CHECK(shown({"simulated s=a", "s=a", "simulated s=b", "s=b"}) == Texts{"simulated · a", "a", "simulated · b", "b"});
-}
-
-TEST_CASE("a label that lacks a value is shown by another one, or by what it lacks")
-{
   CHECK(shown({"strategy=sync-sgd", "strategy=hsgd", "simulated"}) == Texts{"sync-sgd", "hsgd", "simulated"});
   CHECK(shown({"platform=", "simulated platform=fat-tree"}) == Texts{"no platform", "fat-tree"});
   CHECK(shown({"simulated ring", "easgd"}) == Texts{"simulated ring", "easgd"});
   CHECK(shown({"", "simulated"}) == Texts{"", "simulated"});
-}
-
-TEST_CASE("a value with blanks is one value")
-{
+  CHECK(shown({"simulated strategy=a", "simulated strategy=b"}) == Texts{"a", "b"});
+  CHECK(shown({"simulated s=a", "s=a", "simulated s=b", "s=b"}) == Texts{"simulated · a", "a", "simulated · b", "b"});
   CHECK(shown({"command=[python3, a.py] seed=1", "command=[python3, b.py] seed=1"}) ==
         Texts{"[python3, a.py]", "[python3, b.py]"});
 }

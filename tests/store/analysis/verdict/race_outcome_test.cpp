@@ -19,7 +19,8 @@ constexpr RaceStanding racing{.is_racing = true, .repeats = 7};
 
 } // namespace
 
-TEST_CASE("with several sizes the largest one comes first, each with its best and its open points and the most repeats")
+TEST_CASE("with several sizes the largest comes first, each with its best, its open points and the most repeats, and without "
+          "rivals there is none")
 {
   const std::vector points{point_of("a", 2), point_of("a", 4), point_of("b", 2), point_of("b", 4), point_of("c", 4)};
   const auto outcomes = race_outcomes(points, {.is_over = true, .repeats = 12, .standings = {best, open, lost, racing, lost}});
@@ -32,10 +33,6 @@ TEST_CASE("with several sizes the largest one comes first, each with its best an
   CHECK(outcomes[1].best == std::vector<std::size_t>{0});
   CHECK(outcomes[1].open.empty());
   CHECK(outcomes[1].repeats == 5);
-}
-
-TEST_CASE("a size without rivals has no outcome")
-{
-  const std::vector points{point_of("", 1), point_of("", 2)};
-  CHECK(race_outcomes(points, {.is_over = true, .repeats = 3, .standings = {lost, lost}}).empty());
+  const std::vector lone{point_of("", 1), point_of("", 2)};
+  CHECK(race_outcomes(lone, {.is_over = true, .repeats = 3, .standings = {lost, lost}}).empty());
 }

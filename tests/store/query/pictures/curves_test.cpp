@@ -39,28 +39,21 @@ RunCurves curves_after(const std::vector<std::string>& attempts, std::int64_t mo
 
 } // namespace
 
-TEST_CASE("a short run's curve has each of its steps")
+TEST_CASE("a short run's curve has each of its steps, a long one's at most the asked points, means of ranges or of the first "
+          "hundred in them")
 {
   const auto curves = curves_after({steps(1, 30)}, 100);
   REQUIRE(curves.loss.size() == 30);
   CHECK(curves.loss[4].value == 5);
   CHECK(curves.loss[4].samples == 5 * 64);
   CHECK(curves.loss[4].elapsed_s == Approx(0.05));
-}
-
-TEST_CASE("a long run's curve has at most the asked points, each the mean of its range")
-{
-  const auto curves = curves_after({steps(1, 1000)}, 100);
-  REQUIRE(curves.loss.size() == 100);
-  CHECK(curves.loss[0].value == Approx(5.5)); // of the steps 1 to 10
-  CHECK(curves.loss[99].value == Approx(995.5));
-}
-
-TEST_CASE("a range of very many steps is represented by its first hundred")
-{
-  const auto curves = curves_after({steps(1, 4000)}, 2);
-  REQUIRE(curves.loss.size() == 2);
-  CHECK(curves.loss[1].value == Approx(2050.5)); // of the steps 2001 to 2100
+  const auto long_run = curves_after({steps(1, 1000)}, 100);
+  REQUIRE(long_run.loss.size() == 100);
+  CHECK(long_run.loss[0].value == Approx(5.5)); // of the steps 1 to 10
+  CHECK(long_run.loss[99].value == Approx(995.5));
+  const auto very_long = curves_after({steps(1, 4000)}, 2);
+  REQUIRE(very_long.loss.size() == 2);
+  CHECK(very_long.loss[1].value == Approx(2050.5)); // of the steps 2001 to 2100
 }
 
 TEST_CASE("steps that a later attempt did again are in the curve once, as the later attempt did them")
@@ -80,8 +73,7 @@ TEST_CASE("phases of a point are means over the workers of its succeeded runs, w
   result.ranks[0].phases[1].mean_s = 0.010;
   result.ranks[1].phases[1].mean_s = 0.030;
   result.ranks[1].role = "server";
-  put_file(attempt.result(), to_json(result));
-  put_file(attempt.end(), "exit 0 1700000101\n");
+  put_result(attempt, result);
   const auto record = site.study({planned});
   auto database = site.open();
   ingest_study(database, record);

@@ -64,19 +64,10 @@ std::vector<Named> algorithms()
 
 } // namespace
 
-TEST_CASE("ring sums for every number of ranks")
+TEST_CASE("ring, halving-doubling and tree sum for every number of ranks")
 {
-  for (int p = 1; p <= 33; ++p) check_all_lengths(ring_schedule, p);
-}
-
-TEST_CASE("halving-doubling sums for every number of ranks")
-{
-  for (int p = 1; p <= 49; ++p) check_all_lengths(halving_doubling_schedule, p);
-}
-
-TEST_CASE("tree sums for every number of ranks")
-{
-  for (int p = 1; p <= 33; ++p) check_all_lengths(tree_schedule, p);
+  for (const auto make : {ring_schedule, halving_doubling_schedule, tree_schedule})
+    for (int p = 1; p <= 49; ++p) check_all_lengths(make, p);
 }
 
 TEST_CASE("topology-aware sums for every number of ranks and size of supernodes, the last one smaller")
