@@ -48,7 +48,7 @@ Rows make_rows()
       {events, "events.log", "", "a line per step and per evaluation (`events` above)", "rank 0, appended"},
       {error, "error.json", "", json(error_fields()), "the first rank that fails"},
       {result, "result.json", "",
-       "json: the figures in docs/database.md; a rank: its phases, traffic, memory. Or json: fenced_by, the attempt that takes "
+       "json: the figures of `dtctl db columns`; a rank: its phases, traffic, memory. Or json: fenced_by, the attempt that takes "
        "this one's place",
        "rank 0, last, synced; or whoever makes the later attempt. Exclusively created"},
       {launches, "launches", "", "{ \"launch\" SP number SP unix_s SP code LF }: a line per launch of the ranks that has ended",

@@ -1,4 +1,4 @@
-// Field: one figure of a record, described once. Writing and reading its JSON, its SQL column, `dtctl show` and docs/database.md
+// Field: one figure of a record, described once. Writing and reading its JSON, its SQL column, `dtctl show` and `dtctl db columns`
 // all come from these rows (core/record/fields.cpp): to record another figure, measure it and add a row.
 #pragma once
 
@@ -69,7 +69,7 @@ template<class Record> struct Field {
   std::string_view name; // of the JSON member: "throughput", or "staleness.mean" for a member of an object
   Place place;
   std::string_view unit; // "s", "samples/s"; empty when it has none
-  std::string_view help; // the definition, as docs/database.md prints it
+  std::string_view help; // the definition, as `dtctl db columns` prints it
   Presence presence = Presence::required;
   std::string_view column_name{}; // where it differs from `name` with '_' in place of '.'
   bool zero_is_nothing = false;   // `dtctl show` leaves the figure out when it is 0

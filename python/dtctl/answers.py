@@ -45,7 +45,8 @@ class Figure:
 
 #: Unit of the values of each metric of dtctl compare (`value`, `a`, `b`). A test holds the names to those of the program.
 METRIC_UNITS = {"throughput": "samples/s", "time-to-target": "s", "step-time": "s", "accuracy": "0..1",
-                "node-hours": "node-hours", "samples": "samples", "energy": "J/sample", "mfu": "0..1"}
+                "node-hours": "node-hours", "samples": "samples", "energy": "J/sample", "mfu": "0..1",
+                "loss": "loss"}
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,8 @@ class Home:
         """Compares two studies, or without `b` the candidates within one, as dtctl compare does.
 
         `by`: compare the values of this key, such as "sync.strategy". `metric`: throughput (samples/s), time-to-target (s),
-        step-time (s), accuracy (0..1), node-hours, samples, energy (J/sample) or mfu (0..1). `margin`: the largest difference that does
-        not matter, such as "2%".
+        step-time (s), accuracy (0..1), node-hours, samples, energy (J/sample), mfu (0..1) or loss. `margin`: the largest difference
+        that does not matter, such as "2%".
         """
         words = ["compare", _selector(a)] + ([] if b is None else [_selector(b)]) + ["--metric", metric]
         words += [] if by is None else ["--by", by]

@@ -130,10 +130,10 @@ TEST_CASE("a margin that no number of runs can resolve ends the race at the most
 
 TEST_CASE("a race stops before a round that its budget does not allow, and names the budget")
 {
-  const Race race("interval: 0.01%, max_repeats: 12, budget: 0.000001 node-hours", equal);
+  const Race race("interval: 0.01%, max_repeats: 12, budget: 0.000000001 node-hours", equal);
   const auto outcome = race.decide();
   INFO(outcome.dump(1));
-  CHECK_THAT(standing_of(outcome, "arm=1").at("reason").get<std::string>(), Contains("1e-06 node-hours"));
+  CHECK_THAT(standing_of(outcome, "arm=1").at("reason").get<std::string>(), Contains("1e-09 node-hours"));
   CHECK(run_count(race) == 6); // the first round is always allowed
 }
 

@@ -1,13 +1,9 @@
 // What docs/database.md says about the database is true of it.
 #include "tests/store/fixture.hpp"
 
-#include "core/record/fields.hpp"
-#include "store/analysis/statistics/scaling.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/columns.hpp"
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 
 using namespace dt;
@@ -16,9 +12,7 @@ using namespace dt::store::test;
 
 namespace {
 
-std::filesystem::path document_path() { return std::filesystem::path(DTCTL_SOURCE_DIR) / "docs" / "database.md"; }
-
-std::string document() { return read_file(document_path()); }
+std::string document() { return read_file(std::filesystem::path(DTCTL_SOURCE_DIR) / "docs" / "database.md"); }
 
 std::vector<std::string> examples(const std::string& text)
 {
@@ -31,36 +25,7 @@ std::vector<std::string> examples(const std::string& text)
   return found;
 }
 
-// A line of a table for each field.
-template<class Record> std::string table_of(Fields<Record> fields)
-{
-  std::string text = "| column | unit | definition |\n|---|---|---|\n";
-  for (const auto& field : fields)
-    text += "| `" + field.column() + "` | " + std::string(field.unit) + " | " + std::string(field.help) + " |\n";
-  return text;
-}
-
 } // namespace
-
-TEST_CASE("the database's document has the fields of results, points, steps and evaluations as they are")
-{
-  auto text = document();
-  const std::map<std::string, std::string> tables{{"results", table_of(result_fields())},
-                                                  {"scaling", table_of(scaling_fields())},
-                                                  {"steps", table_of(step_event_fields())},
-                                                  {"evals", table_of(eval_event_fields())}};
-  const bool regenerates = std::getenv("DTCTL_REGENERATE") != nullptr;
-  for (const auto& [name, table] : tables) {
-    const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->";
-    REQUIRE(text.find(begin) != std::string::npos);
-    const auto at = text.find(begin) + begin.size(), until = text.find(end);
-    REQUIRE(until != std::string::npos);
-    INFO("to write it again: DTCTL_REGENERATE=1 build/dev/tests/test_store");
-    if (!regenerates) CHECK(text.substr(at, until - at) == table);
-    text.replace(at, until - at, table);
-  }
-  if (regenerates) std::ofstream(document_path()) << text;
-}
 
 TEST_CASE("every example query of the database's document runs on a database with a study")
 {
