@@ -45,7 +45,7 @@ store::RunCurves live_course(const RunView& run, const AttemptFolder& attempt)
 {
   const auto events = parse_events(end_of_file(attempt.events(), most_events_bytes));
   const auto batch = static_cast<double>(run.row.global_batch);
-  store::RunCurves course{run.row.key, {}, {}};
+  store::RunCurves course{run.row.key, {}, {}, {}};
   const auto range = std::max<std::size_t>(1, (events.steps.size() + most_points - 1) / most_points);
   for (std::size_t first = 0; first < events.steps.size(); first += range) {
     const auto last = std::min(events.steps.size(), first + range);

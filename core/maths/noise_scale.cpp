@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace dt {
 namespace {
 
 constexpr std::size_t fewest_blocks = 16, most_blocks = 64; // fewest: of an interval
+constexpr double fewest_steps = 16;                         // of a point of the curve
 
 // The 97.5 % quantile of Student's t: the first terms of its expansion around the normal quantile, exact to 0.001 from 15 degrees
 // of freedom on.
@@ -55,6 +57,14 @@ void NoiseScaleEstimator::add(double small_square, double large_square)
     blocks_.emplace_back();
   }
   take(blocks_.back(), {1, signal, noise});
+  take(recent_, {1, signal, noise});
+}
+
+double NoiseScaleEstimator::recent()
+{
+  if (recent_.steps < fewest_steps) return NoiseScale().value;
+  const auto [steps, signal, noise] = std::exchange(recent_, {});
+  return signal > 0 ? std::max(0.0, noise / signal) : NoiseScale().value;
 }
 
 // The ratio of two means over steps: the mean of the steps' ratios would be biased. Blocks of steps are as good as independent,

@@ -30,6 +30,8 @@ class NoiseScaleEstimator {
   void add(double small_square, double large_square);
   // Estimates the noise scale from all steps that were added. With fewer than 16 steps there is no interval.
   NoiseScale estimate() const;
+  // The estimate over the steps since the call that last had enough of them, for a curve; NaN with fewer than 16.
+  double recent();
 
  private:
   // Sums over consecutive steps. Each step gives unbiased estimates of the two parts of the ratio [McCandlish2018, eq. A.2].
@@ -41,6 +43,7 @@ class NoiseScaleEstimator {
   double small_, large_;
   std::vector<Block> blocks_; // of block_steps_ steps each, but for the last one
   double block_steps_ = 1;
+  Block recent_;
 };
 
 } // namespace dt

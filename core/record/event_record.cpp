@@ -33,9 +33,11 @@ template<class Record> void append_event(std::string& text, std::string_view tag
     std::visit(
         [&](const auto& value) {
           using Value = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<Value, double>)
+          if constexpr (std::is_same_v<Value, double>) {
+            if (field.presence == Presence::later && std::isnan(value))
+              return; // the line is as it was before there was this figure
             put_figure(text, value, field.unit == "s");
-          else if constexpr (std::is_same_v<Value, Reported>)
+          } else if constexpr (std::is_same_v<Value, Reported>)
             put_figure(text, value);
           else if constexpr (std::is_same_v<Value, std::int64_t>)
             put_count(text, value);
@@ -54,11 +56,13 @@ bool take_count(std::string_view& text, std::int64_t& count, bool is_step)
   return true;
 }
 
-// The event in a line without its tag; monostate if the line does not have exactly the figures of the fields.
+// The event in a line without its tag; monostate if the line does not have exactly the figures of the
+// fields. The last ones of Presence::later may be missing.
 template<class Record> Event event_of(std::string_view figures, Fields<Record> fields)
 {
   Record event;
   for (const auto& field : fields) {
+    if (figures.empty() && field.presence == Presence::later) break;
     bool taken = false;
     if (const auto* real = std::get_if<double& (*)(Record&)>(&field.place)) {
       Reported figure;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -40,6 +41,7 @@ struct EvalEvent {
   Reported accuracy;
   std::int64_t samples = 0;
   double eval_s = 0;
+  double noise_scale = std::numeric_limits<double>::quiet_NaN();
 };
 
 void append_line(std::string& text, const StepEvent& event);

@@ -168,6 +168,11 @@ Fields<EvalEvent> eval_event_fields()
       {"accuracy", DT_AT(R, accuracy), "0..1", "share of correct answers on the held-out set"},
       {"samples", DT_AT(R, samples), "", "samples of the held-out set"},
       {"eval_s", DT_AT(R, eval_s), "s", "wall time of the evaluation"},
+      {"noise_scale", DT_AT(R, noise_scale), "samples",
+       "gradient noise scale since the evaluation before that has one; `NULL`: not measured, fewer than 16 looks since then, or "
+       "no "
+       "gradient was found in the noise",
+       Presence::later},
   };
   return fields;
 }

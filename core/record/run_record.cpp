@@ -116,16 +116,16 @@ std::string to_line(const Heartbeat& heartbeat)
   return line += '\n';
 }
 
-std::string to_line(const JobEnd& end) { return fmt::format("exit {} {:.0f}\n", end.exit_code, end.unix_s); }
+std::string to_line(const JobEnd& end) { return fmt::format("exit {} {:.3f}\n", end.exit_code, end.unix_s); }
 
 std::string to_line(const Launch& launch)
 {
-  return fmt::format("launch {} {:.0f} {}\n", launch.number, launch.unix_s, launch.exit_code);
+  return fmt::format("launch {} {:.3f} {}\n", launch.number, launch.unix_s, launch.exit_code);
 }
 
 std::string to_line(const Wish& wish)
 {
-  return fmt::format("asked {:.0f} {} {}\n", wish.unix_s, wish.verb, printable(wish.answer));
+  return fmt::format("asked {:.3f} {} {}\n", wish.unix_s, wish.verb, printable(wish.answer));
 }
 
 std::optional<Submission> read_submission(const AttemptFolder& attempt) { return read(attempt.submission(), parse_submission); }

@@ -54,7 +54,8 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
   if (comm.is_root()) {
     for (const auto& bucket : strategy.buckets())
       text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
-    if (const auto noise = strategy.noise_scale(); !std::isnan(noise.value) || !std::isnan(noise.low))
+    const auto noise = strategy.noise() != nullptr ? strategy.noise()->noise_scale() : NoiseScale();
+    if (!std::isnan(noise.value) || !std::isnan(noise.low))
       text += fmt::format("noise {} {} {}\n", word(noise.value), word(noise.low), word(noise.high));
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));

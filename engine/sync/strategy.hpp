@@ -2,11 +2,11 @@
 // row with its properties (core/spec/strategy_table.cpp).
 #pragma once
 
-#include "core/maths/noise_scale.hpp"
 #include "core/record/run_record.hpp"
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/communicator.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/sync/roles.hpp"
 
@@ -65,9 +65,9 @@ class Strategy {
   virtual void begin_measuring() {}
   // The buckets of gradients in the order of their sums, and when this rank had them. Empty if the strategy sums no gradients.
   virtual std::vector<BucketRecord> buckets() const { return {}; }
-  // The gradient noise scale over the steps since begin_measuring(), in batches of one worker. Equal on all ranks. NaN: not
-  // measured.
-  virtual NoiseScale noise_scale() const { return {}; }
+  // The gradient noise since begin_measuring(), in batches of one worker. Equal on all ranks. Null: the strategy sums no
+  // gradients.
+  virtual GradientNoise* noise() { return nullptr; }
   // Choices that the strategy made at run time, as name and value for the run's record: {"allreduce", "mpi, ring from 64 KiB"}.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
 };

@@ -337,7 +337,7 @@ class AttemptJob {
     return lost_node(read_tail(s_.attempt.err(), stderr_tail)).has_value();
   }
 
-  void ask_for_requeue() const { s_.log.put(s_.attempt.requeue(), fmt::format("{:.0f}\n", now_unix_s())); }
+  void ask_for_requeue() const { s_.log.put(s_.attempt.requeue(), fmt::format("{:.3f}\n", now_unix_s())); }
 
   AttemptState s_;
   int launches_ = 0;

@@ -49,7 +49,7 @@ StepEvent step_of(const Statement& s)
 EvalEvent eval_of(const Statement& s)
 {
   return {s.integer("step"),       s.real("epoch"),      s.real("elapsed_s"), reported(s, "loss"),
-          reported(s, "accuracy"), s.integer("samples"), s.real("eval_s")};
+          reported(s, "accuracy"), s.integer("samples"), s.real("eval_s"),    s.real("noise_scale")};
 }
 
 constexpr const char* of_part =
@@ -70,7 +70,8 @@ void add_steps(Connection& connection, const std::string& key, const CoursePart&
 void add_evals(Connection& connection, const std::string& key, const CoursePart& part, Course& course)
 {
   auto s = connection.statement(
-      "SELECT step, epoch, elapsed_s, loss, accuracy, samples, eval_s, not_finite FROM evals AS events" + std::string(of_part));
+      "SELECT step, epoch, elapsed_s, loss, accuracy, samples, eval_s, noise_scale, not_finite FROM evals AS events" +
+      std::string(of_part));
   s.bind(key, part.attempt, part.first_step, part.last_step);
   while (s.next()) course.evals.push_back({part.begin_unix_s, eval_of(s)});
 }

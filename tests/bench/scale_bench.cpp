@@ -75,7 +75,7 @@ std::string event_lines(std::int64_t steps)
   for (std::int64_t step = 1; step <= steps; ++step) {
     const auto x = static_cast<double>(step);
     append_line(text, StepEvent{step, x / 10, x / 100, 2.5 / x, 0.01, 0.01, {0.001, 0.002, 0.003, 0.001, 0.0005, 0}});
-    if (step % 10 == 0) append_line(text, EvalEvent{step, x / 10, x / 100, 2 / x, 1 - 1 / x, 256, 0.05});
+    if (step % 10 == 0) append_line(text, EvalEvent{step, x / 10, x / 100, 2 / x, 1 - 1 / x, 256, 0.05, 10 * x});
   }
   return text;
 }

@@ -57,7 +57,7 @@ TEST_CASE("a run of two ranks records its gradient noise scale, and ends in the 
                                  "--set",
                                  "resources.oversubscribe=true"};
   REQUIRE(dtctl.json(words).at("exit_code") == 0);
-  words.insert(words.end(), {"--set", "train.noise_scale=5"});
+  words.insert(words.end(), {"--set", "train.noise_scale=2"});
   REQUIRE(dtctl.json(words).at("exit_code") == 0); // another run
   const auto rows =
       dtctl.json({"query", "SELECT noise_scale, noise_scale_low, weights_hash FROM results ORDER BY noise_scale"}).at("rows");
@@ -66,6 +66,9 @@ TEST_CASE("a run of two ranks records its gradient noise scale, and ends in the 
   CHECK(rows[0].at("noise_scale").is_null());
   CHECK(rows[1].at("noise_scale").get<double>() > rows[1].at("noise_scale_low").get<double>());
   CHECK(rows[0].at("weights_hash") == rows[1].at("weights_hash"));
+  const auto curve = dtctl.json({"query", "SELECT noise_scale FROM evals WHERE noise_scale > 0"}).at("rows");
+  INFO(curve.dump(1));
+  CHECK_FALSE(curve.empty());
 }
 
 TEST_CASE("every strategy has a shipped recipe")

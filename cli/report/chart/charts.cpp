@@ -13,6 +13,7 @@ std::span<const ChartKind> chart_kinds()
                 [](const ChartSource& source) { return waterfall_charts(source); }},
       ChartKind{"loss", "training loss over time; over samples with --x samples", loss_over_time},
       ChartKind{"accuracy", "accuracy of the evaluations over time; over samples with --x samples", accuracy_over_time},
+      ChartKind{"noise-scale", "gradient noise scale over samples (needs train.noise_scale)", noise_scale_chart},
       ChartKind{"target", "time to the target accuracy of each point", target_chart},
       ChartKind{"pareto", "time against node-hours, with the points that no other point beats in both", pareto_chart},
       ChartKind{"energy", "time against joules of a run, with the points that no other point beats in both", energy_chart},

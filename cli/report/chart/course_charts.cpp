@@ -213,6 +213,20 @@ Charts accuracy_chart(const ChartSource& source, Over over)
 
 } // namespace
 
+Charts noise_scale_chart(const ChartSource& source)
+{
+  auto charts = course_chart(source, {.id = "noise-scale",
+                                      .title = "Gradient noise scale over samples",
+                                      .y_title = "noise scale [samples]",
+                                      .over = Over::samples,
+                                      .curve = &store::RunCurves::noise_scale});
+  if (charts.charts.empty())
+    charts.missing =
+        "No run has a curve of the gradient noise scale. Set train.noise_scale and train.eval_every_epochs, so that at "
+        "least 16 steps are looked at from one evaluation to another. Only runs of dtengine have one.";
+  return charts;
+}
+
 Charts loss_over_time(const ChartSource& source) { return loss_chart(source, Over::time); }
 Charts loss_over_samples(const ChartSource& source) { return loss_chart(source, Over::samples); }
 Charts accuracy_over_time(const ChartSource& source) { return accuracy_chart(source, Over::time); }

@@ -158,6 +158,7 @@ void add_courses(Page& page, const Content& content)
   page.charts(target_chart(content.source));
   page.charts_side_by_side({loss_over_time(content.source), loss_over_samples(content.source)});
   page.charts_side_by_side({accuracy_over_time(content.source), accuracy_over_samples(content.source)});
+  if (const auto noise = noise_scale_chart(content.source); !noise.charts.empty()) page.charts(noise);
 }
 
 // The table of the Pareto set, by time to target if any run has one.

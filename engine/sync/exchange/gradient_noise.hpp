@@ -37,6 +37,7 @@ class GradientNoise {
   void forget() { estimator_ = {1, static_cast<double>(parts_)}; }
   // In units of one small batch.
   NoiseScale noise_scale() const { return measures() ? estimator_.estimate() : NoiseScale(); }
+  double recent_noise_scale() { return estimator_.recent(); }
 
  private:
   double squares_of(std::span<const float> gradients, std::size_t begin) const;

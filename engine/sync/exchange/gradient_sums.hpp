@@ -26,8 +26,8 @@ class GradientSums : private GradientListener {
   // For Strategy::begin_measuring() and Strategy::buckets().
   void begin_measuring();
   std::vector<BucketRecord> buckets() const;
-  // For Strategy::noise_scale().
-  NoiseScale noise_scale() const { return noise_.noise_scale(); }
+  // For Strategy::noise().
+  GradientNoise& noise() { return noise_; }
   // For Strategy::facts().
   std::vector<std::pair<std::string, std::string>> facts() const;
 

@@ -23,7 +23,7 @@ class Hsgd : public Strategy {
   // Seconds of the gradients' sum, plus 1/node_period of the weights' sum.
   void begin_measuring() override { sums_->begin_measuring(); }
   std::vector<BucketRecord> buckets() const override { return sums_->buckets(); }
-  NoiseScale noise_scale() const override { return sums_->noise_scale(); }
+  GradientNoise* noise() override { return &sums_->noise(); }
   double isolated_communication_s(Replica& replica) override;
   std::vector<std::pair<std::string, std::string>> facts() const override { return sums_->facts(); }
 

@@ -11,7 +11,7 @@ class SyncSgd : public Strategy {
   double step(Replica& replica, PhaseClock& clock) override;
   void begin_measuring() override { sums_.begin_measuring(); }
   std::vector<BucketRecord> buckets() const override { return sums_.buckets(); }
-  NoiseScale noise_scale() const override { return sums_.noise_scale(); }
+  GradientNoise* noise() override { return &sums_.noise(); }
   double isolated_communication_s(Replica& replica) override { return sums_.isolated_s(replica); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return sums_.facts(); }
 

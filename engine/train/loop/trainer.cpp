@@ -216,7 +216,8 @@ void Trainer::step(Observer& observer)
 
 void Trainer::evaluate(Observer& observer)
 {
-  const auto found = evaluations_->evaluate(step_, plan_.epoch_after(step_));
+  auto found = evaluations_->evaluate(step_, plan_.epoch_after(step_));
+  if (auto* noise = this->noise()) found.noise_scale = noise->recent_noise_scale() * noise_batch();
   measurement_.add_evaluation(found.eval_s);
   observer.evaluation(found);
 }
@@ -282,11 +283,16 @@ std::int64_t Trainer::replaced_samples()
   return static_cast<std::int64_t>(sum[0]);
 }
 
-// In samples. Of one worker it compares its micro-batches.
-NoiseScale Trainer::noise_scale() const
+// Of one worker it compares its micro-batches. Null: not measured.
+sync::GradientNoise* Trainer::noise()
 {
-  if (parts_.roles.workers.size() == 1) return local_.replica().noise_scale().times(static_cast<double>(plan_.micro_batch));
-  return strategy_->noise_scale().times(static_cast<double>(plan_.batch_per_rank));
+  return parts_.roles.workers.size() == 1 ? &local_.replica().noise() : strategy_->noise();
+}
+
+// Samples of the batches that noise() compares.
+double Trainer::noise_batch() const
+{
+  return static_cast<double>(parts_.roles.workers.size() == 1 ? plan_.micro_batch : plan_.batch_per_rank);
 }
 
 // Completes the result after the last step. Collective.
@@ -306,7 +312,7 @@ RunResult Trainer::finish()
   measurement_.fill(result_, strategy_->staleness());
   result_.samples_to_accuracy = evaluations_->scores().steps_to_accuracy * plan_.global_batch;
   result_.buckets = strategy_->buckets();
-  result_.noise = noise_scale();
+  if (const auto* noise = this->noise()) result_.noise = noise->noise_scale().times(noise_batch());
   for (const auto& [name, fact] : lasting_facts()) result_.facts[name] = fact;
   measure_alone();
   result_.unix_s = now_unix_s();

@@ -96,7 +96,8 @@ class Trainer {
   void write_checkpoint(Overseer& overseer);
   TrainingProgress progress();
   std::int64_t replaced_samples();
-  NoiseScale noise_scale() const;
+  sync::GradientNoise* noise();
+  double noise_batch() const;
   RunResult finish();
   void measure_alone();
   std::vector<std::pair<std::string, std::string>> lasting_facts() const;

@@ -47,7 +47,7 @@ class NetworkReplica : public sync::Replica, private sync::NodeSlices {
   // Forgets the gradient noise scale of the warm-up.
   void begin_measuring() { noise_.forget(); }
   // In micro-batches, of one rank's gradients.
-  NoiseScale noise_scale() const { return noise_.noise_scale(); }
+  sync::GradientNoise& noise() { return noise_; }
   // The weights that the ranks of this node share; null: they are this rank's alone. If not null, steps are made with these
   // slices, not with update().
   sync::NodeSlices* node_slices() { return parts_.node_memory != nullptr ? this : nullptr; }

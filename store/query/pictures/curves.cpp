@@ -44,11 +44,14 @@ std::vector<CurvePoint> loss_of(Connection& connection, const RunId& run, const 
   return points;
 }
 
-std::vector<CurvePoint> accuracy_of(Connection& connection, const RunId& run, const std::vector<CoursePart>& parts)
+// `column`: of the evaluations.
+std::vector<CurvePoint> evaluated(Connection& connection, const RunId& run, const std::vector<CoursePart>& parts,
+                                  const std::string& column)
 {
   std::vector<CurvePoint> points;
-  auto s = connection.statement("SELECT step, elapsed_s, accuracy FROM evals WHERE run_id = ? AND attempt = ? AND step BETWEEN ? "
-                                "AND ? AND accuracy IS NOT NULL ORDER BY step");
+  auto s = connection.statement("SELECT step, elapsed_s, " + column +
+                                " FROM evals WHERE run_id = ? AND attempt = ? AND step BETWEEN ? AND ? AND " + column +
+                                " IS NOT NULL ORDER BY step");
   for (const auto& part : parts) {
     s.bind(run.id, part.attempt, part.first_step, part.last_step);
     while (s.next()) points.push_back({static_cast<double>(s.integer(0)) * run.step_samples, s.real(1), s.real(2)});
@@ -77,8 +80,10 @@ std::vector<RunCurves> curves_of(Database& database, const std::vector<std::stri
     const auto run = find_run(connection, key);
     if (!run) continue;
     const auto parts = parts_of_run(database, key);
-    RunCurves curves{key, loss_of(connection, *run, parts, most_points), accuracy_of(connection, *run, parts)};
+    RunCurves curves{key, loss_of(connection, *run, parts, most_points), evaluated(connection, *run, parts, "accuracy"),
+                     evaluated(connection, *run, parts, "noise_scale")};
     thin(curves.accuracy, most_points);
+    thin(curves.noise_scale, most_points);
     if (!curves.loss.empty() || !curves.accuracy.empty()) all.push_back(std::move(curves));
   }
   return all;

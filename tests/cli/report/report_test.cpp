@@ -140,7 +140,7 @@ TEST_CASE("no table of a report has two columns of one name, neither in its head
   CHECK(tables > 5);
 }
 
-TEST_CASE("the losses and accuracies that a report draws are the rows of the steps and evaluations")
+TEST_CASE("the losses, accuracies and noise scales that a report draws are the rows of the steps and evaluations")
 {
   const PicturedHome home;
   const auto charts = charts_in(report_of(home));
@@ -148,7 +148,8 @@ TEST_CASE("the losses and accuracies that a report draws are the rows of the ste
                               "'strategy=sync-sgd' AND ranks = 4 AND repeat = 0 ORDER BY step";
   const auto with_table = [&](std::string sql, const std::string& table) { return sql.replace(sql.find("STEPS"), 5, table); };
   const auto steps = home.ask("SELECT step * 64 AS samples, events.elapsed_s, events.loss" + with_table(largest, "steps"));
-  const auto evals = home.ask("SELECT step * 64 AS samples, events.elapsed_s, events.accuracy" + with_table(largest, "evals"));
+  const auto evals = home.ask("SELECT step * 64 AS samples, events.elapsed_s, events.accuracy, events.noise_scale" +
+                              with_table(largest, "evals"));
   REQUIRE(steps.size() == 20);
   REQUIRE(evals.size() == 2);
   const auto check = [&](const char* id, const Json& rows, const char* x, const char* y) {
@@ -164,6 +165,7 @@ TEST_CASE("the losses and accuracies that a report draws are the rows of the ste
   check("loss-samples", steps, "samples", "loss");
   check("accuracy", evals, "elapsed_s", "accuracy");
   check("accuracy-samples", evals, "samples", "accuracy");
+  check("noise-scale", evals, "samples", "noise_scale");
   for (const char* id : {"accuracy", "accuracy-samples"}) CHECK(chart_in(charts, id).at("y").at("zero") == true); // alike
 }
 

@@ -115,3 +115,20 @@ TEST_CASE("the noise scale follows from all steps, however many there are")
   for (int step = 0; step < 1001; ++step) step < 500 ? estimator.add(3, 2) : estimator.add(4, 3);
   CHECK(estimator.estimate().value == Approx(2 * 1001 / (500 * 1.0 + 501 * 2.0)));
 }
+
+TEST_CASE("a point of the noise scale's curve is made of the steps since the point before, of at least 16")
+{
+  NoiseScaleEstimator estimator(1, 2);
+  for (int step = 0; step < 20; ++step) {
+    if (step < 16) CHECK(std::isnan(estimator.recent()));
+    estimator.add(3, 2);
+  }
+  CHECK(estimator.recent() == 2); // the signal 1, the noise 2
+  CHECK(std::isnan(estimator.recent()));
+  for (int step = 0; step < 16; ++step) estimator.add(4, 3);
+  CHECK(estimator.recent() == 1); // the signal 2
+  for (int step = 0; step < 16; ++step) estimator.add(4, 1);
+  CHECK(std::isnan(estimator.recent())); // no signal: not a number, and the steps do not count again
+  for (int step = 0; step < 16; ++step) estimator.add(3, 2);
+  CHECK(estimator.recent() == 2);
+}

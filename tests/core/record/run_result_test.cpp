@@ -1,5 +1,6 @@
 // What a run measured: events.log and result.json.
 #include "core/record/fields.hpp"
+#include "core/record/parse.hpp"
 #include "tests/core/put_file.hpp"
 #include "tests/core/record/attempt.hpp"
 #include "tests/core/sample_spec.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 const StepEvent step_sample{
     17, 0.53125, 12.345678901, 2.302585092994046, 0.1, 0.012345678, {0.001, 0.002, 0.003, 0.004, 0.005, 0}};
-const EvalEvent eval_sample{500, 4.25, 99.5, 0.0123456789012345, 0.98765, 10000, 1.25};
+const EvalEvent eval_sample{500, 4.25, 99.5, 0.0123456789012345, 0.98765, 10000, 1.25, not_measured};
 
 template<class Sample> std::string line_of(const Sample& sample)
 {
@@ -91,6 +92,16 @@ TEST_CASE("a figure or a count that was not reported is `-` in a line, NaN is a 
   CHECK(std::get<EvalEvent>(parse_event(without_end(line_of(eval)))).samples == not_counted);
   CHECK(is_foreign("eval - 1 2 3 0.5 100 1"));
   CHECK(is_foreign("eval 1 1 2 3 0.5 -x 1"));
+  eval.noise_scale = 138.5;
+  CHECK_THAT(line_of(eval), Catch::EndsWith(" 1.250000000 138.5\n"));
+  CHECK(std::get<EvalEvent>(parse_event(without_end(line_of(eval)))).noise_scale == 138.5);
+}
+
+TEST_CASE("the end of a job has its fraction of a second, so that a short run was not over before it began")
+{
+  const auto line = to_line(JobEnd{3, 1796072609.7379});
+  CHECK(line == "exit 3 1796072609.738\n");
+  CHECK(record::parse_end(line)->unix_s == Approx(1796072609.738).epsilon(1e-13));
 }
 
 TEST_CASE("a line cut off anywhere within its numbers, that is not ours, or run into another is no event")
@@ -101,10 +112,11 @@ TEST_CASE("a line cut off anywhere within its numbers, that is not ours, or run 
     INFO(size);
     CHECK(is_foreign(std::string_view(step).substr(0, size)));
   }
-  for (const auto* line : {"", "step", "eval", "step ", "note 1 2 3", "steps 1 2 3 4 5 6 7 8 9 10 11",
-                           "step1 2 3 4 5 6 7 8 9 10 11", "step x 2 3 4 5 6 7 8 9 10 11", "step 1.5 2 3 4 5 6 7 8 9 10 11",
-                           " step 1 2 3 4 5 6 7 8 9 10 11", "step 1 2 3 4 5 6 7 8 9 10 11 12", "step 1 2 3 4 5 6 7 8 9 10 11x",
-                           "eval 1 2 3 4 5 6", "eval 1 2 3 4 5 6 7 8", "eval 1 2 3 4 5 6.5 7", "STEP 1 2 3 4 5 6 7 8 9 10 11"}) {
+  for (const auto* line :
+       {"", "step", "eval", "step ", "note 1 2 3", "steps 1 2 3 4 5 6 7 8 9 10 11", "step1 2 3 4 5 6 7 8 9 10 11",
+        "step x 2 3 4 5 6 7 8 9 10 11", "step 1.5 2 3 4 5 6 7 8 9 10 11", " step 1 2 3 4 5 6 7 8 9 10 11",
+        "step 1 2 3 4 5 6 7 8 9 10 11 12", "step 1 2 3 4 5 6 7 8 9 10 11x", "eval 1 2 3 4 5 6", "eval 1 2 3 4 5 6 7 8 9",
+        "eval 1 2 3 4 5 6.5 7", "STEP 1 2 3 4 5 6 7 8 9 10 11"}) {
     INFO(line);
     CHECK(is_foreign(line));
   }

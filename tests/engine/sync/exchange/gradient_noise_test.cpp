@@ -38,7 +38,7 @@ Measured train_measured(const SyncSpec& sync, std::int64_t every, bool padding, 
   Diary diary;
   comm.traffic() = {};
   for (; replica.number <= steps; ++replica.number) strategy->step(replica, diary);
-  const Measured measured{strategy->noise_scale(), copy_of(replica.weights()), comm.traffic().messages};
+  const Measured measured{strategy->noise()->noise_scale(), copy_of(replica.weights()), comm.traffic().messages};
   comm.barrier();
   return measured;
 }
