@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -50,15 +51,24 @@ Json json_of(const store::Outlier& outlier)
           {"is_on_one_machine", outlier.is_on_one_machine}};
 }
 
+std::string where_text(const store::Outlier& outlier)
+{
+  return outlier.is_on_one_machine ? "; all hosts are on one machine, whose cores were busy or slower then" : "";
+}
+
+std::string slower_text(const store::Outlier& outlier)
+{
+  return fmt::format("{} % slower than", std::lround(outlier.slower_by * 100));
+}
+
 // Returns "node2: matrix products 23 % slower than the others (2 ranks in 1 run)", and what is known of hosts on one machine.
 std::string describe(const store::Outlier& outlier)
 {
-  const auto slower = fmt::format("{} % slower than", std::lround(outlier.slower_by * 100));
-  const auto where = outlier.is_on_one_machine ? "; all hosts are on one machine, whose cores were busy or slower then" : "";
   if (!is_host(outlier))
-    return fmt::format("run {}: allreduce {} in the others of its shape{}", short_key(outlier.runs.front()), slower, where);
-  return fmt::format("{}: matrix products {} the others ({} in {}){}", outlier.host, slower, counted(outlier.ranks, "rank"),
-                     counted(outlier.runs.size(), "run"), where);
+    return fmt::format("run {}: allreduce {} in the others of its shape{}", short_key(outlier.runs.front()), slower_text(outlier),
+                       where_text(outlier));
+  return fmt::format("{}: matrix products {} the others ({} in {}){}", outlier.host, slower_text(outlier),
+                     counted(outlier.ranks, "rank"), counted(outlier.runs.size(), "run"), where_text(outlier));
 }
 
 // Hosts that are emulated on one machine share its cores, so none of them is a slow node.
@@ -68,15 +78,35 @@ std::string label_of(const store::Outlier& outlier)
   return is_host(outlier) ? "slow node" : "slow network";
 }
 
+// "1 of 1 run", "2 of 6 runs".
+std::string share(std::size_t count, std::size_t of_runs) { return fmt::format("{} of {}", count, counted(of_runs, "run")); }
+
+// "28 of 157 runs: allreduce up to 71 % slower than in the others of their shape" in place of a line for each of many runs.
+void add_outliers(std::vector<DoubtLine>& lines, const store::Doubts& doubts)
+{
+  constexpr std::size_t most_lines = 3;
+  std::map<std::string, std::vector<const store::Outlier*>> slow_runs; // by label
+  for (const auto& outlier : doubts.outliers)
+    if (is_host(outlier))
+      lines.push_back({label_of(outlier), describe(outlier)});
+    else
+      slow_runs[label_of(outlier)].push_back(&outlier);
+  for (const auto& [label, outliers] : slow_runs)
+    if (outliers.size() <= most_lines) {
+      for (const auto* outlier : outliers) lines.push_back({label, describe(*outlier)});
+    } else {
+      const auto& worst = **std::ranges::max_element(outliers, {}, [](const auto* outlier) { return outlier->slower_by; });
+      lines.push_back({label, fmt::format("{}: allreduce up to {} in the others of their shape{}",
+                                          share(outliers.size(), doubts.measured_runs), slower_text(worst), where_text(worst))});
+    }
+}
+
 Json json_of(const store::NotFiniteRun& run)
 {
   const auto text = [](const std::string& words) { return words.empty() ? Json(nullptr) : Json(words); };
   return {
       {"run", run.run}, {"divergence", text(run.divergence)}, {"not_finite_steps", run.steps}, {"accuracy", text(run.accuracy)}};
 }
-
-// "1 of 1 run", "2 of 6 runs".
-std::string share(std::size_t count, std::size_t of_runs) { return fmt::format("{} of {}", count, counted(of_runs, "run")); }
 
 std::size_t diverged_count(const store::Doubts& doubts)
 {
@@ -288,7 +318,7 @@ std::vector<DoubtLine> doubt_lines(const store::Doubts& doubts)
   if (doubts.drift) lines.push_back({"drift", describe(*doubts.drift), doubts.drift->beyond_noise});
   if (diverged_count(doubts) > 0) lines.push_back({"diverged", diverged_text(doubts)});
   add_not_finite(lines, doubts);
-  for (const auto& outlier : doubts.outliers) lines.push_back({label_of(outlier), describe(outlier)});
+  add_outliers(lines, doubts);
   for (const auto& reason : busy_texts(doubts.busy, doubts.measured_runs)) lines.push_back({"machine busy", reason});
   if (!doubts.throttled.empty()) lines.push_back({"cpu quota", throttled_text(doubts.throttled, doubts.measured_runs)});
   if (doubts.too_short.runs > 0)

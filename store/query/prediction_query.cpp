@@ -80,6 +80,7 @@ SeriesTraits traits_of(const Statement& s)
   traits.service_threads = row.is_lock_free ? std::max<std::int64_t>(1, s.integer("sync_server_threads")) : 1;
   traits.is_beside = exchanges_beside_computation({.strategy = strategy, .overlap = s.integer("sync_overlap")});
   traits.period = reads(strategy, "sync.period") ? std::max<std::int64_t>(1, s.integer("sync_period")) : 1;
+  traits.node_period = reads(strategy, "sync.node_period") ? std::max<std::int64_t>(1, s.integer("sync_node_period")) : 1;
   traits.servers = row.has_servers ? s.integer("sync_servers") : 0;
   traits.nodes_per_supernode = s.integer("resources_nodes_per_supernode");
   traits.exchange_bytes = exchange_bytes(s.real("parameters"), s.text("sync_wire"));
@@ -101,7 +102,8 @@ Runs read_runs(Connection& connection, const Choice& choice)
       connection, choice,
       "SELECT run_id, chosen.series, resources_nodes, ranks, workers, resources_ranks_per_node, "
       "throughput, isolated_communication_s, steps, warmup_steps, sync_strategy, "
-      "sync_allreduce, sync_period, sync_servers, sync_server_threads, sync_overlap, resources_nodes_per_supernode, "
+      "sync_allreduce, sync_period, sync_node_period, sync_servers, sync_server_threads, sync_overlap, "
+      "resources_nodes_per_supernode, "
       "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, " +
           std::string(samples_of_step) +
           " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "

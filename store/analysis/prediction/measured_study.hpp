@@ -23,6 +23,7 @@ struct SeriesTraits {
   std::int64_t service_threads = 1; // exchanges that the servers work on at the same time
   bool is_beside = false;           // the exchange runs while the gradients are computed
   std::int64_t period = 1;          // steps from one exchange to the next
+  std::int64_t node_period = 1;     // of hsgd: steps from one exchange between nodes to the next
   double exchange_bytes = 0;        // that one exchange sums
   bool by_nodes = false;            // sizes are numbers of nodes; otherwise of ranks
   std::int64_t ranks_per_node = 1, nodes_per_supernode = 0, servers = 0;

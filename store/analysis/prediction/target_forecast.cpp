@@ -269,7 +269,7 @@ std::vector<TargetSeries> target_series(std::span<const Run> runs)
 
 bool follows_samples_law(const SeriesTraits& traits)
 {
-  return traits.is_own_program || strategy_row(traits.strategy).keeps_equal;
+  return traits.is_own_program || (strategy_row(traits.strategy).keeps_equal && traits.node_period == 1);
 }
 
 TargetForecast forecast_target(const SeriesMeasurements& speed, const TargetSeries& target, std::span<const std::int64_t> sizes,

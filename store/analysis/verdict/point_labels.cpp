@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -80,8 +81,10 @@ void mark_implied(std::vector<Axis>& axes)
     });
 }
 
+enum class Keys { where_needed, of_numbers, of_all }; // where needed: of numbers, but for a single one beside words
+
 // The values of the axes in the label at `place`, words first.
-std::string text_of(const std::vector<const Axis*>& axes, std::size_t place, bool with_keys)
+std::string text_of(const std::vector<const Axis*>& axes, std::size_t place, Keys keys)
 {
   const auto of_numbers =
       static_cast<std::size_t>(std::count_if(axes.begin(), axes.end(), [](auto* axis) { return !axis->is_of_words; }));
@@ -90,17 +93,29 @@ std::string text_of(const std::vector<const Axis*>& axes, std::size_t place, boo
   for (const auto* axis : axes) {
     const auto& value = axis->values[place];
     if (value.empty()) continue;
-    const bool has_key = !axis->key.empty() && (with_keys || !(axis->is_of_words || is_one_beside_words));
+    const bool is_plain = axis->is_of_words || (is_one_beside_words && keys == Keys::where_needed);
+    const bool has_key = !axis->key.empty() && (keys == Keys::of_all || !is_plain);
     (axis->is_of_words ? words : numbers).push_back(has_key ? axis->key + " " + value : value);
   }
   words.insert(words.end(), numbers.begin(), numbers.end());
   return join(words, " · ");
 }
 
-std::vector<std::string> texts_of(const std::vector<const Axis*>& axes, std::size_t labels, bool with_keys)
+// A label whose words no other has is shown by them alone: "sync-sgd" beside "local-sgd · period 4" and "local-sgd · period 8".
+std::vector<std::string> texts_of(const std::vector<const Axis*>& axes, std::size_t labels, Keys keys)
 {
+  std::vector<const Axis*> of_words;
+  std::ranges::copy_if(axes, std::back_inserter(of_words), &Axis::is_of_words);
+  std::map<std::string, std::size_t> times; // by words
+  for (std::size_t i = 0; i < labels; ++i) ++times[text_of(of_words, i, keys)];
+  times.erase("");
+  const bool any_alone = labels > 1 && std::ranges::any_of(times, [](const auto& one) { return one.second == 1; });
+  if (any_alone && keys == Keys::where_needed) keys = Keys::of_numbers;
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < labels; ++i) texts.push_back(text_of(axes, i, with_keys));
+  for (std::size_t i = 0; i < labels; ++i) {
+    const auto words = times.find(text_of(of_words, i, keys));
+    texts.push_back(any_alone && words != times.end() && words->second == 1 ? words->first : text_of(axes, i, keys));
+  }
   return texts;
 }
 
@@ -126,14 +141,14 @@ std::vector<std::string> shown_texts(const std::vector<std::string>& labels, std
     all.push_back(&axis);
     if (!axis.is_implied) own.push_back(&axis);
   }
-  for (const bool with_keys : {false, true})
+  for (const auto keys : {Keys::where_needed, Keys::of_all})
     for (const auto* chosen : {&own, &all})
-      if (auto texts = texts_of(*chosen, labels.size(), with_keys);
+      if (auto texts = texts_of(*chosen, labels.size(), keys);
           are_distinct(texts) && std::find(texts.begin(), texts.end(), "") == texts.end())
         return texts;
-  for (const bool with_keys : {false, true})
+  for (const auto keys : {Keys::where_needed, Keys::of_all})
     for (const auto* chosen : {&own, &all})
-      if (auto texts = filled(texts_of(*chosen, labels.size(), with_keys), *chosen); are_distinct(texts)) return texts;
+      if (auto texts = filled(texts_of(*chosen, labels.size(), keys), *chosen); are_distinct(texts)) return texts;
   return labels;
 }
 

@@ -51,4 +51,8 @@ TEST_CASE("a CPU quota is told with what it took, slow hosts and networks with h
   doubts.outliers.front().is_on_one_machine = true;
   CHECK(lines_of(doubts) == Lines{"emulated hosts: bad: matrix products 25 % slower than the others (3 ranks in 2 runs); all "
                                   "hosts are on one machine, whose cores were busy or slower then"});
+  doubts.outliers.clear();
+  for (const double slower_by : {0.5, 0.71, 0.6, 0.55})
+    doubts.outliers.push_back({store::Outlier::Kind::allreduce, "", {"0123456789abcdef"}, 0, slower_by});
+  CHECK(lines_of(doubts) == Lines{"slow network: 4 of 5 runs: allreduce up to 71 % slower than in the others of their shape"});
 }
