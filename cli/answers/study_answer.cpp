@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,6 +48,25 @@ std::optional<std::size_t> more_runs(const Standing& standing)
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
+// "1 node is the soonest size; the runs do not decide between 6 of 8 on it: sync-sgd, …", if all points that may be the best have
+// one size; else nothing.
+std::string undecided_at_a_size(const StudyAnswer& answer, const std::vector<std::size_t>& best)
+{
+  const auto& standing = answer.soonest;
+  const auto size_of = [&](std::size_t place) {
+    const auto& point = point_at(answer, standing, place);
+    return std::pair(point.nodes, point.ranks);
+  };
+  if (std::ranges::any_of(best, [&](std::size_t place) { return size_of(place) != size_of(best.front()); })) return "";
+  const auto& first = point_at(answer, standing, best.front());
+  std::vector<std::string> titles;
+  for (const auto place : best) titles.push_back(printable(point_at(answer, standing, place).title));
+  const auto all = std::ranges::count_if(
+      answer.points, [&](const auto& point) { return std::pair(point.nodes, point.ranks) == size_of(best.front()); });
+  return fmt::format("{} is the soonest size; the runs do not decide between {} of {} on it: {}",
+                     unit_of(answer, answer.by_nodes ? first.nodes : first.ranks), best.size(), all, enumerated(titles));
+}
+
 std::string soonest_text(const StudyAnswer& answer)
 {
   const auto& standing = answer.soonest;
@@ -58,7 +78,9 @@ std::string soonest_text(const StudyAnswer& answer)
     return fmt::format("{}; it reaches {:.4g} % after {}", text, answer.target * 100, seconds_cell(centre).text);
   if (outcome != store::Outcome::several) return text;
   const auto best = store::may_be_best(standing);
-  if (best.size() == 2 && standing.ranked.size() == 2)
+  if (const auto at_a_size = undecided_at_a_size(answer, best); !at_a_size.empty())
+    text = at_a_size;
+  else if (best.size() == 2 && standing.ranked.size() == 2)
     text += ": " + enumerated({shown_name(standing, best[0]), shown_name(standing, best[1])});
   const bool would_decide = store::hindrance_of(standing).kind == store::Hindrance::Kind::none;
   if (const auto more = would_decide ? more_runs(standing) : std::nullopt)
@@ -117,13 +139,18 @@ std::string gain_text(const StudyAnswer& answer, const std::vector<store::Attrib
 struct Search {
   std::int64_t runs = 0;
   double node_hours = 0;
+  std::int64_t without_optimum = 0; // points whose search is over and has found none
 };
 
 std::string basis_text(const StudyAnswer& answer, const Search& search)
 {
-  return fmt::format("This rests on {} with at least {} at each point, after a search of {} ({} node-hours)",
-                     counted(answer.runs, "run"), counted(answer.seeds, "seed"), counted(search.runs, "run"),
-                     two_digits(search.node_hours));
+  auto text = fmt::format("This rests on {} with at least {} at each point, after a search of {} ({} node-hours)",
+                          counted(answer.runs, "run"), counted(answer.seeds, "seed"), counted(search.runs, "run"),
+                          two_digits(search.node_hours));
+  if (search.without_optimum > 0)
+    text += fmt::format("; {} whose search found no optimum {} not compared (more study.tune.runs may find it)",
+                        counted(search.without_optimum, "point"), search.without_optimum == 1 ? "is" : "are");
+  return text;
 }
 
 Json point_json(const StudyAnswer& answer, const Standing& standing)
@@ -155,6 +182,7 @@ AnswerText answer_of(store::Database& database, const std::optional<StudyRecord>
   for (const auto& point : tuned_points_of(study, rows)) {
     search.runs += point.ended;
     search.node_hours += point.node_hours;
+    if (point.is_over() && !point.is_tuned()) ++search.without_optimum;
   }
   std::vector<store::Attribution> attributions;
   if (answer->gain) attributions = store::attributions_of_study(database, study->id);
@@ -170,6 +198,7 @@ AnswerText answer_of(store::Database& database, const std::optional<StudyRecord>
                {"seeds", answer->seeds},
                {"search_runs", search.runs},
                {"search_node_hours", search.node_hours},
+               {"points_without_optimum", search.without_optimum},
                {"sentences", text.sentences}};
   return text;
 }

@@ -119,10 +119,10 @@ struct ResultsOptions {
 };
 
 // Whether the program scales at all, in the first lines.
-void print_scale(Context& context, const std::vector<store::ScalingRow>& points)
+void print_scale(Context& context, const std::vector<store::ScalingRow>& points, const store::PointLabels& labels)
 {
   const auto answer = store::scale_answer(points);
-  const auto text = scale_text(answer);
+  const auto text = scale_text(answer, labels);
   const auto style = answer.answer == store::Scales::yes  ? Style::good
                      : answer.answer == store::Scales::no ? Style::bad
                                                           : Style::warning;
@@ -180,8 +180,8 @@ ExitCode results(Context& context, const ResultsOptions& options)
   auto figures = store::figures_in_studies(results.database(), rows);
   const auto points =
       by_run ? std::vector<store::ScalingRow>() : store::scaling_of(figures, store::sizes_of_kind(selection.study->kind));
-  if (!by_run && store::sizes_of_kind(selection.study->kind) == store::StudySizes::grow) print_scale(context, points);
   const auto labels = labels_of(selection, by_run ? Controls::shown : Controls::left_out);
+  if (!by_run && store::sizes_of_kind(selection.study->kind) == store::StudySizes::grow) print_scale(context, points, labels);
   const bool by_node = !by_run && !options.why && options.best_by.empty() && is_distribution(rows);
   if (by_node)
     print_nodes(context, rows);

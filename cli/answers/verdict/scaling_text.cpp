@@ -22,11 +22,11 @@ std::string size_words(const ScalingRow& row, bool in_nodes)
 }
 
 // "1.76x on 2 ranks", "1.76x on 2 nodes (easgd)"
-std::string speedup_words(const ScalingRow& row)
+std::string speedup_words(const ScalingRow& row, const store::PointLabels& labels)
 {
   const bool in_nodes = row.size == row.nodes && row.nodes != row.workers;
   return number_text("%.2fx", row.speedup) + " on " + size_words(row, in_nodes) +
-         (row.label.empty() ? "" : " (" + printable(row.label) + ")");
+         (row.label.empty() ? "" : " (" + printable(labels.shown(row.label)) + ")");
 }
 
 std::string relation_of(Side side)
@@ -110,16 +110,16 @@ std::string word_of(store::Scales scales)
   return "not known";
 }
 
-std::string scale_text(const store::ScaleAnswer& answer)
+std::string scale_text(const store::ScaleAnswer& answer, const store::PointLabels& labels)
 {
   const auto word = word_of(answer.answer) + ": ";
   if (answer.copies != nullptr) return word + counted(answer.copies->ranks, "rank") + " of it do not train together";
   if (answer.best == nullptr) return word + "no two sizes were measured";
   const auto& best = *answer.best;
-  auto text = word + speedup_words(best);
+  auto text = word + speedup_words(best, labels);
   if (!std::isfinite(best.efficiency_low) && !best.is_exact) text += ", and without 3 runs of both sizes there is no interval";
   if (answer.is_within_error) text += ", not measurably faster than the smallest size";
-  if (answer.largest != &best && answer.largest->label == best.label) text += "; " + speedup_words(*answer.largest);
+  if (answer.largest != &best && answer.largest->label == best.label) text += "; " + speedup_words(*answer.largest, labels);
   return text;
 }
 

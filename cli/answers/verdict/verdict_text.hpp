@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/analysis/verdict/condition_facts.hpp"
+#include "store/analysis/verdict/point_labels.hpp"
 #include "store/analysis/verdict/race_outcome.hpp"
 #include "store/analysis/verdict/scaling_answer.hpp"
 #include "store/analysis/verdict/standing.hpp"
@@ -43,8 +44,8 @@ VerdictText race_verdict(std::span<const store::RacePoint> points, const store::
 
 // "yes", "no", "cannot tell", "not known".
 std::string word_of(store::Scales scales);
-// The word and the reason, without a full stop: "yes: 1.76x on 2 ranks".
-std::string scale_text(const store::ScaleAnswer& answer);
+// The word and the reason, without a full stop: "yes: 1.76x on 2 ranks (local-sgd)".
+std::string scale_text(const store::ScaleAnswer& answer, const store::PointLabels& labels = {});
 
 // The verdict on the sizes of one label. The headline has speed-up and efficiency of the largest size, and says whether the
 // efficiency differs from 100 % and from that of the next smaller size; each smaller size has a line. If there is one size, or

@@ -4,6 +4,7 @@
 #include <cmath>
 
 using Catch::Contains;
+using Catch::StartsWith;
 using dt::test::Json;
 using dt::test::Words;
 using namespace dt;
@@ -14,10 +15,11 @@ namespace {
 constexpr double samples0 = 20'000, critical_batch = 100; // of sync-sgd
 
 // Two strategies on one, two and four nodes with a batch of 32 a node, five runs each. sync-sgd follows the law of samples, and
-// its throughput is 1000 N^0.8; local-sgd is as fast on one node, and slower to the target on more.
+// its throughput is 1000 N^speed_up; local-sgd is as fast on one node, and slower to the target on more.
 class TunedStudy : public test::SiteHome {
  public:
-  explicit TunedStudy(const std::string& metric = "time-to-target")
+  explicit TunedStudy(const std::string& metric = "time-to-target", double speed_up = 0.8, double scatter = 0.01)
+      : speed_up_(speed_up), scatter_(scatter)
   {
     std::vector<PlannedRun> runs;
     for (const std::string strategy : {"sync-sgd", "local-sgd"})
@@ -29,6 +31,8 @@ class TunedStudy : public test::SiteHome {
   }
 
  private:
+  double speed_up_, scatter_;
+
   PlannedRun add(const std::string& strategy, std::int64_t nodes, int repeat) const
   {
     auto spec = sample_spec(1, repeat);
@@ -41,8 +45,8 @@ class TunedStudy : public test::SiteHome {
     spec.train.target_accuracy = 0.9;
     spec.train.seed = repeat + 1;
     const auto n = static_cast<double>(nodes);
-    const double noise = 1 + 0.01 * ((repeat * 3) % 5 - 2);
-    auto result = sample_result(spec, 1000 * std::pow(n, 0.8));
+    const double noise = 1 + scatter_ * ((repeat * (strategy == "local-sgd" ? 4 : 3)) % 5 - 2);
+    auto result = sample_result(spec, 1000 * std::pow(n, speed_up_));
     const double samples = samples0 * (1 + 32 * n / critical_batch) * noise * (strategy == "local-sgd" ? 1 + 0.3 * (n - 1) : 1);
     result.samples_to_accuracy = std::llround(samples);
     result.time_to_accuracy_s = samples / result.throughput;
@@ -87,6 +91,18 @@ TEST_CASE("a tuned study over sizes ends with an answer of at most five lines, i
     REQUIRE(study.run({"report", "tuned", "--format", format, "-o", file.string()}).ok());
     CHECK_THAT(read_file(file), Contains("node-hours") && Contains("This rests on 30 runs with at least 5 seeds"));
   }
+}
+
+TEST_CASE("where several labels of one size may be the soonest, the answer names the size as decided")
+{
+  const TunedStudy study("time-to-target", -0.5, 0.05); // more nodes are slower
+  const auto answer = study.json({"results", "tuned"}).at("answer");
+  INFO(answer.dump(1));
+  CHECK(answer.at("soonest").at("decided") == false);
+  CHECK(answer.at("worth_until") == 1);
+  CHECK_THAT(answer.at("sentences")[0].get<std::string>(),
+             StartsWith("1 node is the soonest size; the runs do not decide between 2 of 2 on it: ") && Contains("sync-sgd") &&
+                 Contains("local-sgd"));
 }
 
 TEST_CASE("a study that was not tuned by the time to target has no answer")
