@@ -82,6 +82,9 @@ std::string soonest_text(const StudyAnswer& answer)
     text = at_a_size;
   else if (best.size() == 2 && standing.ranked.size() == 2)
     text += ": " + enumerated({shown_name(standing, best[0]), shown_name(standing, best[1])});
+  if (const double longer = standing.ranked[best.back()].centre / standing.ranked[best.front()].centre - 1;
+      std::isfinite(longer) && longer > 0)
+    text += fmt::format("; the slowest of them takes {} % longer", two_digits(100 * longer));
   const bool would_decide = store::hindrance_of(standing).kind == store::Hindrance::Kind::none;
   if (const auto more = would_decide ? more_runs(standing) : std::nullopt)
     return fmt::format("{}; about {} of each of them would decide (study.repeats)", text, counted(*more, "more run"));

@@ -101,7 +101,7 @@ std::string text_of(const std::vector<const Axis*>& axes, std::size_t place, Key
   return join(words, " · ");
 }
 
-// A label whose words no other has is shown by them alone: "sync-sgd" beside "local-sgd · period 4" and "local-sgd · period 8".
+// A label whose words no other has is shown by them alone: "sync-sgd" beside "diloco · fragments 1" and "diloco · fragments 2".
 std::vector<std::string> texts_of(const std::vector<const Axis*>& axes, std::size_t labels, Keys keys)
 {
   std::vector<const Axis*> of_words;
