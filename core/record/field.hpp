@@ -1,5 +1,5 @@
-// Field: one figure of a record, described once. Writing and reading its JSON, its SQL column, `dtctl show` and `dtctl db columns`
-// all come from these rows (core/record/fields.cpp): to record another figure, measure it and add a row.
+// Field: one figure of a record, described once. Writing and reading its JSON, its SQL column, `dtctl show` and `dtctl db
+// columns` all come from these rows (core/record/fields.cpp): to record another figure, measure it and add a row.
 #pragma once
 
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "core/record/field.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 
 #include <cmath>
 #include <cstdlib>

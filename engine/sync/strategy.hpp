@@ -6,7 +6,6 @@
 #include "core/spec/run_spec.hpp"
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/comm/communicator.hpp"
-#include "engine/sync/exchange/gradient_noise.hpp"
 #include "engine/sync/replica.hpp"
 #include "engine/sync/roles.hpp"
 
@@ -15,6 +14,8 @@
 #include <vector>
 
 namespace dt::sync {
+
+class GradientNoise; // engine/sync/exchange/gradient_noise.hpp
 
 // Receives the begin and end of a rank's phases, to measure phase times. The trainer implements it. Phases do not nest.
 class PhaseClock {

@@ -4,6 +4,7 @@
 #include "core/spec/choices.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/units.hpp"
+#include "engine/sync/exchange/gradient_noise.hpp"
 #include "engine/sync/exchange/node_step.hpp"
 #include "engine/train/record/rank_report.hpp"
 #include "engine/train/step/network_options.hpp"
