@@ -275,9 +275,7 @@ std::string plot_details()
 {
   std::string kinds;
   for (const auto& kind : chart_kinds()) kinds += fmt::format("  {:<11} {}\n", kind.name, kind.help);
-  return "Kinds:\n" + kinds +
-         "Files are 3.5 in wide; .png has 300 dpi, and .tex is for \\input, beside FILE.pdf.\n\n"
-         "Example:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
+  return "Kinds:\n" + kinds + "\nExample:\n  dtctl plot quickstart --kind speedup -o speedup.pdf";
 }
 
 } // namespace

@@ -33,7 +33,10 @@ template<class Record> std::string line_of(std::string_view tag, Fields<Record> 
 {
   std::string text(tag);
   text += " = \"" + std::string(tag) + "\"";
-  for (const auto& field : fields) text += " SP " + std::string(field.name);
+  for (const auto& field : fields) {
+    const auto figure = "SP " + std::string(field.name);
+    text += field.presence == Presence::later ? " [ " + figure + " ]" : " " + figure;
+  }
   return text + " LF";
 }
 

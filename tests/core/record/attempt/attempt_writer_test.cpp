@@ -346,7 +346,7 @@ TEST_CASE(
   replace_file(life.attempt.reserve(), "room");
   record_end(life.attempt, {75, 103});
   CHECK_FALSE(fs::exists(life.attempt.reserve()));
-  CHECK(read_file(life.attempt.end()) == "exit 75 103\n");
+  CHECK(read_file(life.attempt.end()) == "exit 75 103.000\n");
 }
 
 TEST_CASE("of the errors of several ranks the first one stays")

@@ -50,8 +50,7 @@ TEST_CASE("a number alone says which key it is of, and of keys that follow from 
   CHECK(shown({"nesterov=true", "nesterov=false"}) == Texts{"nesterov true", "nesterov false"});
   CHECK(shown({"alpha=-1 s=a", "alpha=-2 s=a", "alpha=-1 s=b"}) == Texts{"a · alpha -1", "a · alpha -2", "b"});
   CHECK(shown({"period=1 strategy=a", "period=2 strategy=b"}) == Texts{"a", "b"});
-  CHECK(shown({"strategy=a period=1", "strategy=b period=4", "strategy=b period=8"}) ==
-        Texts{"a", "b · period 4", "b · period 8"});
+  CHECK(shown({"strategy=a parts=1", "strategy=b parts=1", "strategy=b parts=2"}) == Texts{"a", "b · parts 1", "b · parts 2"});
   CHECK(shown({"rate=0.1 decay=1", "rate=0.2 decay=2"}) == Texts{"rate 0.1", "rate 0.2"});
 }
 
