@@ -169,9 +169,8 @@ Fields<EvalEvent> eval_event_fields()
       {"samples", DT_AT(R, samples), "", "samples of the held-out set"},
       {"eval_s", DT_AT(R, eval_s), "s", "wall time of the evaluation"},
       {"noise_scale", DT_AT(R, noise_scale), "samples",
-       "gradient noise scale since the evaluation before that has one; `NULL`: not measured, fewer than 16 looks since then, or "
-       "no "
-       "gradient was found in the noise",
+       "gradient noise scale over the looks since the last evaluation that has one; `NULL`: not measured, fewer than 16 looks, "
+       "or no gradient was found in the noise",
        Presence::later},
   };
   return fields;
