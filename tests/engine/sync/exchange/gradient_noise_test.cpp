@@ -38,7 +38,8 @@ Measured train_measured(const SyncSpec& sync, std::int64_t every, bool padding, 
   Diary diary;
   comm.traffic() = {};
   for (; replica.number <= steps; ++replica.number) strategy->step(replica, diary);
-  const Measured measured{strategy->noise()->noise_scale(), copy_of(replica.weights()), comm.traffic().messages};
+  const auto noise = strategy->noise() != nullptr ? strategy->noise()->noise_scale() : NoiseScale();
+  const Measured measured{noise, copy_of(replica.weights()), comm.traffic().messages};
   comm.barrier();
   return measured;
 }
