@@ -31,7 +31,7 @@ TunedKey tuned_key(const std::string& path, const std::string& range);
 // strategy does not read.
 std::vector<TunedKey> tuned_keys(const RunSpec& run);
 
-// The fewest runs for a search of so many keys. With fewer it could not try a worse setting on both sides of the best one.
+// The fewest runs that a search of `keys` keys needs. With fewer it cannot try a worse setting on both sides of the best one.
 constexpr std::int64_t least_tuning_runs(std::size_t keys) { return keys < 2 ? 6 : 12; }
 
 // The repeat of a setting's first run in a search: beyond those of results (study.repeats is at most 10,000), so that a study

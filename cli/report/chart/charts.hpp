@@ -22,7 +22,7 @@ Charts loss_over_time(const ChartSource& source);
 Charts loss_over_samples(const ChartSource& source);
 Charts accuracy_over_time(const ChartSource& source);
 Charts accuracy_over_samples(const ChartSource& source);
-// Of the gradient noise scale, over samples. Missing if no run measured it.
+// Draws the gradient noise scale over samples. Missing if no run measured it.
 Charts noise_scale_chart(const ChartSource& source);
 Charts target_chart(const ChartSource& source);
 Charts pareto_chart(const ChartSource& source);

@@ -284,7 +284,8 @@ std::int64_t Trainer::replaced_samples()
   return static_cast<std::int64_t>(sum[0]);
 }
 
-// Of one worker it compares its micro-batches. Null: not measured.
+// Who measures the gradient noise: the replica, which compares micro-batches, if there is one worker; else the strategy, which
+// compares the workers' batches. Null: the strategy sums no gradients.
 sync::GradientNoise* Trainer::noise()
 {
   return parts_.roles.workers.size() == 1 ? &local_.replica().noise() : strategy_->noise();

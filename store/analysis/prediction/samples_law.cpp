@@ -103,8 +103,7 @@ bool is_contradicted(const SamplesLaw& law)
   return freedom > 0 && chi_square_upper_p(lack, freedom) < contradiction;
 }
 
-// The critical batches of the laws at both ends of the slope's interval, with S0 moved along with the slope, at both ends of the
-// slope's interval.
+// The critical batches of the two laws whose slopes are the ends of the slope's interval. S0 moves along with the slope.
 Interval critical_batches(const SamplesLaw& law)
 {
   const double half = student_t_quantile((1 + forecast_level) / 2, law.freedom) * std::sqrt(law.variance1);
@@ -121,7 +120,7 @@ SamplesPrediction with_interval(double samples, double log_variance, double free
   return {.samples = samples, .interval = {samples * std::exp(-half), samples * std::exp(half)}};
 }
 
-// What the backtests so far tell about the error of the law.
+// How large the errors of the law were in the backtests that were made before.
 struct LawError {
   double squares = 0, tests = 0; // squares: of the errors in units of what was expected
 };
@@ -197,7 +196,7 @@ SamplesLaw samples_law(std::vector<BatchRuns> runs)
     for (std::size_t tested = count; tested < batches.size(); ++tested) {
       if (batches[tested].batch > farthest_backtest * batches[count - 1].batch) break;
       backtests.push_back(backtest(before, batches[tested]));
-      // Of one law only the next batch counts: its errors are not independent of each other.
+      // The errors of one law at several batches are not independent, so only that at its next batch counts.
       if (tested == count) add(error, backtests.back(), before.freedom);
     }
   }

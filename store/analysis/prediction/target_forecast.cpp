@@ -169,7 +169,7 @@ class Joined {
   Pauses pauses_;
 };
 
-// Of a study that tells both: each size from the third on, from the smaller ones.
+// Predicts each size from the third on from the smaller ones, if the study has samples and times of the same runs.
 std::vector<TargetBacktest> backtests_of(const SeriesMeasurements& speed, const TargetSeries& target,
                                          const std::optional<CostModel>& network)
 {

@@ -17,7 +17,7 @@ namespace dt::store {
 struct TargetSize {
   std::int64_t ranks = 0; // also where the study counts nodes: another study may tell the throughput
   double batch = 0;       // samples of a step, of all workers
-  // Of each run; the first two are infinite if it missed the target.
+  // One figure for each run. Samples and time are infinite if the run missed the target.
   std::vector<double> samples{}, times_s{}, throughputs{};
 };
 

@@ -29,8 +29,8 @@ struct StudyAnswer {
   std::vector<ComparedPoint> points; // labels at sizes; Ranked::candidate of both standings is an index of them
   Standing soonest;                  // by time to the target, in seconds
   std::optional<Standing> cheapest;  // by node-hours to the target; none if all points have the same number of nodes
-  // Of the series that is first in `soonest`, if it has several sizes whose runs all reached the target: from its smallest size
-  // to the one that is first, and from each size to the next.
+  // What more nodes or ranks give to the series that is first in `soonest`, if all runs of several of its sizes reached the
+  // target. gain: from its smallest size to the one that is first. steps: from each size to the next.
   std::optional<SizeGain> gain{};
   std::vector<SizeGain> steps{};
   // The first size from which on a size of twice that saves less than least_saving of the time; 0: none of those measured.
@@ -38,7 +38,7 @@ struct StudyAnswer {
   std::size_t runs = 0, seeds = 0; // that count: of all points; different ones of the point that has fewest
 };
 
-// Nothing if the points are not of several sizes, have several targets, or if no point has enough runs.
+// Returns nothing if the points have one size or several targets, or if no point has enough runs.
 std::optional<StudyAnswer> study_answer(const std::vector<ComparedPoint>& points, const Rule& rule);
 
 } // namespace dt::store

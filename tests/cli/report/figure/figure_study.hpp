@@ -87,7 +87,7 @@ class FigureStudy : private SiteHome {
     runs_.push_back(planned);
   }
 
-  // Of the largest size; from 0.3 of a decade above the optimum on the target is missed.
+  // Adds the search of the label's largest size. Settings 0.3 decades or more above the optimum miss the target.
   void add_search(const std::string& label, double optimum)
   {
     const Surface surface{.optimum = {optimum}, .cliff = 0.3, .least = 10};
