@@ -21,6 +21,15 @@ function(dtctl_room name)
   endif()
 endfunction()
 
+# The sources of a room without those that match `excluded`, as absolute paths: for a library that compiles them once more.
+function(dtctl_room_sources room excluded result)
+  get_target_property(sources dt_${room} SOURCES)
+  get_target_property(folder dt_${room} SOURCE_DIR)
+  list(FILTER sources EXCLUDE REGEX "${excluded}")
+  list(TRANSFORM sources PREPEND "${folder}/")
+  set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+
 # The two checks of a room.
 function(dtctl_check_room target)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")

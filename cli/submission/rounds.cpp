@@ -8,6 +8,7 @@
 #include "cli/runs/tuned_points.hpp"
 #include "core/spec/point_label.hpp"
 #include "core/spec/run_key.hpp"
+#include "jobs/attempts/attempts.hpp"
 #include "store/query/doubts.hpp"
 
 #include <algorithm>
@@ -36,13 +37,18 @@ std::map<std::string, store::RunRow> StudyInRounds::rows()
   return rows;
 }
 
+bool StudyInRounds::failed_by_setting(const store::RunRow& row) const
+{
+  return failed_by_itself(row) && jobs::has_stepped(AttemptFolder(context_.home().run(row.key), row.attempt));
+}
+
 ExitCode StudyInRounds::run(std::vector<PlannedRun> runs, FarBehind far_behind)
 {
   const auto known = rows();
   const auto is_over = [&](const PlannedRun& run) {
     const auto row = known.find(run.key);
     return row != known.end() &&
-           (was_ended_early(row->second) || failed_by_itself(row->second) ||
+           (was_ended_early(row->second) || failed_by_setting(row->second) ||
             (has_tried(run.key) && is_final(row->second.state) && row->second.state != RunState::succeeded));
   };
   std::string states;

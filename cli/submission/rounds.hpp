@@ -25,9 +25,12 @@ class StudyInRounds {
   std::map<std::string, store::RunRow> rows();
   // Whether this call has submitted or waited for the run. A run that ended without success before is tried once more.
   bool has_tried(const std::string& key) const { return tried_.contains(key); }
+  // Whether a run of a search ended without success as it would again: it failed by itself (failed_by_itself), after a step at
+  // least. What fails before says something of the program and its environment, and nothing of the setting.
+  bool failed_by_setting(const store::RunRow& row) const;
   // Submits those of the runs that are missing, and waits for all. `runs` are all that the study has from now on. A run that
-  // ended without success is submitted once in a call; never again one of a search that failed by itself or was ended early by
-  // `far_behind`. Throws an environment error if the round before, of the same runs, has changed nothing.
+  // ended without success is submitted once in a call; never again one of a search that failed by its setting or was ended early
+  // by `far_behind`. Throws an environment error if the round before, of the same runs, has changed nothing.
   ExitCode run(std::vector<PlannedRun> runs, FarBehind far_behind = {});
   // How many of the runs were cancelled, by the user or because they were held back.
   std::int64_t count_cancelled(const std::vector<std::string>& keys);

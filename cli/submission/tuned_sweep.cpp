@@ -163,7 +163,9 @@ class TunedSweep {
   {
     std::vector<store::RunRow> rows;
     for (auto& [key, row] : rounds_->rows()) rows.push_back(std::move(row));
-    const auto counts = [&](const store::RunRow& row) { return row.state != RunState::cancelled && rounds_->has_tried(row.key); };
+    const auto counts = [&](const store::RunRow& row) {
+      return row.state != RunState::cancelled && (rounds_->has_tried(row.key) || rounds_->failed_by_setting(row));
+    };
     replay_searches(points_, rows, rule_, counts);
     std::vector<recipes::TunedRun> wanted;
     for (const auto& point : points_)

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/spec/spec_schema.hpp"
+#include "engine/bindings/guarded.hpp"
 #include "engine/bindings/training.hpp"
 
 #include <algorithm>
@@ -17,23 +18,10 @@ namespace {
 
 using dt::Error;
 using dt::ErrorKind;
+using dt::bindings::guarded;
 
-thread_local std::string last_error;
 int trainings = 0;     // open ones of this process
 bool owns_mpi = false; // dtctl_sync_open has begun MPI
-
-template<class Action> int guarded(const Action& action)
-{
-  try {
-    action();
-    return 0;
-  } catch (const std::exception& error) {
-    last_error = error.what();
-  } catch (...) {
-    last_error = "an unknown error";
-  }
-  return -1;
-}
 
 void begin_mpi()
 {
@@ -68,6 +56,12 @@ dt::bindings::Training& training_of(dtctl_sync* sync)
 
 } // namespace
 
+std::string& dt::bindings::last_error()
+{
+  thread_local std::string text;
+  return text;
+}
+
 int dtctl_sync_open(const char* settings, dtctl_sync** sync)
 {
   return guarded([&] {
@@ -81,7 +75,7 @@ int dtctl_sync_open(const char* settings, dtctl_sync** sync)
   });
 }
 
-const char* dtctl_sync_error() { return last_error.c_str(); }
+const char* dtctl_sync_error() { return dt::bindings::last_error().c_str(); }
 
 int dtctl_sync_get_place(const dtctl_sync* sync, dtctl_sync_place* place)
 {

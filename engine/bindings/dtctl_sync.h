@@ -16,6 +16,9 @@
  *
  * MPI is begun by dtctl_sync_open() with MPI_THREAD_SERIALIZED, unless the program has begun it before, with that level or a
  * higher one. Start the program with mpirun or srun; without them it has one rank.
+ *
+ * libdtctl_sync_torch.so has the same functions and needs no MPI: its ranks exchange over TCP, whoever has started them. Before
+ * dtctl_sync_open() each calls dtctl_sync_listen(), tells the others its address, and calls dtctl_sync_join().
  */
 #ifndef DTCTL_SYNC_H
 #define DTCTL_SYNC_H
@@ -53,7 +56,18 @@ typedef struct dtctl_sync_callbacks {
    * y <- a y + b x + c z. y, x, z: numbers as above; z is -1 for none; x may be y. */
   int (*make)(void *context, int what, float *host, size_t floats);
   int (*combine)(void *context, int y, float a, int x, float b, int z, float c, size_t begin, size_t end);
+  /* For a program whose device also sums over the ranks, such as a GPU with NCCL; else null, and the sums go through the host's memory.
+   * All ranks must give it, or none. Floats [begin, end) of vector `what` <- their sum over all ranks. It may return before the sum is
+   * complete; what the device does behind it uses the sums. */
+  int (*sum)(void *context, int what, size_t begin, size_t end);
 } dtctl_sync_callbacks;
+
+/* Only in libdtctl_sync_torch.so. The port at which this process waits for the other ranks. */
+int dtctl_sync_listen(int *port);
+/* Only in libdtctl_sync_torch.so. Connects all ranks with each other. addresses: "host:port" of every rank, in their order, separated
+ * by blanks. secret: at most 32 characters that all ranks give and nobody else knows; a connection without it is refused. Fails if a
+ * rank is not reached within a minute. Collective. */
+int dtctl_sync_join(int rank, const char *addresses, const char *secret);
 
 /* settings: "key=value" separated by blanks or line feeds; the keys of a recipe: sync.strategy, sync.period, sync.allreduce,
  * optimizer.momentum, … In a run of dtctl whose recipe has a block `sync` the recipe's values count, and `settings` is not read.

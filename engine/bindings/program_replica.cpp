@@ -58,16 +58,22 @@ std::span<float> ProgramReplica::gradients()
   return all;
 }
 
+// Where the device sums, the program writes the presence there.
 void ProgramReplica::write_presence(std::size_t tensor)
 {
+  if (can_sum()) return;
   parts_.gradients[parts_.layout.tensors[tensor].end - 1] = parts_.tells_absent && !is_absent_[tensor] ? 1.0F : 0.0F;
 }
 
-std::vector<std::size_t> ProgramReplica::absent() const
+std::vector<std::size_t> ProgramReplica::absent()
 {
   std::vector<std::size_t> tensors;
-  for (std::size_t t = 0; parts_.tells_absent && t < is_absent_.size(); ++t)
-    if (parts_.gradients[parts_.layout.tensors[t].end - 1] == 0) tensors.push_back(t);
+  for (std::size_t t = 0; parts_.tells_absent && t < is_absent_.size(); ++t) {
+    const auto mark = parts_.layout.tensors[t].end - 1;
+    if (can_sum() && !is_absent_[t]) continue; // this rank has one
+    if (can_sum()) bring(DTCTL_SYNC_GRADIENTS, {mark, mark + 1}, false);
+    if (parts_.gradients[mark] == 0) tensors.push_back(t);
+  }
   return tensors;
 }
 
@@ -119,6 +125,15 @@ void ProgramReplica::combine(int y, float a, int x, float b, int z, float c, Ran
   buffer(y).old.add(range);
 }
 
+void ProgramReplica::sum(int vector, Range range)
+{
+  const std::scoped_lock lock(mutex_);
+  give(vector, range);
+  require(parts_.callbacks.sum(parts_.callbacks.context, vector, range.begin, range.end), "sum");
+  buffer(vector).old.add(range);
+  has_summed_ = has_summed_ || vector == DTCTL_SYNC_GRADIENTS;
+}
+
 sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
 {
   hand_back();
@@ -131,7 +146,8 @@ sync::BatchLoss ProgramReplica::compute(sync::GradientListener* listener)
   auto& gradients = buffer(DTCTL_SYNC_GRADIENTS);
   gradients.changed.clear();
   gradients.old.clear();
-  if (listener == nullptr) gradients.old.add(gradients.whole()); // announced gradients lie in the copy
+  has_summed_ = false;
+  if (listener == nullptr || can_sum()) gradients.old.add(gradients.whole()); // else announced gradients lie in the copy
   sync::BatchLoss loss;
   require(parts_.callbacks.compute(parts_.callbacks.context, listener != nullptr ? 1 : 0, &loss.mean, &loss.samples), "compute");
   is_presence_due_ = listener_ == nullptr;
@@ -179,7 +195,7 @@ void ProgramReplica::update(Range range, float gradient_factor)
   store(DTCTL_SYNC_GRADIENTS, range);
   updated_ += range.size();
   if (updated_ < parts_.layout.tensors.back().end) return;
-  const int is_changed = !buffer(DTCTL_SYNC_GRADIENTS).changed.empty() || !has_device() ? 1 : 0;
+  const int is_changed = has_summed_ || !buffer(DTCTL_SYNC_GRADIENTS).changed.empty() || !has_device() ? 1 : 0;
   require(parts_.callbacks.update(parts_.callbacks.context, is_changed, gradient_factor), "update");
   buffer(DTCTL_SYNC_WEIGHTS).old.add(buffer(DTCTL_SYNC_WEIGHTS).whole());
 }

@@ -44,7 +44,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   // Called within compute(), before announce(): this rank has no gradient of the tensor in this step, and 0 stands for it.
   void note_absent(std::size_t tensor);
   // Within update(): the tensors of which no rank has a gradient, which an update must leave as they are.
-  std::vector<std::size_t> absent() const;
+  std::vector<std::size_t> absent();
   // Copies to the device what the strategy has changed.
   void hand_back();
   // The program has changed its weights itself.
@@ -84,6 +84,8 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   std::span<float> copy_of(int vector) override { return buffer(vector).copy; }
   void bring(int vector, Range range, bool write) override;
   void combine(int y, float a, int x, float b, int z, float c, Range range) override;
+  bool can_sum() const override { return parts_.callbacks.sum != nullptr; }
+  void sum(int vector, Range range) override;
 
   Parts parts_;
   std::mutex mutex_;            // of buffers_: several threads of a strategy may ask for weights
@@ -91,6 +93,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   sync::Step step_;
   sync::GradientListener* listener_ = nullptr; // during compute()
   std::vector<bool> is_final_, is_absent_;     // of each tensor
+  bool has_summed_ = false;         // the device has summed gradients in this step
   bool is_presence_due_ = false;               // the gradients' buffer does not have it yet
   std::size_t updated_ = 0;                    // floats whose gradients update() has had in this step
   std::size_t untold_ = 0;                     // tensors of which the listener has not heard: the first ones

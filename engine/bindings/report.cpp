@@ -5,7 +5,9 @@
 #include "core/record/field.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
+#include "engine/comm/machine/library.hpp"
 #include "engine/sync/exchange/gradient_noise.hpp"
+#include "engine/sync/vector.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -51,7 +53,9 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
   std::map<std::int32_t, std::int64_t> updates;
   for (const auto age : strategy.staleness()) ++updates[age];
   for (const auto& [age, count] : updates) text += fmt::format("staleness {} {}\n", age, count);
-  const double isolated_s = strategy.isolated_communication_s(replica);
+  const auto* device = replica.device();
+  const bool sums_on_device = device != nullptr && device->can_sum();
+  const double isolated_s = sums_on_device ? not_measured : strategy.isolated_communication_s(replica);
   if (comm.is_root()) {
     for (const auto& bucket : strategy.buckets())
       text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
@@ -60,6 +64,8 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
       text += fmt::format("noise {} {} {}\n", word(noise.value), word(noise.low), word(noise.high));
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
+    if (!comm::has_mpi()) text += "choice transport\tTCP connections, without MPI\n";
+    if (sums_on_device) text += "choice sums of weights\ton the devices, by torch.distributed\n";
     text += fmt::format("weights {}\n", hash_hex(replica.weights()));
   }
   append(text);

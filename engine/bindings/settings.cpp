@@ -7,6 +7,7 @@
 #include "core/record/run_record.hpp"
 #include "core/spec/spec_schema.hpp"
 #include "core/text.hpp"
+#include "engine/comm/machine/library.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -101,10 +102,11 @@ void require_strategy(std::string_view words)
 Settings read_settings(std::string_view words)
 {
   Settings settings;
-  if (std::getenv("DTCTL_LAUNCHER") != nullptr)
+  if (comm::has_mpi() && std::getenv("DTCTL_LAUNCHER") != nullptr)
     throw Error(ErrorKind::recipe,
-                "dtctl_sync needs ranks of MPI, which dtctl starts itself: remove `program.launch: per-node` and "
-                "the launcher in `program.command`, and give the recipe a block `sync`.");
+                "The launcher in `program.command` gives its ranks no RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, by which the "
+                "ranks of dtctl_sync find each other: take torchrun or another launcher that does, or remove "
+                "`program.launch: per-node` and the launcher, so that dtctl starts the ranks.");
   if (const char* path = std::getenv("DTCTL_SPEC"); path != nullptr && *path != '\0') {
     const auto run = parse_planned_run(read_file(path), path);
     settings.spec = run.spec;

@@ -2,6 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/record/field.hpp"
+#include "core/spec/names.hpp"
+#include "engine/comm/machine/library.hpp"
 #include "engine/comm/topology_probe.hpp"
 #include "engine/sync/progress.hpp"
 
@@ -11,8 +13,10 @@ void Strategy::read_centre(Replica&, std::span<float>) { throw Error(ErrorKind::
 
 double Strategy::isolated_communication_s(Replica&) { return not_measured; }
 
-StrategyParts make_parts(const RunSpec& spec, comm::Communicator& comm, const std::filesystem::path& cache)
+StrategyParts make_parts(const RunSpec& given, comm::Communicator& comm, const std::filesystem::path& cache)
 {
+  auto spec = given;
+  if (!comm::has_mpi() && is_library_call(spec.sync.allreduce)) spec.sync.allreduce = "ring";
   const auto topology = spec.sync.topology == TopologySource::probe
                             ? comm::probe_topology(comm)
                             : comm::topology_of_hosts(comm, spec.resources.nodes_per_supernode);

@@ -23,4 +23,10 @@ Vector weights_of(Replica& replica)
   return device != nullptr ? Vector(*device, Device::weights) : Vector(replica.weights());
 }
 
+Vector gradients_of(Replica& replica)
+{
+  auto* device = replica.device();
+  return device != nullptr && device->can_sum() ? Vector(*device, Device::gradients) : Vector(replica.gradients());
+}
+
 } // namespace dt::sync

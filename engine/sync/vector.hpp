@@ -12,10 +12,10 @@ namespace dt::sync {
 
 class Replica;
 
-// The device on which a replica's weights lie. Its vectors have numbers; 0 is the weights.
+// The device on which a replica's weights lie. Its vectors have numbers; 0 is the weights, 1 the gradients.
 class Device {
  public:
-  static constexpr int weights = 0;
+  static constexpr int weights = 0, gradients = 1;
 
   virtual ~Device() = default;
   // A new vector on the device, equal to `host`, which is its copy in the host's memory and must outlive the device's use of it.
@@ -29,6 +29,10 @@ class Device {
   // y <- a y + b x + c z in the range; `z` may be none.
   static constexpr int none = -1;
   virtual void combine(int y, float a, int x, float b, int z, float c, Range range) = 0;
+  // Whether vectors are summed over all ranks where they lie, in place of a sum of their copies.
+  virtual bool can_sum() const { return false; }
+  // vector <- sum over all ranks, in the range. What follows on the device comes behind the sum, which may go on meanwhile.
+  virtual void sum(int, Range) {}
 };
 
 // A part of a vector, or all of it; cheap to copy, like std::span.
@@ -48,6 +52,10 @@ class Vector {
   // this <- a this + b x + c z, on the device. Returns false if this, x and z do not all lie on one device; then nothing was
   // done.
   bool combine_on_device(float a, const Vector& x, float b, const Vector* z = nullptr, float c = 0) const;
+
+  // Whether the device sums it over all ranks.
+  bool can_sum_on_device() const { return device_ != nullptr && device_->can_sum(); }
+  void sum_on_device() const { device_->sum(number_, range_); }
 
   friend Vector values_at(Vector vector, Range range)
   {
@@ -93,5 +101,7 @@ class OwnVector {
 
 // The weights of a replica.
 Vector weights_of(Replica& replica);
+// Its gradients, where they are summed: on its device if that can sum; else in the host's memory.
+Vector gradients_of(Replica& replica);
 
 } // namespace dt::sync

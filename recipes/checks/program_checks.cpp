@@ -75,15 +75,6 @@ void check_observation(const RunSpec& spec, Problems& problems)
          "one"});
 }
 
-// The strategies of dtctl_sync exchange through MPI, so mpirun or srun must start each rank.
-void check_launch(const RunSpec& spec, Problems& problems)
-{
-  if (!spec.has_own_launcher() || !spec.program.sync) return;
-  problems.push_back({{"program.launch"},
-                      "the block `sync` needs ranks of MPI, which dtctl starts itself; remove `program.launch: per-node` and the "
-                      "launcher in `program.command`, or remove the block `sync`"});
-}
-
 // dtjob starts processes of this node, and gives them no MPI.
 void check_own_launcher(const RunSpec& spec, Problems& problems)
 {
@@ -95,7 +86,6 @@ void check_own_launcher(const RunSpec& spec, Problems& problems)
          "`resources.launcher: dtjob` " + why + "; set it to mpirun" + (resources.hosts.empty() ? " or srun" : "")});
   };
   if (!spec.is_own_program()) add("program.command", "starts programs of your own (`program.command`), and dtengine needs MPI");
-  if (spec.program.sync) add("sync.strategy", "gives the ranks no MPI, through which the block `sync` exchanges");
   if (resources.nodes > 1 || !resources.hosts.empty())
     add(resources.nodes > 1 ? "resources.nodes" : "resources.hosts", "starts ranks on one node, the job's own");
   if (!resources.launcher_args.empty())
@@ -206,7 +196,6 @@ void find_program_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_samples(spec, problems);
   check_throughput(spec, problems);
   check_observation(spec, problems);
-  check_launch(spec, problems);
   check_own_launcher(spec, problems);
   check_parameters(spec, problems);
   check_wrapper(spec, problems);

@@ -29,6 +29,7 @@ def options(parser):
     parser.add_argument("--batch", type=int, default=64, help="of a rank")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--strategies", type=words_of, default="sync-sgd", help="of dtctl_sync, as NAME or NAME:KEY=VALUE")
+    parser.add_argument("--without-mpi", action="store_true", help="torchrun starts the ranks, and dtctl_sync exchanges over TCP")
     parser.add_argument("--testbed", action="store_true", help="the ranks run on the hosts of the testbed that stands")
 
 
@@ -74,6 +75,8 @@ def run_rank(asked):
     import dtctl_sync
 
     torch.set_num_threads(1)
+    if asked.without_mpi:
+        os.sched_setaffinity(0, [sorted(os.sched_getaffinity(0))[int(os.environ["LOCAL_RANK"])]])  # as mpirun binds its ranks
     base = dtctl_sync.Training(*(lambda m: (m, torch.optim.SGD(m.parameters(), lr=0.1)))(torch.nn.Linear(2, 2)))
     if base.ranks > 1:
         os.environ.update(RANK=str(base.rank), WORLD_SIZE=str(base.ranks))
@@ -123,7 +126,9 @@ def measure(asked, place):
         DTCTL_SYNC_LIBRARY=str(place.build / "lib/libdtctl_sync.so"), OMP_NUM_THREADS="1", MASTER_PORT="29517", PYTHONDONTWRITEBYTECODE="1",
         MASTER_ADDR="host0" if asked.testbed else "127.0.0.1", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="1073741824")
     launcher = mpirun(asked.ranks, "--oversubscribe", "--bind-to", "core")
-    if asked.testbed:
+    if asked.without_mpi:
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", asked.ranks, "--master_port", 29517, "--redirects", "9:1", "--tee", "9:1"]
+    elif asked.testbed:
         launcher = [ROOT / "tests/cluster/testbed", "run", str(asked.ranks), *(word for name in variables for word in ("-x", name))]
-    command = [*launcher, sys.executable, ROOT / "scripts/measure", "torch", "--build", place.build, *sys.argv[1:]]
+    command = [*launcher, *[sys.executable] * (not asked.without_mpi), ROOT / "scripts/measure", "torch", "--build", place.build, *sys.argv[1:]]
     return subprocess.run(list(map(str, command)), env=dict(os.environ, **variables)).returncode

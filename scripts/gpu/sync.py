@@ -1,6 +1,6 @@
-"""Run by mpirun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
-allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; else equality with the whole batch, and the speed beside a
-plain loop."""
+"""Run by mpirun or torchrun on ranks of one device: trains with dtctl_sync (engine/bindings). With "strategies" every strategy that the ranks
+allow; with "ordinary STRATEGY" an ordinary loop in float16 with a GradScaler; with "nccl" the speed of one rank beside DistributedDataParallel;
+else equality with the whole batch, and the speed beside a plain loop."""
 import sys
 
 import torch
@@ -169,6 +169,29 @@ def speed(ordinary):
         ratio_row(f"{ranks} ranks of b{batch}, ResNet-50 bf16, {name}", times, name, base, f" of {count}, {CARD}")
 
 
+def nccl_alone():
+    """One rank whose sums go through NCCL all the same, beside DistributedDataParallel with one rank."""
+    from dtctl_sync.sums import Sums
+
+    torch.distributed.init_process_group("nccl" if IS_GPU else "gloo")
+    Sums.alone = True
+    batch = 128 if IS_GPU else 2
+    wrapped = ResnetStep(batch)
+    wrapped.module = nn.parallel.DistributedDataParallel(wrapped.module, gradient_as_bucket_view=True)
+    steps = {"DDP": wrapped, "plain": ResnetStep(batch), "sync-sgd": Trained(batch, strategy="sync-sgd", progress="poll"),
+             "never": Trained(batch, strategy="local-sgd", period=1 << 20)}
+    steps.update({f"{name} 16": Trained(batch, strategy=name, period=16) for name in ("local-sgd", "decentralized-easgd", "diloco")})
+    steps["diloco 16, delay 8"] = Trained(batch, strategy="diloco", period=16, outer={"delay": 8, "fragments": 2})
+    sums = {name: step.training._sums is not None for name, step in steps.items() if isinstance(step, Trained)}
+    row("1 rank, sums by NCCL on the device", "yes" if all(sums.values()) else "failed" if IS_GPU else "no", "", str(sums))
+    times = in_turn_ms(steps, *((6, 16) if IS_GPU else (2, 1)))
+    for name in times:
+        ratio_row(f"1 rank of b{batch}, ResNet-50 bf16, {name}", times, name, "DDP" if name in ("DDP", "plain", "sync-sgd", "never") else "never", f", {CARD}")
+    for step in steps.values():
+        if isinstance(step, Trained):
+            step.training.close()
+
+
 tiny = nn.Linear(4, 4)
 open_one = sync.Training(tiny, sgd(tiny))  # MPI ends with the last training of a process
 try:
@@ -176,6 +199,8 @@ try:
         strategies(open_one)
     elif sys.argv[1:2] == ["ordinary"]:
         ordinary_loop(sys.argv[2])
+    elif sys.argv[1:] == ["nccl"]:
+        nccl_alone()
     else:
         equals_whole_batch()
         speed(open_one)

@@ -141,3 +141,36 @@ TEST_CASE("the command of a launcher that reads no variables by itself takes the
   CHECK(result.ranks.size() == 2);
   CHECK(result.measured_samples == 4 * 20);
 }
+
+TEST_CASE("ranks that torchrun starts train under a strategy of the recipe, without MPI")
+{
+  if (!has_torch()) return;
+  const std::string script = R"(
+import torch
+import dtctl_sync as sync
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_num_threads(1)
+torch.manual_seed(1)
+x = torch.randn(320, 20)
+model = nn.Linear(20, 2)
+model, optimizer = sync.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1))
+for epoch in range(2):
+    for a, b in sync.batches(DataLoader(TensorDataset(x, (x.sum(1) > 0).long()), 16)):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(a), b).backward()
+        optimizer.step()
+)";
+  const auto restarts = GENERATE(false, true);
+  const std::string fails = "        if sync.training().rank == 1 and epoch == 0 and __import__('os').environ['TORCHELASTIC_RESTART_COUNT'] == '0': "
+                            "raise RuntimeError('a passing trouble')\n";
+  const Own own(restarts ? script + fails : script,
+                torchrun_recipe(restarts ? "--max_restarts, '1', " : "") + "sync: {strategy: diloco, period: 4}\n");
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.ranks.size() == 2);
+  CHECK(result.facts.at("transport") == "TCP connections, without MPI");
+  CHECK(result.facts.contains("restarts") == restarts);
+  CHECK(result.ranks.front().bytes_sent > 0);
+}

@@ -1,7 +1,11 @@
 // The shipped networks beside PyTorch's, rebuilt from what `dtctl recipe models` prints; and dtctl_sync in PyTorch scripts.
+#include "core/text.hpp"
 #include "tests/e2e/python.hpp"
 
 #include <cstdlib>
+#include <set>
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -19,12 +23,15 @@ TEST_CASE("every shipped network, rebuilt in PyTorch from its description, gives
 
 namespace {
 
+// `command`: what starts the ranks. `interpreter`: what they run; nothing where `command` starts it.
 dt::CommandResult run_torch_test(std::vector<std::string> command, const std::string& file,
-                                 const std::vector<std::string>& tests = {})
+                                 const std::vector<std::string>& tests = {},
+                                 const std::vector<std::string>& interpreter = {python(), "-B"})
 {
   command.insert(command.begin(), {"env", "DTCTL_SYNC_LIBRARY=" DTCTL_BINARY_DIR "/lib/libdtctl_sync.so",
                                    "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMP_NUM_THREADS=1"});
-  command.insert(command.end(), {python(), "-B", DTCTL_SOURCE_DIR "/tests/engine/bindings/" + file});
+  command.insert(command.end(), interpreter.begin(), interpreter.end());
+  command.push_back(DTCTL_SOURCE_DIR "/tests/engine/bindings/" + file);
   command.insert(command.end(), tests.begin(), tests.end());
   return dt::run_command(command, 1100);
 }
@@ -45,6 +52,31 @@ TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors 
   const auto result = run_torch_test({"mpirun", "--oversubscribe", "-np", "2"}, "torch_test.py");
   INFO(result.out << result.err);
   CHECK(result.ok());
+}
+
+// What the ranks have printed, a line a strategy.
+static std::set<std::string> reached(const dt::CommandResult& result)
+{
+  INFO(result.out << result.err);
+  REQUIRE(result.ok());
+  std::set<std::string> lines;
+  for (const auto& line : dt::split(result.out, '\n'))
+    if (line.starts_with("rank ")) lines.insert(line);
+  return lines;
+}
+
+TEST_CASE("ranks that torchrun starts reach, without MPI, the weights that ranks of MPI reach")
+{
+  if (!has_torch()) return;
+  const auto linked = dt::run_command({"ldd", DTCTL_BINARY_DIR "/lib/libdtctl_sync_torch.so"}, 60);
+  CHECK(linked.ok());
+  CHECK(linked.out.find("libmpi") == std::string::npos);
+  const auto with_mpi = reached(run_torch_test({"mpirun", "--oversubscribe", "-np", "3"}, "transport_test.py"));
+  const auto without = reached(run_torch_test({python(), "-m", "torch.distributed.run", "--nproc_per_node", "3", "--master_port", std::to_string(20000 + ::getpid() % 20000),
+                                               "--redirects", "9:1", "--tee", "9:1"},
+                                              "transport_test.py", {}, {}));
+  CHECK(with_mpi.size() == 36);
+  CHECK(without == with_mpi);
 }
 
 TEST_CASE("an ordinary loop trains under every strategy, and ends with a cause when one rank leaves")

@@ -133,6 +133,21 @@ TEST_CASE("a program that fails with every setting is no ordinary outcome of a s
   }
 }
 
+TEST_CASE("runs of a search that failed before their first step are made again, once the cause is gone")
+{
+  const Tuned tuned;
+  const auto cause = tuned.folder() / "no-data";
+  tuned.write("train.sh", "[ -e '" + cause.string() + "' ] && exit 3\n" + training);
+  tuned.write("no-data", "");
+  CHECK(tuned.run({"sweep", "tuned.yaml"}).exit_code == 1);
+  std::filesystem::remove(cause);
+  const auto outcome = tuned.json({"sweep", "tuned.yaml"});
+  for (const auto& [label, optimum] : {std::pair("arm=1", 0.01), std::pair("arm=2", 0.3)}) {
+    CHECK(std::abs(std::log10(rate_of(row_of(outcome, label)) / optimum)) < 0.3);
+    CHECK(row_of(outcome, label).at("search_runs_in_vain") == 0);
+  }
+}
+
 TEST_CASE("a study that tunes shows its points in a dry run, and refuses --until-decided")
 {
   const Tuned tuned;

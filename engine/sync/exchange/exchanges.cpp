@@ -14,6 +14,13 @@
 namespace dt::sync {
 namespace {
 
+// A sum that its device moves on.
+class Begun : public comm::PendingSum {
+ public:
+  bool advance() override { return true; }
+  void wait() override {}
+};
+
 // `none`: the thread that waits for an exchange makes the whole call.
 class BlockingExchanges : public Exchanges {
  public:
@@ -192,6 +199,24 @@ std::optional<SpareCore> spare_core(const StrategyParts& parts)
 Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values)
 {
   return {[&allreduce, values] { allreduce.sum(values); }, [&allreduce, values] { return allreduce.begin(values); }};
+}
+
+void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values)
+{
+  if (!values.can_sum_on_device()) return allreduce.sum(values.host());
+  values.sum_on_device();
+  comm.traffic().bytes += comm::bandwidth_optimal_bytes(values.size() * sizeof(float), comm.size());
+  comm.traffic().messages += 1;
+}
+
+Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values)
+{
+  if (!values.can_sum_on_device()) return sum_exchange(allreduce, values.host());
+  const auto sum = [&allreduce, &comm, values] { sum_over_ranks(allreduce, comm, values); };
+  return {sum, [sum] {
+            sum();
+            return std::make_unique<Begun>();
+          }};
 }
 
 BatchLoss compute_beside(Exchanges& exchanges, Replica& replica, comm::Communicator& comm, PhaseClock& clock)

@@ -4,6 +4,7 @@
 
 #include "engine/comm/allreduce/allreduce.hpp"
 #include "engine/sync/strategy.hpp"
+#include "engine/sync/vector.hpp"
 
 #include <functional>
 #include <memory>
@@ -21,6 +22,11 @@ struct Exchange {
 
 // The sum over the allreduce's ranks, in place.
 Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values);
+// Of a vector, over all ranks of comm, which are those of the allreduce: on its device, if that can; there it counts as one message and
+// comm::bandwidth_optimal_bytes(), and is begun, not waited for.
+Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
+// The same at once.
+void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
 
 class Exchanges {
  public:

@@ -32,13 +32,13 @@ GradientSums::GradientSums(const StrategyParts& parts, comm::Allreduce& allreduc
 void GradientSums::plan(Replica& replica)
 {
   if (!buckets_.empty()) return;
-  gradients_ = replica.gradients();
+  gradients_ = gradients_of(replica);
   const auto bytes = parts_.node_slices != nullptr ? std::numeric_limits<std::size_t>::max()
                                                    : bucket_bytes(parts_.sync, allreduce_.bucket_bytes());
   buckets_ = plan_buckets(replica.tensors(), gradients_.size(), bytes);
   ready_s_.assign(buckets_.size(), 0);
   // bfloat16 keeps only 8 significant bits, too few for the loss.
-  if (parts_.sync.wire == Wire::float32 && !buckets_.empty())
+  if (parts_.sync.wire == Wire::float32 && !buckets_.empty() && !gradients_.can_sum_on_device())
     loss_place_ = find_padding(replica.tensors(), buckets_.back(), figures());
 }
 
@@ -55,7 +55,7 @@ BatchLoss GradientSums::compute(Replica& replica, PhaseClock& clock)
     const bool overlaps = parts_.sync.progress != ProgressMode::none && parts_.node_slices == nullptr;
     const auto loss = replica.compute(overlaps ? this : nullptr);
     computed();
-    gradients_ = replica.gradients();
+    gradients_ = gradients_of(replica);
     return loss;
   } catch (...) {
     exchanges_->clear(); // other ranks take part in the begun sums, so they must complete even after an error here
@@ -114,9 +114,9 @@ void GradientSums::begin_buckets(std::size_t end)
 {
   for (; begun_ < end && buckets_[begun_].begin >= lowest_; ++begun_) {
     const auto bucket = buckets_[begun_];
-    noise_.add_own(values_at(gradients_, bucket), bucket.begin);
+    if (noise_.measures()) noise_.add_own(values_at(gradients_, bucket).read(), bucket.begin);
     if (bucket == buckets_.back()) write_figures();
-    exchanges_->begin(sum_exchange(allreduce_, values_at(gradients_, bucket)));
+    exchanges_->begin(sum_exchange(allreduce_, parts_.comm, values_at(gradients_, bucket)));
   }
 }
 
@@ -127,7 +127,7 @@ void GradientSums::begin_last(const BatchLoss& loss)
   loss_sums_ = {loss.mean * samples, samples};
   lowest_ = 0;
   begin_buckets(buckets_.size());
-  if (!loss_place_ && parts_.comm.size() > 1)
+  if (!loss_place_ && sums_loss())
     exchanges_->begin({[this] { parts_.comm.sum_record(std::span(loss_sums_).first(figures())); }});
 }
 
@@ -136,7 +136,7 @@ void GradientSums::write_figures()
 {
   loss_sums_[2] = noise_.own();
   if (!loss_place_) return;
-  for (std::size_t i = 0; i < figures(); ++i) gradients_[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
+  for (std::size_t i = 0; i < figures(); ++i) gradients_.host()[*loss_place_ + i] = static_cast<float>(loss_sums_[i]);
 }
 
 double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock& clock)
@@ -149,7 +149,7 @@ double GradientSums::update(const BatchLoss& loss, Replica& replica, PhaseClock&
     // g <- sum_i g^i
     wait_for(b, clock);
     if (b + 1 == buckets_.size()) take_loss();
-    noise_.add_sum(values_at(gradients_, buckets_[b]), buckets_[b].begin);
+    if (noise_.measures()) noise_.add_sum(values_at(gradients_, buckets_[b]).read(), buckets_[b].begin);
     // W <- opt(W, g / P)
     if (!whole) update_range(buckets_[b], replica, clock);
   }
@@ -161,7 +161,7 @@ void GradientSums::take_loss()
 {
   if (!loss_place_) return;
   for (std::size_t i = 0; i < figures(); ++i)
-    loss_sums_[i] = static_cast<double>(std::exchange(gradients_[*loss_place_ + i], 0.0F));
+    loss_sums_[i] = static_cast<double>(std::exchange(gradients_.host()[*loss_place_ + i], 0.0F));
 }
 
 void GradientSums::update_range(Range range, Replica& replica, PhaseClock& clock)
@@ -182,7 +182,7 @@ void GradientSums::wait_for(std::size_t bucket, PhaseClock& clock)
 
 double GradientSums::mean_loss(PhaseClock& clock)
 {
-  if (!loss_place_ && parts_.comm.size() > 1) wait_for(buckets_.size(), clock);
+  if (!loss_place_ && sums_loss()) wait_for(buckets_.size(), clock);
   if (auto* trace = parts_.comm.trace())
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       const auto [begin_s, end_s] = exchanges_->times(b);
@@ -198,7 +198,7 @@ double GradientSums::isolated_s(Replica& replica)
 {
   plan(replica);
   if (parts_.node_slices != nullptr) return isolated_in_node_s(parts_.node_slices->memory(), parts_.comm);
-  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica.gradients().size());
+  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, gradients_.size());
 }
 
 std::vector<std::pair<std::string, std::string>> GradientSums::facts() const { return facts_of(&allreduce_, *exchanges_); }

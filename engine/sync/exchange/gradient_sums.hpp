@@ -18,7 +18,7 @@ class GradientSums : private GradientListener {
   // g^i <- gradient of the loss over this rank's batch. With poll and thread, sums begin as soon as their buckets are complete.
   BatchLoss compute(Replica& replica, PhaseClock& clock);
   // g <- sum_i g^i; W <- opt(W, g / P). Works bucket by bucket, unless an update needs all gradients at once. Call it after
-  // compute(). Returns the mean loss over the samples of all ranks. Ranks that share one copy of the weights
+  // compute(). Returns the mean loss over the samples of all ranks; of this rank's batch where a device sums, which nothing waits for. Ranks that share one copy of the weights
   // (StrategyParts::node_slices) sum and update in one pass after the computation, each its slice.
   double update(const BatchLoss& loss, Replica& replica, PhaseClock& clock);
   // Seconds of one step's sums alone, measured in a separate buffer. Collective.
@@ -36,6 +36,7 @@ class GradientSums : private GradientListener {
   void plan(Replica& replica);
   void begin_buckets(std::size_t end);
   std::size_t figures() const { return noise_.measures() ? 3 : 2; }
+  bool sums_loss() const { return parts_.comm.size() > 1 && !gradients_.can_sum_on_device(); }
   void write_figures();
   void note_ready();
   void computed();
@@ -59,7 +60,7 @@ class GradientSums : private GradientListener {
   std::int64_t measured_steps_ = 0;
 
   // State of the current step.
-  std::span<float> gradients_;
+  Vector gradients_{std::span<float>()};
   PhaseClock* clock_ = nullptr;
   std::size_t lowest_ = 0; // gradients from this position on are final
   std::size_t begun_ = 0;  // number of buckets whose sums have begun

@@ -3,6 +3,7 @@
 #include "engine/comm/vectors.hpp"
 #include "engine/sync/exchange/buckets.hpp"
 #include "engine/sync/exchange/elastic.hpp"
+#include "engine/sync/exchange/exchanges.hpp"
 #include "engine/sync/exchange/isolated.hpp"
 #include "engine/sync/strategy.hpp"
 
@@ -79,7 +80,7 @@ void DecentralizedEasgd::exchange(Replica& replica, PhaseClock& clock)
   // d <- sum_i d^i
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of elastic differences");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(difference_.at(message).host());
+  for (const auto& message : messages_) sum_over_ranks(*allreduce_, parts_.comm, difference_.at(message));
   allreduce_->end_step();
   clock.end_communication();
 

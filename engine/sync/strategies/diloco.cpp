@@ -159,7 +159,7 @@ void Diloco::begin_pieces(std::int64_t step, PhaseClock& clock)
 void Diloco::begin_sums(Range range)
 {
   for (const auto& message : messages_of(range, tensors_, parts_.sync)) {
-    exchanges_->begin(sum_exchange(*allreduce_, pseudo_gradient_.at(message).host()));
+    exchanges_->begin(sum_exchange(*allreduce_, parts_.comm, pseudo_gradient_.at(message)));
     ++begun_;
   }
 }

@@ -80,7 +80,7 @@ void LocalSgd::average(Replica& replica, PhaseClock& clock)
   if (parts_.comm.size() == 1) return;
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of weights");
   clock.begin_communication();
-  for (const auto& message : messages_) allreduce_->sum(values_at(weights_of(replica), message).host());
+  for (const auto& message : messages_) sum_over_ranks(*allreduce_, parts_.comm, values_at(weights_of(replica), message));
   allreduce_->end_step();
   clock.end_communication();
   clock.begin_update();

@@ -14,14 +14,15 @@ namespace {
 
 // A program whose weights and gradients lie on a device, which counts what it is asked for.
 struct Program {
-  std::string calls;
-  std::vector<std::size_t> announced; // tensors in the order in which compute() announces them
-  std::vector<std::size_t> absent;    // of which compute() has no gradient
+  bool sums = false; // the device sums over ranks
+  std::string calls{};
+  std::vector<std::size_t> announced{}; // tensors in the order in which compute() announces them
+  std::vector<std::size_t> absent{};    // of which compute() has no gradient
   ProgramReplica* replica = nullptr;
   const std::vector<std::size_t>* told = nullptr; // what the listener has heard
-  std::vector<std::size_t> told_after;            // how much of it after each announcement
-  std::map<int, float*> hosts;                    // of the vectors, by their numbers
-  std::map<int, std::vector<float>> vectors;      // on the device
+  std::vector<std::size_t> told_after{};            // how much of it after each announcement
+  std::map<int, float*> hosts{};                    // of the vectors, by their numbers
+  std::map<int, std::vector<float>> vectors{};      // on the device
 
   static Program& of(void* context) { return *static_cast<Program*>(context); }
   dtctl_sync_callbacks callbacks()
@@ -68,7 +69,16 @@ struct Program {
                 self.on_device(y)[i] =
                     a * self.on_device(y)[i] + b * self.on_device(x)[i] + (z < 0 ? 0 : c * self.on_device(z)[i]);
               return 0;
-            }};
+            },
+            sums ? sum : nullptr};
+  }
+  // Over four ranks.
+  static int sum(void* context, int what, std::size_t begin, std::size_t end)
+  {
+    auto& self = of(context);
+    self.calls += "sum " + name_of(what) + " " + words(begin, end);
+    for (auto i = begin; i < end; ++i) self.on_device(what)[i] *= 4;
+    return 0;
   }
   static std::string name_of(int what)
   {
@@ -92,7 +102,8 @@ struct Made {
   std::vector<float> weights = std::vector<float>(80), gradients = std::vector<float>(80);
   Program program;
   ProgramReplica replica;
-  Made() : replica({lay_out(std::vector<std::size_t>{20, 3, 17}), weights, gradients, program.callbacks(), nullptr})
+  explicit Made(bool sums = false)
+      : program{.sums = sums}, replica({lay_out(std::vector<std::size_t>{20, 3, 17}), weights, gradients, program.callbacks(), nullptr})
   {
     program.replica = &replica;
   }
@@ -210,6 +221,22 @@ TEST_CASE("a tensor that is announced twice, or does not exist, is refused")
   CHECK_THROWS_WITH(made.replica.compute(&listener), "the gradient of tensor 2 was announced twice in step 0");
   made.program.announced = {7};
   CHECK_THROWS_WITH(made.replica.compute(&listener), "there is no tensor 7: the model has 3");
+}
+
+TEST_CASE("a device that sums gets no copies: what the host has changed goes there before, and the sums come back when asked for")
+{
+  Made made(true);
+  made.program.hosts[DTCTL_SYNC_WEIGHTS] = made.weights.data();
+  made.program.vectors[DTCTL_SYNC_WEIGHTS].assign(80, 3.0F);
+  sync::Replica& replica = made.replica;
+  sync::OwnVector difference(comm::Floats(80), replica);
+  for (auto& value : difference.at({16, 32}).host()) value = 2;
+  REQUIRE(difference.at({0, 32}).can_sum_on_device());
+  CHECK_FALSE(sync::Vector(made.weights).can_sum_on_device());
+  difference.at({0, 32}).sum_on_device();
+  CHECK(made.program.taken() == "store vector 2 16-32, sum vector 2 0-32, ");
+  CHECK(difference.read()[31] == 8);
+  CHECK(made.program.taken() == "fetch vector 2 0-32, ");
 }
 
 TEST_CASE("a strategy's arithmetic is done on the device, and only what messages touch is copied")

@@ -20,7 +20,7 @@ from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "share/dtctl/program"))
 import dtctl_sync as sync
-from dtctl_sync import packed, waiting
+from dtctl_sync import packed, sums, waiting
 
 RANK_STARTER = str(pathlib.Path(__file__).with_name("torch_ranks.py"))
 RANK = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
@@ -257,6 +257,20 @@ class Closures(Case):
         with sync.Training(model, sgd(model, momentum=0.0), strategy="decentralized-easgd") as training:
             with self.assertRaisesRegex(sync.SyncError, "state"):
                 training.load_state_dict(state)
+
+
+class ClosuresOnADeviceThatSums(Closures):
+    """The same on the CPU as on GPUs with NCCL: weights have copies in the host's memory, and a process group, here Gloo, sums where they lie."""
+
+    def setUp(self):
+        self.addCleanup(setattr, packed.Packed, "always_mirrors", False)
+        self.addCleanup(setattr, sums.Sums, "on_processors", False)
+        packed.Packed.always_mirrors = sums.Sums.on_processors = True
+
+    def train(self, training, model, steps=4, **options):
+        sums_there = packed.Packed.always_mirrors and RANKS > 1 and training.setting("sync.strategy") not in ("hsgd", "sync-easgd")
+        self.assertEqual(training._sums is not None, sums_there)
+        return super().train(training, model, steps, **options)
 
 
 class Batches(Case):

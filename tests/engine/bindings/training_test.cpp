@@ -38,6 +38,7 @@ struct Program {
             nullptr,
             nullptr,
             nullptr,
+            nullptr,
             nullptr};
   }
 };

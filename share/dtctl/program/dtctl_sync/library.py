@@ -1,9 +1,12 @@
-"""libdtctl_sync.so (dtctl_sync.h) by ctypes, and MPI for as long as the process lasts."""
+"""libdtctl_sync.so (dtctl_sync.h) by ctypes, and MPI for as long as the process lasts; or, where MPI has not started the ranks,
+libdtctl_sync_torch.so, whose ranks find each other as torch.distributed does."""
 
 import atexit
 import ctypes
 import os
 import pathlib
+import secrets
+import socket
 
 import dtctl_report
 
@@ -21,8 +24,9 @@ class Callbacks(ctypes.Structure):
     FETCH = STORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, size, size)
     MAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _floats, size)
     COMBINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_int, ctypes.c_float] * 3, size, size)
+    SUM = FETCH
     _fields_ = [("context", ctypes.c_void_p), ("compute", COMPUTE), ("update", UPDATE), ("fetch", FETCH), ("store", STORE), ("make", MAKE),
-                ("combine", COMBINE)]
+                ("combine", COMBINE), ("sum", SUM)]
 
 
 class Place(ctypes.Structure):
@@ -33,24 +37,45 @@ class Times(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("communication_s", "in_compute_s", "update_s")]
 
 
-def _find_library():
-    """The one that dtctl names; else that of the installation or of the build tree in which this file lies."""
-    named, name, here = os.environ.get("DTCTL_SYNC_LIBRARY"), "libdtctl_sync.so", pathlib.Path(__file__).resolve()
+def _is_started_without_mpi():
+    """torchrun and others tell the ranks where they meet. mpirun and srun with MPI have variables of their own beside these; a launcher that
+    they have started passes them on."""
+    has_launcher = any(name in os.environ for name in ("TORCHELASTIC_RUN_ID", "DTCTL_LAUNCHER"))
+    by_mpi = not has_launcher and any(name in os.environ for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"))
+    return not by_mpi and all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
+
+
+def _find_library(name):
+    """The one beside that which dtctl names; else that of the installation or of the build tree in which this file lies."""
+    named, here = os.environ.get("DTCTL_SYNC_LIBRARY"), pathlib.Path(__file__).resolve()
     if named:
-        return named
+        return str(pathlib.Path(named).with_name(name)) if name != MPI else named
     prefix = here.parents[min(4, len(here.parents) - 1)]
     found = sorted([*prefix.glob(f"lib/**/dtctl/{name}"), *prefix.glob(f"build/*/lib/{name}")])
     return str(found[-1]) if found else name
 
 
-def _load():
-    path = _find_library()
+MPI, WITHOUT_MPI = "libdtctl_sync.so", "libdtctl_sync_torch.so"
+
+
+def _open(name):
+    path = _find_library(name)
     try:
         # RTLD_GLOBAL: plug-ins of Open MPI look for its symbols in the whole process.
-        library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL if name == MPI else ctypes.RTLD_LOCAL)
     except OSError as error:
         raise ImportError(f"dtctl_sync: {path} cannot be loaded ({error}); name the library in DTCTL_SYNC_LIBRARY") from None
+
+
+def _load():
+    if dtctl_report.is_active():
+        os.environ["DTCTL_REPORT"] = dtctl_report.report_path()  # the library writes there, too, behind what the module says of this process
+        dtctl_report.script.flush()
+    library = _open(WITHOUT_MPI if _is_started_without_mpi() else MPI)
     library.dtctl_sync_error.restype = ctypes.c_char_p
+    if hasattr(library, "dtctl_sync_join"):
+        library.dtctl_sync_listen.argtypes = [ctypes.POINTER(ctypes.c_int)]
+        library.dtctl_sync_join.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p]
     for name, types in {
         "open": [ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)],
         "get_place": [ctypes.c_void_p, ctypes.POINTER(Place)],
@@ -88,8 +113,48 @@ def call(name, *arguments):
 _anchor = ctypes.c_void_p()  # a handle without a training, so that MPI lasts until the process ends: a script may train several models
 
 
+def _own_address(port, others):
+    """An address of this host that the others reach: that from which this host would send to the place where all meet."""
+    host = "127.0.0.1"
+    for place in (os.environ["MASTER_ADDR"], "192.0.2.1") if others else ():  # the second one is nobody's: the way out of this host
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect((place, 9))
+                host = probe.getsockname()[0]
+        except OSError:
+            continue
+        if not host.startswith("127."):
+            break
+    return f"{host}:{port.value}"
+
+
+def _join():
+    """All ranks tell each other their addresses in a store of torch.distributed, that of the script's process group where it has one."""
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        store, rank, ranks = dist.distributed_c10d._get_default_store(), dist.get_rank(), dist.get_world_size()
+    else:
+        store, rank, ranks = next(iter(dist.rendezvous("env://")))
+    store = dist.PrefixStore("dtctl_sync", store)
+    port = ctypes.c_int()
+    call("listen", ctypes.byref(port))
+    store.set(f"rank {rank}", _own_address(port, ranks > int(os.environ.get("LOCAL_WORLD_SIZE", ranks))))
+    if rank == 0:
+        store.set("secret", secrets.token_hex(16))
+    addresses = " ".join(store.get(f"rank {other}").decode() for other in range(ranks))
+    call("join", rank, addresses.encode(), store.get("secret"))
+    return store  # rank 0 may hold it for the others
+
+
+_store = None
+
+
 def begin_mpi():
+    global _store
     if not _anchor:
+        if hasattr(library, "dtctl_sync_join"):
+            _store = _join()
         call("open", b"sync.strategy=sync-sgd sync.allreduce=mpi sync.progress=none", ctypes.byref(_anchor))
         atexit.register(_end_mpi, os.getpid())
 

@@ -28,6 +28,16 @@ class Meeting:
         rows = [all_[i:i + len(own)] for i in range(0, len(all_), len(own))]
         return [row[1:] for row in sorted((row for row in rows if row[0] >= 0), key=lambda row: row[0])]
 
+    def gather_objects(self, thing):
+        """Those of all ranks, in their order."""
+        data = pickle.dumps(thing)
+        lengths = (ctypes.c_double * self.ranks)()
+        call("gather", self._handle, (ctypes.c_double * 1)(len(data)), 1, lengths)
+        numbers = -(-int(max(lengths)) // 8)  # MPI moves the bits of numbers as they are
+        own, all_ = (ctypes.c_double * numbers).from_buffer_copy(data.ljust(8 * numbers)), (ctypes.c_double * (numbers * self.ranks))()
+        call("gather", self._handle, own, numbers, all_)
+        return [pickle.loads(bytes(all_)[8 * numbers * rank:]) for rank in range(self.ranks)]
+
     def share_object(self, thing):
         """That of rank 0, on every rank."""
         data = pickle.dumps(thing) if self.rank == 0 else b""

@@ -44,6 +44,7 @@ class Packed:
             view.copy_(parameter.data)
             parameter.data = view
         self.views = [self._view(self.gradients, parameter, begin) for parameter, begin in zip(self.parameters, begins)]
+        self._marks = None  # their places in the packed buffer
         self.places = [parameter.data_ptr() for parameter in self.parameters]
 
     @staticmethod
@@ -76,6 +77,16 @@ class Packed:
         for i in indexes:
             if self.parameters[i].grad is None or (stepping is not None and i not in stepping):
                 self.views[i].zero_()
+
+    def mark_present(self):
+        """Behind each gradient stands whether there is one, where a device sums: 1, or 0 for none. Summed with it, that is 0 if no rank has one."""
+        if self._marks is None:
+            self._marks = torch.tensor(self.ends, device=self.device)
+        self.gradients.index_fill_(0, self._marks, 1.0)
+
+    def mark_absent(self, indexes):
+        for i in indexes:
+            self.gradients[self.ends[i]] = 0.0
 
     def mirror(self, indexes):
         """Copies the packed gradients of these parameters to the host's memory."""

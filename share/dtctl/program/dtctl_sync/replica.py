@@ -13,9 +13,14 @@ from . import library
 from .library import Callbacks, Place, SyncError, call, size, words
 from .measuring import Measurement
 from .meeting import Meeting
-from .packed import GRADIENTS, CopiesToHost, Packed, Vectors
+from .packed import GRADIENTS, WEIGHTS, CopiesToHost, Packed, Vectors
 from .structure import Structure, several
+from .sums import Sums
 from .waiting import Board, Wait
+
+
+# Strategies that sum over all ranks alone; where a device sums, the host reads no gradients and no loss.
+SUMMED_ON_DEVICES = ("sync-sgd", "local-sgd", "decentralized-easgd", "diloco")
 
 
 class Replica:
@@ -90,6 +95,9 @@ class Replica:
         description = "\n".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in self._structure.named)
         # bfloat16 weights would round what a strategy computes on them.
         computes = not self._packed.on_host and self._packed.weights.dtype == torch.float32
+        sums = computes and (self.ranks > 1 or Sums.alone) and self.setting("sync.strategy") in SUMMED_ON_DEVICES and self.setting("sync.wire") == "float32"
+        sums = sums and self.setting("train.noise_scale") == "0"
+        self._sums = Sums.of(self._packed.device, self._meeting, self._board.store()) if sums else None
         self._callbacks = Callbacks(
             None,
             Callbacks.COMPUTE(self._guard(self._on_compute)),
@@ -98,6 +106,7 @@ class Replica:
             Callbacks.STORE(self._guard(self._on_store)),
             Callbacks.MAKE(self._guard(self._on_make)) if computes else Callbacks.MAKE(),
             Callbacks.COMBINE(self._guard(self._on_combine)) if computes else Callbacks.COMBINE(),
+            Callbacks.SUM(self._guard(self._on_sum)) if self._sums else Callbacks.SUM(),
         )
         packed = self._packed
         self._vectors = Vectors(packed)
@@ -144,15 +153,17 @@ class Replica:
 
     def _on_fetch(self, what, begin, end):
         packed = self._packed
-        if what == GRADIENTS:
+        if what == GRADIENTS and not self._sums:
             packed.gather(range(len(packed.parameters)), self._stepping)
         if not packed.on_host:
+            self._await_sums(what)
             device, host = self._vectors.pair(what)
             host[begin:end].copy_(device[begin:end])
 
     def _on_store(self, what, begin, end):
         if self._packed.on_host:
             return
+        self._await_sums(what)
         device, host = self._vectors.pair(what)
         # Gradients are next written by copies that the device makes after this one; a strategy may write to others at once.
         device[begin:end].copy_(host[begin:end], non_blocking=what == GRADIENTS)
@@ -161,26 +172,39 @@ class Replica:
         self._vectors.make(what, host, floats)
 
     def _on_combine(self, y, a, x, b, z, c, begin, end):
+        self._await_sums(y, x, z)
         with torch.no_grad():
             self._vectors.combine(y, a, x, b, z, c, slice(begin, end))
+
+    def _on_sum(self, what, begin, end):
+        self._sums.begin(what, self._vectors.pair(what)[0][begin:end])
+
+    def _await_sums(self, *vectors):
+        if self._sums:
+            self._sums.wait(*vectors)
 
     def _on_compute(self, announce, mean_loss, samples):
         self._announces = bool(announce)
         self._structure.require_unchanged()
         self._packed.require_unmoved()
+        if self._sums:
+            self._packed.mark_present()
         try:
             self._compute()
         finally:
-            if self._copies and announce:
+            if self._copies and announce and not self._sums:
                 self._copies.end()
             self._announces = False
         absent = self._packed.without_gradient(self._stepping)
         for index in absent:
             call("absent", self._handle, index)
-        if announce:  # those that were not announced
-            late = absent if self._stepping is None else range(len(self._packed.parameters))
+        if announce or self._sums:  # those that were not announced
+            late = absent if announce and self._stepping is None else range(len(self._packed.parameters))
             self._packed.gather(late, self._stepping)
-            self._packed.mirror(late)
+            if self._sums:
+                self._packed.mark_absent(absent)
+            else:
+                self._packed.mirror(late)
         mean_loss[0] = self._loss_figure()
         samples[0] = int(self._measured.times.samples.number() or 1)
         self._measured.ends_backward()
@@ -188,11 +212,15 @@ class Replica:
     def _loss_figure(self):
         """The loss as a number, where it is known and that does not make the host wait for a GPU."""
         losses = self._measured.times.losses
-        return float(sum(map(float, losses))) if losses and (self._packed.device.type == "cpu" or self._announces) else float("nan")
+        reads = self._packed.device.type == "cpu" or (self._announces and not self._sums)
+        return float(sum(map(float, losses))) if losses and reads else float("nan")
 
     def _has_gradient(self, index):
         if not (self._announces and self._collects):
             return
+        if self._sums:
+            self._packed.gather([index])
+            return self._announce(index)
         if self._copies:
             return self._copies.add(index)
         self._packed.gather([index])
@@ -203,6 +231,7 @@ class Replica:
         call("gradient", self._handle, index)
 
     def _on_update(self, changed, factor):
+        self._await_sums(WEIGHTS, GRADIENTS)
         if changed:
             absent = self._absent_on_all_ranks()
             if factor != 1.0:

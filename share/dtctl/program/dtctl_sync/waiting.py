@@ -62,6 +62,10 @@ class Board:
         Board._opened += 1
         self._name, self._lock = f"training {Board._opened}", threading.Lock()
 
+    def store(self):
+        """For what else the ranks of this training tell each other; None: there is none."""
+        return torch.distributed.PrefixStore(self._name, Board._shared) if Board._shared is not None else None
+
     def _key(self, number):
         return f"{self._name} mark {number}"
 
