@@ -162,7 +162,8 @@ void replay_searches(std::vector<TunedPoint>& points, const std::vector<store::R
           {prefix + tried_word(point.texts(trial.setting)), point.nodes, point.ranks, first_search_repeat + trial.seed});
       if (found == runs.end()) return std::nullopt;
       const auto& row = *found->second;
-      if (!is_final(row.state) || (row.state != RunState::succeeded && !was_ended_early(row) && !counts(row))) return std::nullopt;
+      if (!is_final(row.state) || (row.state != RunState::succeeded && !was_ended_early(row) && !counts(row)))
+        return std::nullopt;
       ++point.ended;
       if (const double node_hours = held_node_hours(row); node_hours > 0) point.node_hours += node_hours;
       if (!row.platform.empty() || held_s(row) > 0) point.search_s += row.platform.empty() ? held_s(row) : not_measured;

@@ -93,7 +93,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   sync::Step step_;
   sync::GradientListener* listener_ = nullptr; // during compute()
   std::vector<bool> is_final_, is_absent_;     // of each tensor
-  bool has_summed_ = false;         // the device has summed gradients in this step
+  bool has_summed_ = false;                    // the device has summed gradients in this step
   bool is_presence_due_ = false;               // the gradients' buffer does not have it yet
   std::size_t updated_ = 0;                    // floats whose gradients update() has had in this step
   std::size_t untold_ = 0;                     // tensors of which the listener has not heard: the first ones

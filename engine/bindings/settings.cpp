@@ -103,10 +103,11 @@ Settings read_settings(std::string_view words)
 {
   Settings settings;
   if (comm::has_mpi() && std::getenv("DTCTL_LAUNCHER") != nullptr)
-    throw Error(ErrorKind::recipe,
-                "The launcher in `program.command` gives its ranks no RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, by which the "
-                "ranks of dtctl_sync find each other: take torchrun or another launcher that does, or remove "
-                "`program.launch: per-node` and the launcher, so that dtctl starts the ranks.");
+    throw Error(
+        ErrorKind::recipe,
+        "The launcher in `program.command` gives its ranks no RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, by which the "
+        "ranks of dtctl_sync find each other: take torchrun or another launcher that does, or remove "
+        "`program.launch: per-node` and the launcher, so that dtctl starts the ranks.");
   if (const char* path = std::getenv("DTCTL_SPEC"); path != nullptr && *path != '\0') {
     const auto run = parse_planned_run(read_file(path), path);
     settings.spec = run.spec;

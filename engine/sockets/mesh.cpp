@@ -115,8 +115,9 @@ void Mesh::meet_all(const std::vector<std::string>& addresses, const Listener& l
     pollfd waits{listener.descriptor(), POLLIN, 0};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0 || ::poll(&waits, 1, static_cast<int>(left)) == 0)
-      throw Error(ErrorKind::environment, fmt::format("rank {} waited {} s for {} of the {} ranks, which did not connect to {}", own_,
-                                                      longest_meeting.count(), missing, size(), addresses[static_cast<std::size_t>(own_)]));
+      throw Error(ErrorKind::environment,
+                  fmt::format("rank {} waited {} s for {} of the {} ranks, which did not connect to {}", own_,
+                              longest_meeting.count(), missing, size(), addresses[static_cast<std::size_t>(own_)]));
     if (admit(Descriptor(::accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC)), token)) --missing;
   }
 }
@@ -265,8 +266,8 @@ void Mesh::begin_message(Peer& peer)
     posted_.erase(posted);
     peer.request->peer = envelope.from;
     if (envelope.bytes > peer.request->room.size())
-      throw Error(ErrorKind::internal, fmt::format("a message of {} bytes from rank {} for {} bytes", envelope.bytes, envelope.from,
-                                                   peer.request->room.size()));
+      throw Error(ErrorKind::internal, fmt::format("a message of {} bytes from rank {} for {} bytes", envelope.bytes,
+                                                   envelope.from, peer.request->room.size()));
     peer.place = peer.request->room.data();
     return;
   }
@@ -310,8 +311,9 @@ void Mesh::require_open(const Request& request) const
     for (int process = 0; process < size(); ++process) gone = gone && (process == own_ || is_gone(process));
   }
   if (gone)
-    throw Error(ErrorKind::run, fmt::format("{} has ended while rank {} exchanges with it",
-                                            request.peer == any_process ? "every other rank" : fmt::format("rank {}", request.peer), own_));
+    throw Error(ErrorKind::run,
+                fmt::format("{} has ended while rank {} exchanges with it",
+                            request.peer == any_process ? "every other rank" : fmt::format("rank {}", request.peer), own_));
 }
 
 } // namespace dt::sockets

@@ -1,5 +1,5 @@
-// Mesh: messages between the processes of a training, over a TCP connection between each two of them. A message has a context (its group),
-// a tag and a sender; messages with equal ones arrive in the order in which they were sent.
+// Mesh: messages between the processes of a training, over a TCP connection between each two of them. A message has a context
+// (its group), a tag and a sender; messages with equal ones arrive in the order in which they were sent.
 #pragma once
 
 #include "core/files/descriptor.hpp"
@@ -59,8 +59,8 @@ using Token = std::array<char, 32>;
 
 class Mesh {
  public:
-  // Connects this process, number `own` of the addresses ("192.0.2.1:4242"), with all others. Throws an environment error that names who
-  // was not reached within a minute. Collective.
+  // Connects this process, number `own` of the addresses ("192.0.2.1:4242"), with all others. Throws an environment error that
+  // names who was not reached within a minute. Collective.
   Mesh(int own, const std::vector<std::string>& addresses, const Listener& listener, const Token& token);
 
   int own() const { return own_; }

@@ -46,11 +46,15 @@ Mesh& mesh() { return *the_world->mesh; }
 std::size_t size_of(MPI_Datatype type)
 {
   switch (type) {
-  case MPI_INT: return sizeof(int);
-  case MPI_FLOAT: return sizeof(float);
+  case MPI_INT:
+    return sizeof(int);
+  case MPI_FLOAT:
+    return sizeof(float);
   case MPI_INT64_T:
-  case MPI_DOUBLE: return sizeof(double);
-  default: return 1;
+  case MPI_DOUBLE:
+    return sizeof(double);
+  default:
+    return 1;
   }
 }
 
@@ -71,11 +75,16 @@ template<class Number> void combine_as(std::byte* to, const std::byte* from, int
 void combine(std::byte* to, const std::byte* from, int count, MPI_Datatype type, MPI_Op op)
 {
   switch (type) {
-  case MPI_INT: return combine_as<int>(to, from, count, op);
-  case MPI_INT64_T: return combine_as<std::int64_t>(to, from, count, op);
-  case MPI_FLOAT: return combine_as<float>(to, from, count, op);
-  case MPI_DOUBLE: return combine_as<double>(to, from, count, op);
-  default: throw Error(ErrorKind::internal, "bytes cannot be combined");
+  case MPI_INT:
+    return combine_as<int>(to, from, count, op);
+  case MPI_INT64_T:
+    return combine_as<std::int64_t>(to, from, count, op);
+  case MPI_FLOAT:
+    return combine_as<float>(to, from, count, op);
+  case MPI_DOUBLE:
+    return combine_as<double>(to, from, count, op);
+  default:
+    throw Error(ErrorKind::internal, "bytes cannot be combined");
   }
 }
 
@@ -186,7 +195,8 @@ void join(int own, const std::vector<std::string>& addresses, const Token& token
 
 MPI_Comm world()
 {
-  if (!the_world) throw Error(ErrorKind::run, "this process has not joined the others: call dtctl_sync_join() before dtctl_sync_open()");
+  if (!the_world)
+    throw Error(ErrorKind::run, "this process has not joined the others: call dtctl_sync_join() before dtctl_sync_open()");
   return &the_world->group;
 }
 
@@ -379,11 +389,12 @@ int MPI_Gather(const void* data, int count, MPI_Datatype type, void* all, int, M
   return MPI_SUCCESS;
 }
 
-int MPI_Gatherv(const void* data, int count, MPI_Datatype type, void* all, const int* counts, const int* offsets, MPI_Datatype, int root,
-                MPI_Comm comm)
+int MPI_Gatherv(const void* data, int count, MPI_Datatype type, void* all, const int* counts, const int* offsets, MPI_Datatype,
+                int root, MPI_Comm comm)
 {
-  gather(*comm, bytes_at(data, bytes_of(count, type)), root,
-         [&](int from) { return bytes_at(static_cast<std::byte*>(all) + bytes_of(offsets[from], type), bytes_of(counts[from], type)); });
+  gather(*comm, bytes_at(data, bytes_of(count, type)), root, [&](int from) {
+    return bytes_at(static_cast<std::byte*>(all) + bytes_of(offsets[from], type), bytes_of(counts[from], type));
+  });
   return MPI_SUCCESS;
 }
 
@@ -416,8 +427,9 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request)
 
 int MPI_Win_allocate_shared(MPI_Aint, int, MPI_Info, MPI_Comm, void*, MPI_Win*)
 {
-  throw dt::Error(dt::ErrorKind::environment, "The ranks of this node run in different containers, so that they share memory only through an "
-                                              "MPI library: take sync.transport: mpi, or another sync.allreduce, such as ring.");
+  throw dt::Error(dt::ErrorKind::environment,
+                  "The ranks of this node run in different containers, so that they share memory only through an "
+                  "MPI library: take sync.transport: mpi, or another sync.allreduce, such as ring.");
 }
 
 int MPI_Win_shared_query(MPI_Win, int, MPI_Aint*, int*, void*) { return MPI_SUCCESS; }

@@ -163,8 +163,9 @@ for epoch in range(2):
         optimizer.step()
 )";
   const auto restarts = GENERATE(false, true);
-  const std::string fails = "        if sync.training().rank == 1 and epoch == 0 and __import__('os').environ['TORCHELASTIC_RESTART_COUNT'] == '0': "
-                            "raise RuntimeError('a passing trouble')\n";
+  const std::string fails =
+      "        if sync.training().rank == 1 and epoch == 0 and __import__('os').environ['TORCHELASTIC_RESTART_COUNT'] == '0': "
+      "raise RuntimeError('a passing trouble')\n";
   const Own own(restarts ? script + fails : script,
                 torchrun_recipe(restarts ? "--max_restarts, '1', " : "") + "sync: {strategy: diloco, period: 4}\n");
   const auto result = result_of(own);

@@ -72,8 +72,8 @@ TEST_CASE("ranks that torchrun starts reach, without MPI, the weights that ranks
   CHECK(linked.ok());
   CHECK(linked.out.find("libmpi") == std::string::npos);
   const auto with_mpi = reached(run_torch_test({"mpirun", "--oversubscribe", "-np", "3"}, "transport_test.py"));
-  const auto without = reached(run_torch_test({python(), "-m", "torch.distributed.run", "--nproc_per_node", "3", "--master_port", std::to_string(20000 + ::getpid() % 20000),
-                                               "--redirects", "9:1", "--tee", "9:1"},
+  const auto without = reached(run_torch_test({python(), "-m", "torch.distributed.run", "--nproc_per_node", "3", "--master_port",
+                                               std::to_string(20000 + ::getpid() % 20000), "--redirects", "9:1", "--tee", "9:1"},
                                               "transport_test.py", {}, {}));
   CHECK(with_mpi.size() == 36);
   CHECK(without == with_mpi);

@@ -22,8 +22,8 @@ struct Exchange {
 
 // The sum over the allreduce's ranks, in place.
 Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values);
-// Of a vector, over all ranks of comm, which are those of the allreduce: on its device, if that can; there it counts as one message and
-// comm::bandwidth_optimal_bytes(), and is begun, not waited for.
+// Of a vector, over all ranks of comm, which are those of the allreduce: on its device, if that can; there it counts as one
+// message and comm::bandwidth_optimal_bytes(), and is begun, not waited for.
 Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
 // The same at once.
 void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);

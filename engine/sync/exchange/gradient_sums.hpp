@@ -18,8 +18,9 @@ class GradientSums : private GradientListener {
   // g^i <- gradient of the loss over this rank's batch. With poll and thread, sums begin as soon as their buckets are complete.
   BatchLoss compute(Replica& replica, PhaseClock& clock);
   // g <- sum_i g^i; W <- opt(W, g / P). Works bucket by bucket, unless an update needs all gradients at once. Call it after
-  // compute(). Returns the mean loss over the samples of all ranks; of this rank's batch where a device sums, which nothing waits for. Ranks that share one copy of the weights
-  // (StrategyParts::node_slices) sum and update in one pass after the computation, each its slice.
+  // compute(). Returns the mean loss over the samples of all ranks; of this rank's batch where a device sums, which nothing waits
+  // for. Ranks that share one copy of the weights (StrategyParts::node_slices) sum and update in one pass after the computation,
+  // each its slice.
   double update(const BatchLoss& loss, Replica& replica, PhaseClock& clock);
   // Seconds of one step's sums alone, measured in a separate buffer. Collective.
   double isolated_s(Replica& replica);

@@ -20,9 +20,9 @@ struct Program {
   std::vector<std::size_t> absent{};    // of which compute() has no gradient
   ProgramReplica* replica = nullptr;
   const std::vector<std::size_t>* told = nullptr; // what the listener has heard
-  std::vector<std::size_t> told_after{};            // how much of it after each announcement
-  std::map<int, float*> hosts{};                    // of the vectors, by their numbers
-  std::map<int, std::vector<float>> vectors{};      // on the device
+  std::vector<std::size_t> told_after{};          // how much of it after each announcement
+  std::map<int, float*> hosts{};                  // of the vectors, by their numbers
+  std::map<int, std::vector<float>> vectors{};    // on the device
 
   static Program& of(void* context) { return *static_cast<Program*>(context); }
   dtctl_sync_callbacks callbacks()
@@ -103,7 +103,8 @@ struct Made {
   Program program;
   ProgramReplica replica;
   explicit Made(bool sums = false)
-      : program{.sums = sums}, replica({lay_out(std::vector<std::size_t>{20, 3, 17}), weights, gradients, program.callbacks(), nullptr})
+      : program{.sums = sums},
+        replica({lay_out(std::vector<std::size_t>{20, 3, 17}), weights, gradients, program.callbacks(), nullptr})
   {
     program.replica = &replica;
   }

@@ -22,8 +22,8 @@ namespace {
 constexpr Token secret{"of these tests"};
 
 // Runs `program` as each of the processes. Returns the error of each, empty if it has none.
-std::vector<std::string> on_processes(int count, const std::function<void(Mesh&)>& program,
-                                      const std::function<void(int port)>& before = [](int) {})
+std::vector<std::string> on_processes(
+    int count, const std::function<void(Mesh&)>& program, const std::function<void(int port)>& before = [](int) {})
 {
   std::vector<Listener> listeners(static_cast<std::size_t>(count));
   std::vector<std::string> addresses, errors(static_cast<std::size_t>(count));
@@ -105,7 +105,8 @@ TEST_CASE("a stranger that does not know the secret is no process of the mesh")
 {
   const dt::Descriptor stranger(::socket(AF_INET, SOCK_STREAM, 0));
   const auto errors = on_processes(
-      2, [](Mesh& mesh) {
+      2,
+      [](Mesh& mesh) {
         std::vector<int> own{mesh.own()}, other{-1};
         const auto sent = mesh.send(1 - mesh.own(), {.tag = 0}, bytes(own));
         mesh.wait(*mesh.receive(1 - mesh.own(), {.tag = 0}, bytes(other)));
