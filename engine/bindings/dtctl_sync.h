@@ -95,7 +95,8 @@ int dtctl_sync_start(dtctl_sync *sync, const char *model, float *weights, float 
 
 /* One step of the strategy. It calls the callbacks in the strategy's order, in the calling thread. A server serves as many
  * exchanges as all workers make in one step, and calls none of compute and update. loss: mean loss over all workers if the
- * strategy sums gradients, else over this rank's batch; NaN on a server. After a failure no further step can be made. */
+ * strategy sums gradients, and not on the device; else over this rank's batch; NaN on a server. After a failure no further step
+ * can be made. */
 int dtctl_sync_step(dtctl_sync *sync, double learning_rate, double epoch, double *loss);
 /* Within `compute`: the gradient of this tensor is final. Any order; each tensor at most once. */
 int dtctl_sync_gradient(dtctl_sync *sync, size_t tensor);

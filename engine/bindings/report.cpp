@@ -65,7 +65,7 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
     if (!comm::has_mpi()) text += "choice transport\tTCP connections, without MPI\n";
-    if (sums_on_device) text += "choice sums of weights\ton the devices, by torch.distributed\n";
+    if (sums_on_device) text += "choice sums\ton the devices, by the program\n";
     text += fmt::format("weights {}\n", hash_hex(replica.weights()));
   }
   append(text);
