@@ -53,7 +53,7 @@ StudyTune tune_of_recipe(const StudySpec& study);
 // Whether the search has ended the run early, because its setting was far behind.
 bool was_ended_early(const store::RunRow& row);
 // Whether a run of a search ended without success for a reason that its setting may have: its program failed, or its time was
-// over. It would end so again.
+// over. If it made a step, it would end so again (StudyInRounds::failed_by_setting).
 bool failed_by_itself(const store::RunRow& row);
 
 // The points of a study that have a search, from its rows, smallest size first.

@@ -1,4 +1,4 @@
-// How the functions of the C interface tell of errors.
+// The functions of the C interface return -1 instead of throwing.
 #pragma once
 
 #include <exception>
@@ -6,10 +6,10 @@
 
 namespace dt::bindings {
 
-// Of this thread: what dtctl_sync_error() says.
+// The text of this thread's last error, which dtctl_sync_error() returns.
 std::string& last_error();
 
-// 0, or -1 if the action has thrown; then last_error() says what.
+// Runs the action. Returns 0, or -1 if it throws; then its text is in last_error().
 template<class Action> int guarded(const Action& action)
 {
   try {

@@ -58,7 +58,8 @@ std::span<float> ProgramReplica::gradients()
   return all;
 }
 
-// Where the device sums, the program writes the presence there.
+// Writes behind the tensor's gradient whether this rank has one. Does nothing if the device sums: then the program writes that
+// into the device's buffer.
 void ProgramReplica::write_presence(std::size_t tensor)
 {
   if (can_sum()) return;

@@ -1,20 +1,17 @@
 #include "engine/sockets/mesh.hpp"
 
 #include "core/error.hpp"
-#include "core/number.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -26,7 +23,7 @@ constexpr std::chrono::seconds longest_meeting{60}, longest_greeting{5};
 // A rank looks so long without sleeping: most messages of an exchange follow one another closely.
 constexpr std::chrono::microseconds looking{30};
 
-// What a process says first on a connection.
+// The first bytes that a process sends on a connection that it has opened.
 struct Greeting {
   Token token;
   std::int32_t from;
@@ -36,8 +33,6 @@ struct Greeting {
 {
   throw Error(ErrorKind::environment, fmt::format("{}: {}", what, std::strerror(errno)));
 }
-
-void set_option(int socket, int level, int name, int value) { ::setsockopt(socket, level, name, &value, sizeof(value)); }
 
 void set_time_limit(int socket, std::chrono::seconds limit)
 {
@@ -74,6 +69,28 @@ bool fits(const Request& request, const Envelope& envelope)
          (request.peer == any_process || request.peer == envelope.from);
 }
 
+void require_room(const Request& request, const Envelope& envelope)
+{
+  if (envelope.bytes > request.room.size())
+    throw Error(ErrorKind::internal, fmt::format("a message of {} bytes from rank {} for {} bytes", envelope.bytes, envelope.from,
+                                                 request.room.size()));
+}
+
+void complete(Request& request, const Envelope& envelope)
+{
+  request.envelope = envelope;
+  request.peer = envelope.from;
+  request.is_complete = true;
+}
+
+// Gives a whole message to the one who asked for it.
+void deliver(Request& request, const Envelope& envelope, const std::byte* data)
+{
+  require_room(request, envelope);
+  std::copy_n(data, envelope.bytes, request.room.data());
+  complete(request, envelope);
+}
+
 } // namespace
 
 Listener::Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
@@ -96,7 +113,8 @@ Mesh::Mesh(int own, const std::vector<std::string>& addresses, const Listener& l
   for (auto& peer : peers_) {
     if (!peer.socket) continue;
     set_time_limit(peer.socket->get(), std::chrono::seconds(0));
-    set_option(peer.socket->get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    constexpr int on = 1;
+    ::setsockopt(peer.socket->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   }
 }
 
@@ -192,20 +210,18 @@ void Mesh::wait(const Request& request)
     if (Clock::now() > end) move(1000);
 }
 
-// Moves messages on that can move; waits for the first one that can, at most so long.
+// Sends and receives what it can without waiting. If there is nothing, waits until there is, at most for this time.
 void Mesh::move(int timeout_ms)
 {
-  std::vector<pollfd> waits;
-  std::vector<Peer*> waiting;
-  for (auto& peer : peers_) {
-    if (!peer.socket) continue;
-    waits.push_back({peer.socket->get(), static_cast<short>(peer.to_send.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-    waiting.push_back(&peer);
-  }
-  if (::poll(waits.data(), waits.size(), timeout_ms) <= 0) return;
-  for (std::size_t i = 0; i < waits.size(); ++i) {
-    if ((waits[i].revents & POLLOUT) != 0) write_to(*waiting[i]);
-    if ((waits[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(*waiting[i]);
+  constexpr int nobody = -1; // poll ignores it
+  waits_.clear();
+  for (const auto& peer : peers_)
+    waits_.push_back(
+        {peer.socket ? peer.socket->get() : nobody, static_cast<short>(peer.to_send.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  if (::poll(waits_.data(), waits_.size(), timeout_ms) <= 0) return;
+  for (std::size_t i = 0; i < waits_.size(); ++i) {
+    if ((waits_[i].revents & POLLOUT) != 0) write_to(peers_[i]);
+    if ((waits_[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(peers_[i]);
   }
 }
 
@@ -265,9 +281,7 @@ void Mesh::begin_message(Peer& peer)
     peer.request = *posted;
     posted_.erase(posted);
     peer.request->peer = envelope.from;
-    if (envelope.bytes > peer.request->room.size())
-      throw Error(ErrorKind::internal, fmt::format("a message of {} bytes from rank {} for {} bytes", envelope.bytes,
-                                                   envelope.from, peer.request->room.size()));
+    require_room(*peer.request, envelope);
     peer.place = peer.request->room.data();
     return;
   }
@@ -281,25 +295,13 @@ void Mesh::end_message(Peer& peer)
 {
   peer.envelope_bytes = 0;
   if (peer.request != nullptr) {
-    peer.request->envelope = peer.envelope;
-    peer.request->is_complete = true;
+    complete(*peer.request, peer.envelope);
   } else if (peer.arrived->taker != nullptr) {
     deliver(*peer.arrived->taker, peer.envelope, peer.arrived->data.get());
     arrived_.erase(peer.arrived);
   } else {
     peer.arrived->is_whole = true;
   }
-}
-
-void Mesh::deliver(Request& request, const Envelope& envelope, const std::byte* data)
-{
-  if (envelope.bytes > request.room.size())
-    throw Error(ErrorKind::internal, fmt::format("a message of {} bytes from rank {} for {} bytes", envelope.bytes, envelope.from,
-                                                 request.room.size()));
-  std::copy_n(data, envelope.bytes, request.room.data());
-  request.envelope = envelope;
-  request.peer = envelope.from;
-  request.is_complete = true;
 }
 
 void Mesh::require_open(const Request& request) const

@@ -13,8 +13,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include <poll.h>
 
 namespace dt::sockets {
 
@@ -22,7 +23,7 @@ struct Group;
 
 inline constexpr int any_process = -1;
 
-// What a message is found by.
+// The head of a message. A receive takes the first message with the context, the tag and the sender that it asks for.
 struct Envelope {
   std::uint64_t context = 0;
   std::int32_t tag = 0;
@@ -102,11 +103,11 @@ class Mesh {
   bool read_some(Peer& peer, void* to, std::size_t bytes, std::size_t& got);
   void begin_message(Peer& peer);
   void end_message(Peer& peer);
-  void deliver(Request& request, const Envelope& envelope, const std::byte* data);
   void require_open(const Request& request) const;
 
   int own_;
   std::vector<Peer> peers_;
+  std::vector<pollfd> waits_;  // of move(), by peer
   std::list<Request*> posted_; // receives without a message
   std::list<Arrived> arrived_;
 };

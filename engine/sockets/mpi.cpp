@@ -10,8 +10,6 @@
 #include <numeric>
 #include <optional>
 
-#include <fmt/format.h>
-
 namespace dt::sockets {
 
 // A communicator: processes of the mesh, numbered anew.
@@ -36,7 +34,7 @@ struct World {
   Group group;
 };
 
-// Of this process; MPI has one world as well.
+// The state of this process: there is one mesh in it, as MPI has one world.
 std::optional<Listener> listener;
 std::optional<World> the_world;
 bool has_ended = false;
@@ -429,7 +427,7 @@ int MPI_Win_allocate_shared(MPI_Aint, int, MPI_Info, MPI_Comm, void*, MPI_Win*)
 {
   throw dt::Error(dt::ErrorKind::environment,
                   "The ranks of this node run in different containers, so that they share memory only through an "
-                  "MPI library: take sync.transport: mpi, or another sync.allreduce, such as ring.");
+                  "MPI library: start them with mpirun or srun, or take another sync.allreduce, such as ring.");
 }
 
 int MPI_Win_shared_query(MPI_Win, int, MPI_Aint*, int*, void*) { return MPI_SUCCESS; }

@@ -54,7 +54,7 @@ TEST_CASE("PyTorch scripts train under dtctl_sync on two ranks as their authors 
   CHECK(result.ok());
 }
 
-// What the ranks have printed, a line a strategy.
+// The lines that the ranks have printed: each rank prints one for each strategy, with a hash of its weights.
 static std::set<std::string> reached(const dt::CommandResult& result)
 {
   INFO(result.out << result.err);

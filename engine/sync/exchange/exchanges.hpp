@@ -22,10 +22,10 @@ struct Exchange {
 
 // The sum over the allreduce's ranks, in place.
 Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values);
-// Of a vector, over all ranks of comm, which are those of the allreduce: on its device, if that can; there it counts as one
-// message and comm::bandwidth_optimal_bytes(), and is begun, not waited for.
+// The sum of a vector over all ranks of comm, which are the allreduce's ranks. If the vector's device can sum, the device does,
+// and the exchange is complete as soon as that has begun; it counts as one message of comm::bandwidth_optimal_bytes().
 Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
-// The same at once.
+// Makes this sum; if the device sums, it only begins it.
 void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
 
 class Exchanges {

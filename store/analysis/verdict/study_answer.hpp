@@ -29,8 +29,8 @@ struct StudyAnswer {
   std::vector<ComparedPoint> points; // labels at sizes; Ranked::candidate of both standings is an index of them
   Standing soonest;                  // by time to the target, in seconds
   std::optional<Standing> cheapest;  // by node-hours to the target; none if all points have the same number of nodes
-  // What more nodes or ranks give to the series that is first in `soonest`, if all runs of several of its sizes reached the
-  // target. gain: from its smallest size to the one that is first. steps: from each size to the next.
+  // How the time to the target changes with the size, for the series whose point `soonest` ranks first. Sizes at which a run
+  // missed the target are left out. gain: from the smallest size to that of this point. steps: from each size to the next.
   std::optional<SizeGain> gain{};
   std::vector<SizeGain> steps{};
   // The first size from which on a size of twice that saves less than least_saving of the time; 0: none of those measured.
