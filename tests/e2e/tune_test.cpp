@@ -200,11 +200,12 @@ TEST_CASE("a setting that is far behind ends early, one that diverges is not run
 TEST_CASE("a program of the user that is far behind ends early by its evaluations")
 {
   const Dtctl dtctl;
-  // Reaches the target after 4 steps at a rate of 0.1, later at others, and never more than a decade from there.
+  // Reaches the target after 12 steps at a rate of 0.1, later at others, and never more than a decade from there. The
+  // steps take more than a second together: the time to the target of a shorter run is not known.
   dtctl.write("train.sh", "awk -v rate=$DTCTL_PROGRAM_PARAMETERS_RATE 'BEGIN {\n"
-                          "  d = log(rate / 0.1) / log(10); d = d < 0 ? -d : d; needed = d > 1 ? -1 : 4 * (1 + 4 * d * d)\n"
+                          "  d = log(rate / 0.1) / log(10); d = d < 0 ? -d : d; needed = d > 1 ? -1 : 12 * (1 + 4 * d * d)\n"
                           "  for (i = 1; i < 100000; ++i) {\n"
-                          "    system(\"sleep 0.05\"); reached = needed > 0 && i >= needed\n"
+                          "    system(\"sleep 0.1\"); reached = needed > 0 && i >= needed\n"
                           "    printf \"step %d accuracy %s\\n\", i, reached ? \"0.9\" : \"0.1\"; fflush()\n"
                           "    if (reached) exit } }'\n");
   dtctl.write("tuned.yaml", "version: 1\nname: tuned\nprogram:\n  command: [sh, train.sh]\n  files: [train.sh]\n"
