@@ -292,6 +292,9 @@ struct RunEnergy {
   TextMap facts;                    // over which time it was measured, of what, and why a figure is missing
 };
 
+// Of RunResult::facts: there if the ranks' devices sum over the ranks, in place of sync.allreduce.
+inline constexpr std::string_view device_sums_fact = "sums";
+
 // Written once and synced, when all ranks agree that the run is complete. Values that were not measured are null in JSON.
 struct RunResult {
   double unix_s = 0;

@@ -57,9 +57,9 @@ typedef struct dtctl_sync_callbacks {
   int (*make)(void *context, int what, float *host, size_t floats);
   int (*combine)(void *context, int y, float a, int x, float b, int z, float c, size_t begin, size_t end);
   /* For a program whose device also sums over the ranks, such as a GPU with NCCL; else null, and the sums go through the host's memory.
-   * All ranks must give it, or none. Floats [begin, end) of vector `what` <- their sum over all ranks. It may return before the sum is
-   * complete; what the device does behind it uses the sums. */
-  int (*sum)(void *context, int what, size_t begin, size_t end);
+   * All ranks must give it, or none. Floats [begin, end) of vector `what` <- their sum over these ranks, of which this one is one; none:
+   * over all. It may return before the sum is complete; what the device does behind it uses the sums. */
+  int (*sum)(void *context, int what, size_t begin, size_t end, const int *ranks, size_t count);
 } dtctl_sync_callbacks;
 
 /* Only in libdtctl_sync_torch.so. The port at which this process waits for the other ranks. */

@@ -126,11 +126,11 @@ void ProgramReplica::combine(int y, float a, int x, float b, int z, float c, Ran
   buffer(y).old.add(range);
 }
 
-void ProgramReplica::sum(int vector, Range range)
+void ProgramReplica::sum(int vector, Range range, std::span<const int> ranks)
 {
   const std::scoped_lock lock(mutex_);
   give(vector, range);
-  require(parts_.callbacks.sum(parts_.callbacks.context, vector, range.begin, range.end), "sum");
+  require(parts_.callbacks.sum(parts_.callbacks.context, vector, range.begin, range.end, ranks.data(), ranks.size()), "sum");
   buffer(vector).old.add(range);
   has_summed_ = has_summed_ || vector == DTCTL_SYNC_GRADIENTS;
 }

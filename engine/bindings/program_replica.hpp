@@ -85,7 +85,7 @@ class ProgramReplica : public sync::Replica, private sync::Device {
   void bring(int vector, Range range, bool write) override;
   void combine(int y, float a, int x, float b, int z, float c, Range range) override;
   bool can_sum() const override { return parts_.callbacks.sum != nullptr; }
-  void sum(int vector, Range range) override;
+  void sum(int vector, Range range, std::span<const int> ranks) override;
 
   Parts parts_;
   std::mutex mutex_;            // of buffers_: several threads of a strategy may ask for weights

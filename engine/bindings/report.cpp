@@ -2,7 +2,7 @@
 
 #include "core/files/descriptor.hpp"
 #include "core/hash.hpp"
-#include "core/record/field.hpp"
+#include "core/record/run_record.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "core/text.hpp"
 #include "engine/comm/machine/library.hpp"
@@ -55,7 +55,7 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
   for (const auto& [age, count] : updates) text += fmt::format("staleness {} {}\n", age, count);
   const auto* device = replica.device();
   const bool sums_on_device = device != nullptr && device->can_sum();
-  const double isolated_s = sums_on_device ? not_measured : strategy.isolated_communication_s(replica);
+  const double isolated_s = strategy.isolated_communication_s(replica);
   if (comm.is_root()) {
     for (const auto& bucket : strategy.buckets())
       text += fmt::format("bucket {} {} {}\n", bucket.bytes, bucket.ready_s, bucket.lead_s);
@@ -65,7 +65,7 @@ void report_end(sync::Strategy& strategy, sync::Replica& replica, comm::Communic
     if (!std::isnan(isolated_s)) text += fmt::format("isolated {}\n", isolated_s);
     for (const auto& [name, words] : strategy.facts()) text += fmt::format("choice {}\t{}\n", printable(name), printable(words));
     if (!comm::has_mpi()) text += "choice transport\tTCP connections, without MPI\n";
-    if (sums_on_device) text += "choice sums\ton the devices, by the program\n";
+    if (sums_on_device) text += fmt::format("choice {}\ton the devices, by the program\n", device_sums_fact);
     text += fmt::format("weights {}\n", hash_hex(replica.weights()));
   }
   append(text);

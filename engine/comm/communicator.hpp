@@ -86,6 +86,8 @@ class Communicator {
   bool is_root() const { return rank_ == 0; }
   // Translates a rank of this communicator to its rank in the original communicator, the one from which the splits started.
   int world_rank(int rank) const { return world_.empty() ? rank : world_[static_cast<std::size_t>(rank)]; }
+  // The same of all its ranks; empty: the numbers are the same.
+  std::span<const int> world_ranks() const { return world_; }
 
   // Copies root's values to every rank. Counts one message at root, with all bytes that the others receive.
   void broadcast(std::span<float> values, int root = 0);

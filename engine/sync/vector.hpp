@@ -29,10 +29,11 @@ class Device {
   // y <- a y + b x + c z in the range; `z` may be none.
   static constexpr int none = -1;
   virtual void combine(int y, float a, int x, float b, int z, float c, Range range) = 0;
-  // Whether vectors are summed over all ranks where they lie, in place of a sum of their copies.
+  // Whether vectors are summed over ranks where they lie, in place of a sum of their copies.
   virtual bool can_sum() const { return false; }
-  // vector <- sum over all ranks, in the range. What follows on the device comes behind the sum, which may go on meanwhile.
-  virtual void sum(int, Range) {}
+  // vector <- sum over these ranks of the training, in the range; none: over all. What follows on the device comes behind the
+  // sum, which may go on meanwhile.
+  virtual void sum(int, Range, std::span<const int>) {}
 };
 
 // A part of a vector, or all of it; cheap to copy, like std::span.
@@ -53,9 +54,9 @@ class Vector {
   // done.
   bool combine_on_device(float a, const Vector& x, float b, const Vector* z = nullptr, float c = 0) const;
 
-  // Whether the device sums it over all ranks.
+  // Whether the device sums it over ranks.
   bool can_sum_on_device() const { return device_ != nullptr && device_->can_sum(); }
-  void sum_on_device() const { device_->sum(number_, range_); }
+  void sum_on_device(std::span<const int> ranks) const { device_->sum(number_, range_, ranks); }
 
   friend Vector values_at(Vector vector, Range range)
   {

@@ -182,11 +182,13 @@ def nccl_alone():
              "never": Trained(batch, strategy="local-sgd", period=1 << 20)}
     steps.update({f"{name} 16": Trained(batch, strategy=name, period=16) for name in ("local-sgd", "decentralized-easgd", "diloco")})
     steps["diloco 16, delay 8"] = Trained(batch, strategy="diloco", period=16, outer={"delay": 8, "fragments": 2})
+    steps.update({f"sync-easgd {form} 16": Trained(batch, strategy="sync-easgd", period=16, overlap=form) for form in (2, 3)})
+    steps["hsgd"] = Trained(batch, strategy="hsgd")
     sums = {name: step.training._sums is not None for name, step in steps.items() if isinstance(step, Trained)}
     row("1 rank, sums by NCCL on the device", "yes" if all(sums.values()) else "failed" if IS_GPU else "no", "", str(sums))
     times = in_turn_ms(steps, *((6, 16) if IS_GPU else (2, 1)))
     for name in times:
-        ratio_row(f"1 rank of b{batch}, ResNet-50 bf16, {name}", times, name, "DDP" if name in ("DDP", "plain", "sync-sgd", "never") else "never", f", {CARD}")
+        ratio_row(f"1 rank of b{batch}, ResNet-50 bf16, {name}", times, name, "DDP" if name in ("DDP", "plain", "sync-sgd", "hsgd", "never") else "never", f", {CARD}")
     for step in steps.values():
         if isinstance(step, Trained):
             step.training.close()

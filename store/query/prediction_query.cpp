@@ -1,6 +1,7 @@
 #include "store/query/prediction_query.hpp"
 
 #include "core/error.hpp"
+#include "core/record/run_record.hpp"
 #include "core/spec/strategy_table.hpp"
 #include "store/database/sqlite.hpp"
 #include "store/query/key_list.hpp"
@@ -73,7 +74,8 @@ SeriesTraits traits_of(const Statement& s)
   // The sum of coded numbers has the ring's cost: 2 (P-1) messages and 2 (P-1)/P of the bytes.
   if (is_coded(find_choice<Wire>(s.text("sync_wire")).value_or(Wire::float32))) traits.allreduce = "ring";
   traits.is_own_program = strategy.empty(); // the columns of keys that only our strategies read are NULL
-  if (traits.is_own_program) traits.allreduce = "ring";
+  // NCCL's sums of many bytes are rings, too.
+  if (traits.is_own_program || !s.text("device_sums").empty()) traits.allreduce = "ring";
   traits.is_served = row.has_servers;
   traits.is_in_turn = row.serves_in_turn;
   traits.answers_first = row.has_servers && row.is_elastic && !row.is_lock_free;
@@ -98,16 +100,17 @@ Runs read_runs(Connection& connection, const Choice& choice)
     throw Error(ErrorKind::usage, "a partition study divides the same cores, so there is no larger size to predict; study "
                                   "strong or weak scaling instead");
   Runs runs;
-  auto s = ask(
-      connection, choice,
-      "SELECT run_id, chosen.series, resources_nodes, ranks, workers, resources_ranks_per_node, "
-      "throughput, isolated_communication_s, steps, warmup_steps, sync_strategy, "
-      "sync_allreduce, sync_period, sync_node_period, sync_servers, sync_server_threads, sync_overlap, "
-      "resources_nodes_per_supernode, "
-      "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, " +
-          std::string(samples_of_step) +
-          " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
-          "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
+  auto s =
+      ask(connection, choice,
+          "SELECT run_id, chosen.series, resources_nodes, ranks, workers, resources_ranks_per_node, "
+          "throughput, isolated_communication_s, steps, warmup_steps, sync_strategy, "
+          "sync_allreduce, sync_period, sync_node_period, sync_servers, sync_server_threads, sync_overlap, "
+          "resources_nodes_per_supernode, "
+          "sync_outer_fragments, sync_outer_delay, parameters, sync_wire, model_name, resources_platform, platform_trunk_share, "
+          "results.facts ->> '$." +
+              std::string(device_sums_fact) + "' AS device_sums, " + std::string(samples_of_step) +
+              " AS step_samples FROM chosen JOIN runs ON runs.id = run_id JOIN results USING (run_id) "
+              "WHERE throughput > 0 AND workers > 0 ORDER BY chosen.position");
   while (s.next()) {
     TimedRun run{.series = s.text("series"),
                  .at = {},

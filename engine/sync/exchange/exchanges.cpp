@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/comm/vectors.hpp"
 #include "engine/sync/machine/communication_thread.hpp"
 #include "engine/sync/machine/progress_thread.hpp"
 
@@ -204,7 +205,7 @@ Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values)
 void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values)
 {
   if (!values.can_sum_on_device()) return allreduce.sum(values.host());
-  values.sum_on_device();
+  values.sum_on_device(comm.world_ranks());
   comm.traffic().bytes += comm::bandwidth_optimal_bytes(values.size() * sizeof(float), comm.size());
   comm.traffic().messages += 1;
 }
@@ -216,6 +217,17 @@ Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, cons
   return {sum, [sum] {
             sum();
             return std::make_unique<Begun>();
+          }};
+}
+
+Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& from, const Vector& to)
+{
+  if (to.can_sum_on_device() && to.combine_on_device(0, from, 1)) return sum_exchange(allreduce, comm, to);
+  // Sums in steps are in place. The thread that sends a message also copies it.
+  return {[&allreduce, values = from.read(), sums = to.host()] { allreduce.sum(values, sums); },
+          [&allreduce, values = from.read(), sums = to.host()] {
+            comm::copy_to(values, sums);
+            return allreduce.begin(sums);
           }};
 }
 

@@ -25,7 +25,10 @@ Exchange sum_exchange(comm::Allreduce& allreduce, std::span<float> values);
 // The sum of a vector over all ranks of comm, which are the allreduce's ranks. If the vector's device can sum, the device does,
 // and the exchange is complete as soon as that has begun; it counts as one message of comm::bandwidth_optimal_bytes().
 Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
-// Makes this sum; if the device sums, it only begins it.
+// to <- sum of `from`, which may change as soon as the exchange has begun if the device sums; else it must not until it is
+// complete.
+Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& from, const Vector& to);
+// Makes the sum in place; if the device sums, it only begins it.
 void sum_over_ranks(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& values);
 
 class Exchanges {

@@ -198,7 +198,7 @@ double GradientSums::isolated_s(Replica& replica)
 {
   plan(replica);
   if (parts_.node_slices != nullptr) return isolated_in_node_s(parts_.node_slices->memory(), parts_.comm);
-  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, gradients_.size());
+  return measure_isolated_sums_s(parts_.comm, allreduce_, buckets_, replica);
 }
 
 std::vector<std::pair<std::string, std::string>> GradientSums::facts() const { return facts_of(&allreduce_, *exchanges_); }

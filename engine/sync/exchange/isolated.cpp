@@ -2,6 +2,7 @@
 
 #include "engine/comm/machine/buffer.hpp"
 #include "engine/comm/machine/clock.hpp"
+#include "engine/sync/exchange/exchanges.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -26,11 +27,14 @@ double measure_isolated_s(comm::Communicator& comm, const std::function<void()>&
 }
 
 double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Range> ranges,
-                               std::size_t floats)
+                               Replica& replica)
 {
-  comm::Floats own(floats);
+  const auto gradients = gradients_of(replica);
+  comm::Floats own(gradients.can_sum_on_device() ? 0 : gradients.size());
+  const Vector summed = own.empty() ? gradients : Vector(own);
   return measure_isolated_s(comm, [&] {
-    for (const auto& range : ranges) allreduce.sum(values_at(std::span(own), range));
+    for (const auto& range : ranges) sum_over_ranks(allreduce, comm, values_at(summed, range));
+    if (own.empty()) values_at(summed, {0, 1}).read(); // which waits for the device
   });
 }
 

@@ -12,8 +12,9 @@ namespace dt::sync {
 // barrier. The traffic is not counted. Collective.
 double measure_isolated_s(comm::Communicator& comm, const std::function<void()>& exchange);
 
-// The same for sums of these ranges, one after another, in a buffer of `floats` floats. Collective.
+// The same for sums of these ranges of the weights, one after another: in a buffer of its own, or, if the replica's device sums,
+// there in the gradients' vector, which has no values of a gradient afterwards. Collective.
 double measure_isolated_sums_s(comm::Communicator& comm, comm::Allreduce& allreduce, std::span<const Range> ranges,
-                               std::size_t floats);
+                               Replica& replica);
 
 } // namespace dt::sync

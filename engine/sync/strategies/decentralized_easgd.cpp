@@ -94,8 +94,7 @@ void DecentralizedEasgd::read_centre(Replica&, std::span<float> centre) { comm::
 
 double DecentralizedEasgd::isolated_communication_s(Replica& replica)
 {
-  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) /
-         static_cast<double>(parts_.sync.period);
+  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica) / static_cast<double>(parts_.sync.period);
 }
 
 std::vector<std::pair<std::string, std::string>> DecentralizedEasgd::facts() const { return allreduce_->facts(); }

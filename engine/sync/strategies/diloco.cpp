@@ -184,8 +184,7 @@ double Diloco::isolated_communication_s(Replica& replica)
     for (std::int64_t piece = 0; piece < pieces; ++piece)
       std::ranges::copy(messages_of(piece_of(fragment.range, piece, pieces), tensors_, parts_.sync),
                         std::back_inserter(messages));
-  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages, replica.weights().size()) /
-         static_cast<double>(parts_.sync.period);
+  return measure_isolated_sums_s(parts_.comm, *allreduce_, messages, replica) / static_cast<double>(parts_.sync.period);
 }
 
 } // namespace

@@ -91,10 +91,10 @@ void Hsgd::average_nodes(Replica& replica, PhaseClock& clock)
 {
   parts_.comm.activity().enter(comm::Doing::waits, "waits for the sum of the nodes' weights");
   clock.begin_communication();
-  over_all_->sum(replica.weights());
+  sum_over_ranks(*over_all_, parts_.comm, weights_of(replica));
   clock.end_communication();
   clock.begin_update();
-  scale(replica.weights(), 1.0F / static_cast<float>(parts_.comm.size()));
+  scale(weights_of(replica), 1.0F / static_cast<float>(parts_.comm.size()));
   clock.end_update();
 }
 
@@ -102,9 +102,9 @@ double Hsgd::isolated_communication_s(Replica& replica)
 {
   const double gradients_s = sums_->isolated_s(replica);
   if (!has_levels()) return gradients_s;
-  comm::Floats own(replica.weights().size());
+  const Range whole{0, replica.weights().size()};
   return gradients_s +
-         measure_isolated_s(parts_.comm, [&] { over_all_->sum(own); }) / static_cast<double>(parts_.sync.node_period);
+         measure_isolated_sums_s(parts_.comm, *over_all_, {&whole, 1}, replica) / static_cast<double>(parts_.sync.node_period);
 }
 
 } // namespace

@@ -38,7 +38,6 @@ class SyncEasgd : public Strategy {
 
  private:
   void begin_exchange(Replica& replica, PhaseClock& clock);
-  void begin_allreduce(std::span<const float> weights);
   void end_exchange(PhaseClock& clock);
   void average(Replica& replica, PhaseClock& clock);
   void update(Replica& replica, PhaseClock& clock);
@@ -101,30 +100,18 @@ double SyncEasgd::step(Replica& replica, PhaseClock& clock)
 void SyncEasgd::begin_exchange(Replica& replica, PhaseClock& clock)
 {
   clock.begin_communication();
-  if (allreduce_)
-    begin_allreduce(weights_of(replica).read());
-  else
+  if (allreduce_) {
+    for (const auto& message : messages_)
+      exchanges_->begin(sum_exchange(*allreduce_, parts_.comm, values_at(weights_of(replica), message), sum_.at(message)));
+  } else {
     exchanges_->begin({[this, weights = weights_of(replica).read()] {
       comm::copy_to(weights, tree_->sum());
       if (parts_.comm.is_root()) comm::copy_to(centre_.read(), tree_->centre());
       tree_->begin()->wait();
       if (!parts_.comm.is_root()) comm::copy_to(tree_->centre(), centre_.host());
     }});
-  clock.end_communication();
-}
-
-// Sums are in place and the weights must stay unchanged, so a copy is summed. The thread that sends a message also copies it.
-void SyncEasgd::begin_allreduce(std::span<const float> weights)
-{
-  for (const auto& message : messages_) {
-    const auto from = values_at(weights, message);
-    const auto to = sum_.at(message).host();
-    exchanges_->begin({[this, from, to] { allreduce_->sum(from, to); },
-                       [this, from, to] {
-                         comm::copy_to(from, to);
-                         return allreduce_->begin(to);
-                       }});
   }
+  clock.end_communication();
 }
 
 void SyncEasgd::end_exchange(PhaseClock& clock)
@@ -163,7 +150,7 @@ void SyncEasgd::read_centre(Replica&, std::span<float> centre)
 double SyncEasgd::isolated_communication_s(Replica& replica)
 {
   const auto period = static_cast<double>(parts_.sync.period);
-  if (allreduce_) return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica.weights().size()) / period;
+  if (allreduce_) return measure_isolated_sums_s(parts_.comm, *allreduce_, messages_, replica) / period;
   CentreExchange tree(replica.weights().size(), messages_, parts_.comm);
   return measure_isolated_s(parts_.comm, [&] { tree.begin()->wait(); }) / period;
 }

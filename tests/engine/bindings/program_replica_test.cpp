@@ -73,10 +73,11 @@ struct Program {
             sums ? sum : nullptr};
   }
   // Over four ranks.
-  static int sum(void* context, int what, std::size_t begin, std::size_t end)
+  static int sum(void* context, int what, std::size_t begin, std::size_t end, const int* ranks, std::size_t count)
   {
     auto& self = of(context);
     self.calls += "sum " + name_of(what) + " " + words(begin, end);
+    for (std::size_t i = 0; i < count; ++i) self.calls += "rank " + std::to_string(ranks[i]) + ", ";
     for (auto i = begin; i < end; ++i) self.on_device(what)[i] *= 4;
     return 0;
   }
@@ -234,8 +235,8 @@ TEST_CASE("a device that sums gets no copies: what the host has changed goes the
   for (auto& value : difference.at({16, 32}).host()) value = 2;
   REQUIRE(difference.at({0, 32}).can_sum_on_device());
   CHECK_FALSE(sync::Vector(made.weights).can_sum_on_device());
-  difference.at({0, 32}).sum_on_device();
-  CHECK(made.program.taken() == "store vector 2 16-32, sum vector 2 0-32, ");
+  difference.at({0, 32}).sum_on_device(std::vector{0, 2, 4, 6});
+  CHECK(made.program.taken() == "store vector 2 16-32, sum vector 2 0-32, rank 0, rank 2, rank 4, rank 6, ");
   CHECK(difference.read()[31] == 8);
   CHECK(made.program.taken() == "fetch vector 2 0-32, ");
 }

@@ -268,9 +268,35 @@ class ClosuresOnADeviceThatSums(Closures):
         packed.Packed.always_mirrors = sums.Sums.on_processors = True
 
     def train(self, training, model, steps=4, **options):
-        sums_there = packed.Packed.always_mirrors and RANKS > 1 and training.setting("sync.strategy") not in ("hsgd", "sync-easgd")
+        is_tree = training.setting("sync.strategy") == "sync-easgd" and training.setting("sync.overlap") == "1"
+        sums_there = packed.Packed.always_mirrors and RANKS > 1 and not is_tree
         self.assertEqual(training._sums is not None, sums_there)
         return super().train(training, model, steps, **options)
+
+    @unittest.skipIf(RANKS == 1, "one rank waits for nobody")
+    def test_what_the_device_waits_for_is_communication_and_no_update(self):
+        model, phases, watch = network(), [], [0.0]
+        with sync.Training(model, sgd(model), strategy="sync-sgd") as training:
+            wait, ends_exchange = training._sums.wait, training._measured.ends_exchange
+
+            def timed_wait(numbers):
+                begin = time.monotonic()
+                wait(numbers)
+                watch[0] += time.monotonic() - begin
+
+            def ends(*arguments):
+                begin = training._measured.times.marks[-1].host_s  # of the update
+                ends_exchange(*arguments)
+                exchange = training._measured._exchanges[-1]
+                phases.append((exchange.times.phases(exchange.waits), exchange.times.marks[-1].host_s - begin))
+
+            training._sums.wait, training._measured.ends_exchange = timed_wait, ends
+            self.train(training, model)
+            waited_s = watch[0]  # later the time of a sum alone is measured
+        self.assertGreater(waited_s, 0)
+        self.assertGreaterEqual(sum(each["communication"] for each, _ in phases), waited_s)
+        for each, after_wait_s in phases:
+            self.assertGreaterEqual(each["optimizer"], after_wait_s)
 
 
 class Batches(Case):

@@ -123,6 +123,22 @@ TEST_CASE("of servers the update of one exchange is read, and a simulated machin
   CHECK(all[0].sizes[0].runs[0].server_update_s == Approx(0.02));
 }
 
+TEST_CASE("sums on devices cost what a ring costs, whatever the recipe's allreduce is")
+{
+  const auto traits_of = [](const TextMap& facts) {
+    const Site site;
+    auto database = site.open();
+    const auto spec = sample_spec(2, 0);
+    const auto planned = site.plan(spec);
+    auto result = sample_result(spec, 100);
+    result.facts = facts;
+    put_file(site.begin(planned, 1).result(), to_json(result));
+    return measurements_of_study(database, site.take_in(database, {planned}).id, {}).at(0).traits;
+  };
+  CHECK(traits_of({{"allreduce", "mpi"}}).allreduce == "mpi");
+  CHECK(traits_of({{std::string(device_sums_fact), "on the devices"}}).allreduce == "ring");
+}
+
 TEST_CASE("the exchanges of diloco are read as equal ones at equal distances, with their bytes as they are sent")
 {
   const auto traits_of = [](std::int64_t fragments, std::int64_t delay, Wire wire) {

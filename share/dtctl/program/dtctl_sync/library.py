@@ -24,7 +24,7 @@ class Callbacks(ctypes.Structure):
     FETCH = STORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, size, size)
     MAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, _floats, size)
     COMBINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_int, ctypes.c_float] * 3, size, size)
-    SUM = FETCH
+    SUM = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, size, size, ctypes.POINTER(ctypes.c_int), size)
     _fields_ = [("context", ctypes.c_void_p), ("compute", COMPUTE), ("update", UPDATE), ("fetch", FETCH), ("store", STORE), ("make", MAKE),
                 ("combine", COMBINE), ("sum", SUM)]
 
@@ -148,6 +148,11 @@ def _join():
 
 
 _store = None
+
+
+def store():
+    """In which ranks without MPI have found each other; None: they have MPI."""
+    return _store
 
 
 def begin_mpi():

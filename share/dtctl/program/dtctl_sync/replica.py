@@ -19,8 +19,8 @@ from .sums import Sums
 from .waiting import Board, Wait
 
 
-# Strategies that sum over all ranks alone; where a device sums, the host reads no gradients and no loss.
-SUMMED_ON_DEVICES = ("sync-sgd", "local-sgd", "decentralized-easgd", "diloco")
+# Strategies that only sum; where a device sums, the host reads no gradients and no loss.
+SUMMED_ON_DEVICES = ("sync-sgd", "local-sgd", "hsgd", "sync-easgd", "decentralized-easgd", "diloco")
 
 
 class Replica:
@@ -95,8 +95,9 @@ class Replica:
         description = "\n".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in self._structure.named)
         # bfloat16 weights would round what a strategy computes on them.
         computes = not self._packed.on_host and self._packed.weights.dtype == torch.float32
-        sums = computes and (self.ranks > 1 or Sums.alone) and self.setting("sync.strategy") in SUMMED_ON_DEVICES and self.setting("sync.wire") == "float32"
-        sums = sums and self.setting("train.noise_scale") == "0"
+        strategy, overlap, wire, noise = map(self.setting, ("sync.strategy", "sync.overlap", "sync.wire", "train.noise_scale"))
+        sums = computes and (self.ranks > 1 or Sums.alone) and strategy in SUMMED_ON_DEVICES and (strategy, overlap) != ("sync-easgd", "1")
+        sums = sums and wire == "float32" and noise == "0"
         self._sums = Sums.of(self._packed.device, self._meeting, self._board.store()) if sums else None
         self._callbacks = Callbacks(
             None,
@@ -176,12 +177,13 @@ class Replica:
         with torch.no_grad():
             self._vectors.combine(y, a, x, b, z, c, slice(begin, end))
 
-    def _on_sum(self, what, begin, end):
-        self._sums.begin(what, self._vectors.pair(what)[0][begin:end])
+    def _on_sum(self, what, begin, end, ranks, count):
+        self._sums.begin(what, self._vectors.pair(what)[0][begin:end], tuple(ranks[:count]))
 
     def _await_sums(self, *vectors):
-        if self._sums:
-            self._sums.wait(*vectors)
+        if self._sums and self._sums.are_under_way(vectors):
+            with self._measured.times.communicating():
+                self._sums.wait(vectors)
 
     def _on_compute(self, announce, mean_loss, samples):
         self._announces = bool(announce)

@@ -15,18 +15,22 @@ def _have_own_devices(device, meeting):
 
 
 class Sums:
-    """A process group of its own, which the script's collective calls do not meet."""
+    """Process groups of its own, which the script's collective calls do not meet."""
 
     on_processors = False  # for tests without a GPU: by Gloo
     alone = False  # for tests with one GPU: one rank sums, too
 
-    def __init__(self, group):
-        self._group, self._under_way = group, {}  # by the vector's number: works, with what they sum
+    def __init__(self, kind, store, rank, ranks):
+        self._make = getattr(torch.distributed, kind)
+        self._store, self._rank, self._all = store, rank, tuple(range(ranks))
+        self._groups = {}  # by ranks
+        self._under_way = {}  # by the vector's number: works, with what they sum
+        self._group_of(())
 
     @classmethod
     def of(cls, device, meeting, store):
         """None: sums go through the host's memory. store: of torch.distributed, which all ranks reach; None: there is none. Collective."""
-        kind, timeout = None, datetime.timedelta(minutes=30)
+        kind = None
         if cls.alone and meeting.ranks == 1:
             store = torch.distributed.HashStore()
         if store is not None and device.type == "cuda" and torch.distributed.is_nccl_available():
@@ -36,13 +40,25 @@ class Sums:
         kinds = meeting.gather_objects(kind)
         if None in kinds or len(set(kinds)) > 1 or (device.type == "cuda" and not _have_own_devices(device, meeting)):
             return None
-        return cls(getattr(torch.distributed, kind)(store, meeting.rank, meeting.ranks, timeout))
+        return cls(kind, store, meeting.rank, meeting.ranks)
 
-    def begin(self, number, values):
-        """values <- sum over all ranks. values: of vector `number`; they may be used after wait(number)."""
-        self._under_way.setdefault(number, []).append((self._group.allreduce([values]), values))
+    def _group_of(self, ranks):
+        """ranks: of which this one is one; (): all."""
+        if ranks not in self._groups:
+            members, store = ranks or self._all, torch.distributed.PrefixStore("sums of " + ("-".join(map(str, ranks)) or "all"), self._store)
+            self._groups[ranks] = self._make(store, members.index(self._rank), len(members), datetime.timedelta(minutes=30))
+        return self._groups[ranks]
 
-    def wait(self, *numbers):
+    def begin(self, number, values, ranks=()):
+        """values <- sum over these ranks, or over all. values: of vector `number`; they may be used after wait(number)."""
+        if len(ranks) == 1:
+            return
+        self._under_way.setdefault(number, []).append((self._group_of(ranks).allreduce([values]), values))
+
+    def are_under_way(self, numbers):
+        return any(number in self._under_way for number in numbers)
+
+    def wait(self, numbers):
         """What the device does next comes behind the sums of these vectors. On a GPU this does not make the host wait."""
         for number in numbers:
             for work, _ in self._under_way.pop(number, ()):

@@ -1,6 +1,8 @@
 """What is timed of a step under a strategy, as marks of phases."""
 
-from dtctl_measure.marks import BACKWARD, FORWARD, HANDING_OVER, INPUT, OPTIMIZER, OTHER, REPORTED, Course
+import contextlib
+
+from dtctl_measure.marks import BACKWARD, COMMUNICATION, FORWARD, HANDING_OVER, INPUT, OPTIMIZER, OTHER, REPORTED, Course
 from dtctl_measure.samples import StepSamples
 
 
@@ -66,20 +68,29 @@ class StepTimes(Course):
         return self.marks[-1]
 
     def clears_gradients(self, clear):
-        before = self.phase
-        self.force_mark(OPTIMIZER)
-        try:
+        with self._within(OPTIMIZER):
             return clear()
+
+    def communicating(self):
+        """A context, in which the device waits for sums over the ranks."""
+        return self._within(COMMUNICATION)
+
+    @contextlib.contextmanager
+    def _within(self, phase):
+        before = self.phase
+        self.force_mark(phase)
+        try:
+            yield
         finally:
             self.force_mark(before)
 
     def phases(self, waits):
-        """Seconds by name. waits: what the library has timed of the step."""
+        """Seconds by name. waits: what the library has timed of the step: communication of the host."""
         seconds, _ = self.clock.sums_of(self.marks)
         found = {name: seconds[phase] for phase, name in REPORTED.items()}
         found["input"] += seconds[HANDING_OVER]
         found["backward"] -= waits.in_compute_s
-        found["communication"] = waits.communication_s
+        found["communication"] += waits.communication_s
         found["optimizer"] -= waits.communication_s - waits.in_compute_s
         return {name: max(0.0, value) for name, value in found.items()}
 

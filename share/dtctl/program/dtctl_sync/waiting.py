@@ -32,6 +32,8 @@ class ServerEnds(SystemExit):
 
 def _open_board(rank, share_text):
     """None: this rank does not reach it, and the others do without this rank's marks."""
+    if library.store() is not None:
+        return library.store()
     timeout, board = datetime.timedelta(seconds=20), None
     own = socket.gethostname()
     try:
