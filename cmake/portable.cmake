@@ -12,6 +12,11 @@ target_link_libraries(spdlog::spdlog INTERFACE fmt::fmt)
 dtctl_header_library(nlohmann_json::nlohmann_json)
 dtctl_header_library(CLI11::CLI11)
 
+# A library that Python loads cannot have libgomp inside, and machines with PyTorch need not have one: loops run on one thread.
+dtctl_header_library(OpenMP::OpenMP_CXX)
+target_compile_options(OpenMP::OpenMP_CXX INTERFACE -fopenmp-simd)
+target_include_directories(OpenMP::OpenMP_CXX INTERFACE "${PROJECT_SOURCE_DIR}/cmake/portable")
+
 find_library(YAML_CPP_LIBRARY yaml-cpp REQUIRED)
 add_library(yaml-cpp STATIC IMPORTED GLOBAL)
 set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION "${YAML_CPP_LIBRARY}")

@@ -81,7 +81,10 @@ std::string why_not_started(const std::string& program, int error)
   if (std::filesystem::exists(file, none))
     if (const auto why = objection_to_start(file, path == nullptr ? "" : path); !why.empty()) return why;
   const std::string words = std::strerror(error);
-  return error == ENOENT ? words + "; load what provides it: resources.modules, resources.setup" : words;
+  if (error != ENOENT) return words;
+  const bool is_mpirun = std::filesystem::path(program).filename() == "mpirun";
+  return words + "; load what provides it: resources.modules, resources.setup" +
+         (is_mpirun ? "; or, for a program that needs no MPI, on one node: resources.launcher: dtjob" : "");
 }
 
 int become(std::vector<std::string>& words)

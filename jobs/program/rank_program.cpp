@@ -280,7 +280,11 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     if (observed)
       set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), continued_attempt(attempt), spec.train.trace ? 1 : 0));
   }
-  if (const auto library = shipped_library("libdtctl_sync.so"); !library.empty()) set("DTCTL_SYNC_LIBRARY", library.string());
+  for (const auto* name : {"libdtctl_sync.so", "libdtctl_sync_torch.so"}) // the module finds the other one beside it
+    if (const auto library = shipped_library(name); !library.empty()) {
+      set("DTCTL_SYNC_LIBRARY", library.string());
+      break;
+    }
   if (position.rank == 0 && !spec.program.metrics.empty()) {
     redirect(STDOUT_FILENO, attempt.path_of(AttemptFile::output) / "stdout");
     redirect(STDERR_FILENO, attempt.path_of(AttemptFile::output) / "stderr");

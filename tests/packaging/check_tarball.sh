@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check_tarball.sh local|slurm|engine ROOTS TARBALL…: unpacks the tarballs in the empty home of an ordinary user, and runs a study there.
+# check_tarball.sh local|slurm|pytorch|engine ROOTS TARBALL…: unpacks the tarballs in the empty home of an ordinary user, and runs a study there.
 # Prints how long it took, in seconds, and bytes.
 #
 #   local    on Debian 11, which has glibc 2.31, without MPI and compiler: a program of the user, on the machine's cores
 #   slurm    on a login node without MPI and compiler: the same, on two nodes of the private Slurm
+#   pytorch  on Debian 12 with PyTorch, without MPI and compiler: torchrun's ranks train by diloco
 #   engine   on Debian 12 with Open MPI, both tarballs: LeNet on two ranks, and a simulated study
 set -euo pipefail
 form=$1 roots=$2
@@ -12,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 for tarball; do
   [ -r "$tarball" ] || { echo "check_tarball: there is no $tarball; scripts/package makes it" >&2; exit 1; }
 done
-declare -A machines=([local]=bullseye [slurm]=login [engine]=mpi)
+declare -A machines=([local]=bullseye [slurm]=login [pytorch]=torch [engine]=mpi)
 machine=${machines[$form]}
 root_tar=$("$here/roots" $machine "$roots")
 unshare --mount --pid --fork true 2>/dev/null || { echo "check_tarball: this machine allows no namespaces" >&2; exit 77; }

@@ -13,6 +13,7 @@ from dtctl_measure.gradients import watch_gradient
 from dtctl_measure.marks import COMMUNICATION, FORWARD, HANDING_OVER, INPUT, OTHER, Modules
 
 KEPT_STEPS = 1000  # of whose buckets means are made
+UPDATES_UNDER_WAY = 2  # after which nobody waits for a work in a way that is seen
 FEW_NUMBERS = 64  # losses and counts of samples, whose sum over the ranks does not train a model
 
 
@@ -31,6 +32,8 @@ class Communication:
         self.has_parallel = False  # DistributedDataParallel trains
         self.exchanges_in_forward = False  # a call of the script, so losses need not be those of this rank's batches
         self.exchanging_steps = 0  # in which the script has exchanged more than a few figures
+        self.has_passed_on = False  # from one rank to the next within a step, as pipelines do
+        self.under_way = {}  # id of a work that the script has not waited for -> [the work, its call, updates since its begin]
 
     def look_at(self, module):
         """Finds what sums gradients in a module that the training calls for the first time."""
@@ -67,15 +70,30 @@ class Communication:
     def sums(self, tensors):
         self.o.recent.summed_numbers += _numbers(tensors, self.o.torch)
 
-    def exchanges(self, arguments):
+    def exchanges(self, name, arguments):
         """A collective of the script begins."""
         numbers = _numbers(arguments, self.o.torch)
+        self.has_passed_on = self.has_passed_on or (name in _PASSING_ON and numbers > FEW_NUMBERS and self.o.has_begun)
         self.o.recent.exchanged_numbers += numbers
         if numbers > 0 and (self.o.in_backward or self.o.phase in (HANDING_OVER, FORWARD)):
             self.exchanges_in_forward = True
 
     def ends_update(self, recent):
         self.exchanging_steps += recent.exchanged_numbers > FEW_NUMBERS
+        for number, entry in list(self.under_way.items()):
+            entry[2] += 1
+            if entry[2] > UPDATES_UNDER_WAY:  # it is not kept for ever, with its tensors
+                del self.under_way[number]
+                self.unseen = self.unseen or f"the observer does not see where the program waits for torch.distributed.{entry[1]}"
+
+    def has_begun(self, works, call):
+        for work in works if isinstance(works, (list, tuple)) else [works]:
+            if work is not None:  # None: this rank takes no part
+                self.under_way[id(work)] = [work, call, 0]
+
+    def waits_for(self, work):
+        """Whether the script begins to wait for a work that it has begun."""
+        return self.under_way.pop(id(work), None) is not None
 
     def exchange(self):
         """Of a program with torch.distributed: the word of jobs/program/reports/exchange.hpp."""
@@ -92,9 +110,10 @@ class Communication:
         numbers = self.o.optimizers.numbers
         if step.has_communication or (numbers > 0 and 2 * step.summed_numbers >= numbers):
             self.has_summed = True
-        if self.o.report.exchange in (None, "none") and not self.has_summed:
+        is_known = self.has_summed or self.has_passed_on
+        if self.o.report.exchange in (None, "none") and not is_known:
             return False  # so far there is nothing to wait for
-        if self.unseen or not self.has_summed:
+        if self.unseen or not is_known:
             why = self.unseen or "gradients are summed in a way that the observer does not know"
             self.o.caveat("communication", f"how long ranks wait for each other is not known: {why}")
             return False
@@ -195,6 +214,8 @@ def world_size(torch):
 _COLLECTIVES = """all_reduce reduce broadcast all_gather all_gather_into_tensor _all_gather_base gather scatter reduce_scatter
 reduce_scatter_tensor _reduce_scatter_base all_to_all all_to_all_single all_reduce_coalesced all_gather_coalesced barrier send recv isend
 irecv batch_isend_irecv""".split()
+_NEVER_WAITING = ("isend", "irecv", "batch_isend_irecv")
+_PASSING_ON = ("send", "recv", *_NEVER_WAITING)
 _REDUCING = ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "_reduce_scatter_base", "all_reduce_coalesced")
 
 
@@ -207,30 +228,53 @@ def _numbers(tensors, torch):
 def wrap_collectives(o, torch, is_compiling):
     from torch.distributed import distributed_c10d
 
+    def is_seen_here():
+        """In a backward pass with DistributedDataParallel the marks of its buckets come from other threads."""
+        c = o.communication
+        is_hidden = o.is_off or c.is_summing or (o.in_backward and c.has_parallel)
+        return not is_hidden and threading.get_ident() == o.thread and not is_compiling()
+
     def watched(name, inner):
-        never_waits = name in ("isend", "irecv", "batch_isend_irecv")
+        never_waits = name in _NEVER_WAITING
 
         @functools.wraps(inner)
         def collective(*args, **kwargs):
             c = o.communication
             if not c.is_summing and threading.get_ident() == o.thread:
-                o.attempt_to("communication", c.exchanges, [*args, *kwargs.values()])
-            if o.is_off or o.in_backward or c.is_summing or is_compiling() or threading.get_ident() != o.thread:
+                o.attempt_to("communication", c.exchanges, name, [*args, *kwargs.values()])
+            if not is_seen_here():
                 return inner(*args, **kwargs)
-            if never_waits or kwargs.get("async_op"):
-                call = name if never_waits else f"{name}(async_op=True)"
-                c.unseen = c.unseen or f"the observer does not see where the program waits for torch.distributed.{call}"
-                return inner(*args, **kwargs)
-            c.is_summing, before = True, o.enters(COMMUNICATION)
+            is_begun_only = never_waits or kwargs.get("async_op")
+            before = None if is_begun_only else o.enters(COMMUNICATION)
+            c.is_summing = True
             try:
-                return inner(*args, **kwargs)
+                works = inner(*args, **kwargs)
             finally:
                 c.is_summing = False
                 o.leaves(before)
-                if name in _REDUCING:
-                    o.attempt_to("communication", c.sums, args[0] if args else next(iter(kwargs.values()), None))
+            if is_begun_only:
+                o.attempt_to("communication", c.has_begun, works, name if never_waits else f"{name}(async_op=True)")
+            if name in _REDUCING:
+                o.attempt_to("communication", c.sums, args[0] if args else next(iter(kwargs.values()), None))
+            return works
 
         return collective
+
+    Work = distributed_c10d.Work  # what an asynchronous call returns
+    wait = Work.wait
+
+    @functools.wraps(wait)
+    def watched_wait(self, *args, **kwargs):
+        c = o.communication
+        if not is_seen_here() or not c.waits_for(self):
+            return wait(self, *args, **kwargs)
+        before = o.enters(COMMUNICATION)
+        try:
+            return wait(self, *args, **kwargs)
+        finally:
+            o.leaves(before)
+
+    Work.wait = watched_wait
 
     for name in _COLLECTIVES:
         inner = getattr(distributed_c10d, name, None)

@@ -297,14 +297,14 @@ class Observer(Course, Reports):
     def enters(self, phase):
         """Something else that takes time: clearing gradients, a sum over the ranks, a checkpoint. Returns the phase before."""
         before = self.phase
-        if self.marks and not self.in_backward:
+        if self.marks and (not self.in_backward or phase == COMMUNICATION):
             self.mark(phase)
             self.is_between = self.is_between or phase in (CHECKPOINT, LOADER)
         return before
 
     @guarded
     def leaves(self, before):
-        if self.marks and before is not None and not self.in_backward:
+        if self.marks and before is not None and (not self.in_backward or self.phase == COMMUNICATION):
             self.mark(before)
 
     def _end_update(self):

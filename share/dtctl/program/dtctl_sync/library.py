@@ -49,9 +49,9 @@ def _find_library(name):
     """The one beside that which dtctl names; else that of the installation or of the build tree in which this file lies."""
     named, here = os.environ.get("DTCTL_SYNC_LIBRARY"), pathlib.Path(__file__).resolve()
     if named:
-        return str(pathlib.Path(named).with_name(name)) if name != MPI else named
+        return str(pathlib.Path(named).with_name(name)) if pathlib.Path(named).name in (MPI, WITHOUT_MPI) else named
     prefix = here.parents[min(4, len(here.parents) - 1)]
-    found = sorted([*prefix.glob(f"lib/**/dtctl/{name}"), *prefix.glob(f"build/*/lib/{name}")])
+    found = [file for folder in ("lib/dtctl/modules", "lib/*/dtctl/modules", "build/*/lib") for file in sorted(prefix.glob(f"{folder}/{name}"))]
     return str(found[-1]) if found else name
 
 
@@ -64,7 +64,8 @@ def _open(name):
         # RTLD_GLOBAL: plug-ins of Open MPI look for its symbols in the whole process.
         return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL if name == MPI else ctypes.RTLD_LOCAL)
     except OSError as error:
-        raise ImportError(f"dtctl_sync: {path} cannot be loaded ({error}); name the library in DTCTL_SYNC_LIBRARY") from None
+        remedy = "install dtctl's engine, let torchrun start the ranks, or name the library" if name == MPI else "name the library"
+        raise ImportError(f"dtctl_sync: {path} cannot be loaded ({error}); {remedy} in DTCTL_SYNC_LIBRARY") from None
 
 
 def _load():
