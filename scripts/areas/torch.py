@@ -3,6 +3,7 @@
   scripts/measure torch [--models lenet,resnet20] [--ranks 2] [--batch 64] [--rounds 12]
   tests/cluster/testbed up --hosts 4 --rate 1gbit
   scripts/measure torch --testbed --ranks 4 --models alexnet --batch 4 --rounds 3 --strategies sync-sgd,sync-easgd:period=4,diloco:period=16
+  scripts/measure torch --testbed --ranks 2 --without-mpi --models lenet,resnet20,small-gpt
 
 All run in the same processes, in turn, a round of at least a second and a period each; a figure is the median of the rounds' ratios, with the
 least and the most. The peer is taken with its own gradients and with those in its buckets, and the better one counts. A few minutes. Needs
@@ -24,13 +25,13 @@ TRAININGS = []
 
 
 def options(parser):
-    parser.add_argument("--models", type=words_of, default="lenet,resnet20")
+    parser.add_argument("--models", type=words_of, default="lenet,resnet20", help="of networks.py, or small-gpt")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--batch", type=int, default=64, help="of a rank")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--strategies", type=words_of, default="sync-sgd", help="of dtctl_sync, as NAME or NAME:KEY=VALUE")
-    parser.add_argument("--without-mpi", action="store_true", help="torchrun starts the ranks, and dtctl_sync exchanges over TCP")
-    parser.add_argument("--testbed", action="store_true", help="the ranks run on the hosts of the testbed that stands")
+    parser.add_argument("--without-mpi", action="store_true", help="the ranks are started as torchrun does, and dtctl_sync exchanges over TCP")
+    parser.add_argument("--testbed", action="store_true", help="the ranks run on the hosts of the testbed that stands; without MPI one on each")
 
 
 def plain(model, optimizer, loss_of, keeps_gradients=False):
@@ -43,8 +44,13 @@ def plain(model, optimizer, loss_of, keeps_gradients=False):
 
 
 def ddp(in_buckets):
-    return lambda model, optimizer, loss_of: plain(torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=in_buckets), optimizer, loss_of,
-                                                   in_buckets)
+    def wrap(model, optimizer, loss_of):
+        Parallel = torch.nn.parallel.DistributedDataParallel
+        masks = [name for name, values in model.named_buffers() if values.dtype == torch.bool]
+        Parallel._set_params_and_buffers_to_ignore_for_model(model, masks)  # Gloo cannot broadcast them
+        return plain(Parallel(model, gradient_as_bucket_view=in_buckets), optimizer, loss_of, in_buckets)
+
+    return wrap
 
 
 def ours(words):
@@ -65,8 +71,14 @@ def ours(words):
 def step_of(name, batch, wrap):
     """A step over a batch that stays."""
     torch.manual_seed(1)
-    model = networks.build(name)
-    images, labels = torch.randn(batch, *networks.MODELS[name][1]), torch.randint(0, 10, (batch,))
+    if name == "small-gpt":
+        import small_gpt
+
+        model = small_gpt.Gpt(40)
+        images, labels = torch.randint(0, 40, (2, batch, small_gpt.CONTEXT))
+    else:
+        model = networks.build(name)
+        images, labels = torch.randn(batch, *networks.MODELS[name][1]), torch.randint(0, 10, (batch,))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return wrap(model, optimizer, lambda net: torch.nn.functional.cross_entropy(net(images), labels))
 
@@ -125,10 +137,21 @@ def measure(asked, place):
     variables = dict(
         DTCTL_SYNC_LIBRARY=str(place.build / "lib/libdtctl_sync.so"), OMP_NUM_THREADS="1", MASTER_PORT="29517", PYTHONDONTWRITEBYTECODE="1",
         MASTER_ADDR="host0" if asked.testbed else "127.0.0.1", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="1073741824")
-    launcher = mpirun(asked.ranks, "--oversubscribe", "--bind-to", "core")
+    testbed, program = ROOT / "tests/cluster/testbed", [sys.executable, ROOT / "scripts/measure", "torch", "--build", place.build, *sys.argv[1:]]
+
+    def start(launcher, **more):
+        return subprocess.Popen(list(map(str, [*launcher, *program])), env={**os.environ, **variables, **more})
+
     if asked.without_mpi:
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", asked.ranks, "--master_port", 29517, "--redirects", "9:1", "--tee", "9:1"]
+        started = [start([testbed, "exec", f"host{rank}"] if asked.testbed else [], RANK=str(rank), WORLD_SIZE=str(asked.ranks),
+                         LOCAL_RANK="0" if asked.testbed else str(rank), LOCAL_WORLD_SIZE="1" if asked.testbed else str(asked.ranks))
+                   for rank in range(asked.ranks)]
     elif asked.testbed:
-        launcher = [ROOT / "tests/cluster/testbed", "run", str(asked.ranks), *(word for name in variables for word in ("-x", name))]
-    command = [*launcher, *[sys.executable] * (not asked.without_mpi), ROOT / "scripts/measure", "torch", "--build", place.build, *sys.argv[1:]]
-    return subprocess.run(list(map(str, command)), env=dict(os.environ, **variables)).returncode
+        started = [start([testbed, "run", str(asked.ranks), *(word for name in variables for word in ("-x", name))])]
+    else:
+        started = [start(mpirun(asked.ranks, "--oversubscribe", "--bind-to", "core"))]
+    while None in (codes := [each.poll() for each in started]) and not any(codes):
+        time.sleep(0.05)
+    for each in started:
+        each.kill()  # the others would wait for one that has failed
+    return max(codes, key=lambda code: code or 0)
