@@ -596,6 +596,14 @@ class Scripts(Script):
                 training.step(lambda: nn.functional.cross_entropy(model(x), y))
             """, "the parameter 0.weight lies elsewhere")
 
+    def test_a_model_that_exchanges_by_itself(self):
+        parallel = "wrapped = nn.parallel.DistributedDataParallel(model)"
+        prepare = "sync.prepare({0}, torch.optim.SGD({0}.parameters(), lr=0.1), strategy='local-sgd')"
+        for lines in ([parallel, prepare.format("wrapped")], [prepare.format("model"), parallel]):
+            with tempfile.TemporaryDirectory() as folder:
+                begin = f"torch.distributed.init_process_group('gloo', 'file://{folder}/meeting', world_size=2, rank=int(os.environ['OMPI_COMM_WORLD_RANK']))"
+                self.refuse("\n".join(["import os", begin, *lines]), "DistributedDataParallel exchanges gradients in each step")
+
     def test_layers_that_are_thawed(self):
         self.refuse("""
             model[0].requires_grad_(False)

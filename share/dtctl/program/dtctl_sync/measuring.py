@@ -14,6 +14,7 @@ from dtctl_measure.marks import OTHER, Clock
 from dtctl_measure.samples import Calls
 
 from .library import Times, call
+from .structure import refuse_wrapped
 from .times import StepTimes
 
 
@@ -149,6 +150,16 @@ def observe_calls(models, training):
             return inner(self, *arguments, **options)
 
     torch.nn.Module.__call__ = observed
+    Parallel = torch.nn.parallel.DistributedDataParallel
+    begin = Parallel.__init__
+
+    @functools.wraps(begin)
+    def begin_unless_trained(self, module, *arguments, **options):
+        if any(id(part) in _roots for part in module.modules()):
+            refuse_wrapped([self])
+        begin(self, module, *arguments, **options)
+
+    Parallel.__init__ = begin_unless_trained
 
 
 def forget_calls(models):

@@ -18,9 +18,21 @@ def _shapes_of(parameters):
     return ", ".join(str(tuple(p.shape)) for p in parameters[:3])
 
 
+EXCHANGING = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")  # these exchange gradients or weights by themselves
+
+
+def refuse_wrapped(parts):
+    for part in parts:
+        for kind in type(part).__mro__:
+            if kind.__name__ in EXCHANGING:
+                raise SyncError(f"{kind.__name__} exchanges gradients in each step, whatever the strategy is: give dtctl_sync the model without it, "
+                                "and do not wrap the model afterwards")
+
+
 class Structure:
     def __init__(self, models, optimizers):
         self._models, self._optimizers = models, optimizers
+        refuse_wrapped(self.modules())
         self.named, self.frozen = self._find_parameters()
         if not self.named:
             raise SyncError("the model has no parameters that require gradients")
