@@ -106,6 +106,11 @@ constexpr std::array topologies{
            Name{"hosts", "ranks of one host are near; supernodes are resources.nodes_per_supernode nodes each, if told"}},
     Choice{TopologySource::probe, Name{"probe", "nodes are grouped by the bandwidths between them, measured at the start"}},
 };
+constexpr std::array transports{
+    Choice{SyncTransport::automatic, Name{"auto", "MPI, where it starts the ranks; else TCP"}},
+    Choice{SyncTransport::mpi, Name{"mpi", "messages of MPI"}},
+    Choice{SyncTransport::tcp, Name{"tcp", "TCP connections of dtctl_sync, also where MPI starts the ranks"}},
+};
 constexpr std::array evaluated{
     Choice{EvaluatedModel::automatic,
            Name{"auto", "the centre where the strategy has one, else the average where workers differ, else the workers' model"}},
@@ -178,6 +183,7 @@ template<> std::span<const Choice<Wire>> choices<Wire>() { return wires; }
 template<> std::span<const Choice<OuterRule>> choices<OuterRule>() { return outer_rules; }
 template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>() { return placements; }
 template<> std::span<const Choice<TopologySource>> choices<TopologySource>() { return topologies; }
+template<> std::span<const Choice<SyncTransport>> choices<SyncTransport>() { return transports; }
 template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>() { return evaluated; }
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>() { return modes; }
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>() { return orders; }

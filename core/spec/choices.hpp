@@ -68,6 +68,9 @@ enum class ServerPlacement { last, spread };
 // How the supernodes of the network are determined.
 enum class TopologySource { hosts, probe };
 
+// By what ranks of a program under dtctl_sync exchange.
+enum class SyncTransport { automatic, mpi, tcp };
+
 // Which model is evaluated.
 enum class EvaluatedModel { automatic, centre, worker, average };
 
@@ -107,6 +110,7 @@ template<> std::span<const Choice<Wire>> choices<Wire>();
 template<> std::span<const Choice<OuterRule>> choices<OuterRule>();
 template<> std::span<const Choice<ServerPlacement>> choices<ServerPlacement>();
 template<> std::span<const Choice<TopologySource>> choices<TopologySource>();
+template<> std::span<const Choice<SyncTransport>> choices<SyncTransport>();
 template<> std::span<const Choice<EvaluatedModel>> choices<EvaluatedModel>();
 template<> std::span<const Choice<StudyMode>> choices<StudyMode>();
 template<> std::span<const Choice<StudyOrder>> choices<StudyOrder>();

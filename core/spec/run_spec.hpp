@@ -152,6 +152,7 @@ struct SyncSpec {
   double local_start = 0;          // local-sgd: epochs of sync-sgd at the start
   OuterSpec outer{};               // diloco
   TopologySource topology = TopologySource::hosts;
+  SyncTransport transport = SyncTransport::automatic; // of a program under dtctl_sync
   EvaluatedModel evaluate = EvaluatedModel::automatic;
 };
 

@@ -363,6 +363,8 @@ std::vector<Key> sync_keys()
        "outer parameters."},
       {"sync.topology", choice, "", 0, 0, no, yes, choice_names<TopologySource>(), DT_FIELD(sync.topology),
        "How the supernodes of the network are determined."},
+      {"sync.transport", choice, "", 0, 0, no, yes, choice_names<SyncTransport>(), DT_FIELD(sync.transport),
+       "By what the ranks of a program under dtctl_sync exchange. GPUs that can sum by NCCL do so with all of them."},
       {"sync.evaluate", choice, "", 0, 0, no, yes, choice_names<EvaluatedModel>(), DT_FIELD(sync.evaluate),
        "Which model is evaluated and compared with the target accuracy."},
   };

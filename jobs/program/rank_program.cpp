@@ -280,6 +280,7 @@ std::vector<std::string> prepare_rank(const AttemptFolder& attempt, const RankPo
     if (observed)
       set("DTCTL_OBSERVE", fmt::format("{} {} {}", spec.ranks(), continued_attempt(attempt), spec.train.trace ? 1 : 0));
   }
+  if (spec.sync.transport != SyncTransport::automatic) set("DTCTL_SYNC_TRANSPORT", std::string(name_of(spec.sync.transport)));
   for (const auto* name : {"libdtctl_sync.so", "libdtctl_sync_torch.so"}) // the module finds the other one beside it
     if (const auto library = shipped_library(name); !library.empty()) {
       set("DTCTL_SYNC_LIBRARY", library.string());

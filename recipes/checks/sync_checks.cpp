@@ -216,6 +216,24 @@ void check_evaluated(const RunSpec& spec, Problems& problems)
                         "`sync.evaluate: centre` needs a strategy with a centre, and `" + spec.sync.strategy + "` has none"});
 }
 
+// dtengine has MPI only, and ranks that MPI has not started have none.
+void check_transport(const RunSpec& spec, Problems& problems)
+{
+  const auto transport = spec.sync.transport;
+  if (transport == SyncTransport::automatic) return;
+  const auto word = "`sync.transport: " + std::string(name_of(transport)) + "`";
+  if (!spec.is_own_program())
+    problems.push_back({{"sync.transport"}, word + " is for a program under dtctl_sync (`program.command`); remove it"});
+  else if (transport == SyncTransport::mpi && spec.has_own_launcher())
+    problems.push_back(
+        {{"sync.transport", "program.launch"},
+         word + " needs ranks that MPI starts, and with `program.launch: per-node` the program's launcher does; remove one"});
+  else if (transport == SyncTransport::mpi && spec.resources.launcher == "dtjob")
+    problems.push_back(
+        {{"sync.transport", "resources.launcher"},
+         word + " needs ranks that MPI starts, and `resources.launcher` is dtjob; take mpirun, or remove `sync.transport`"});
+}
+
 } // namespace
 
 void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
@@ -231,6 +249,7 @@ void find_sync_problems(const RunSpec& spec, std::vector<Problem>& problems)
   check_outer(spec, problems);
   check_overlap(spec, problems);
   check_messages(spec, problems);
+  check_transport(spec, problems);
   check_evaluated(spec, problems);
 }
 

@@ -142,10 +142,9 @@ TEST_CASE("the command of a launcher that reads no variables by itself takes the
   CHECK(result.measured_samples == 4 * 20);
 }
 
-TEST_CASE("ranks that torchrun starts train under a strategy of the recipe, without MPI")
-{
-  if (!has_torch()) return;
-  const std::string script = R"(
+namespace {
+
+const std::string strategy_script = R"(
 import torch
 import dtctl_sync as sync
 from torch import nn
@@ -162,6 +161,13 @@ for epoch in range(2):
         nn.functional.cross_entropy(model(a), b).backward()
         optimizer.step()
 )";
+
+} // namespace
+
+TEST_CASE("ranks that torchrun starts train under a strategy of the recipe, without MPI")
+{
+  if (!has_torch()) return;
+  const auto& script = strategy_script;
   const auto restarts = GENERATE(false, true);
   const std::string fails =
       "        if sync.training().rank == 1 and epoch == 0 and __import__('os').environ['TORCHELASTIC_RESTART_COUNT'] == '0': "
@@ -174,4 +180,19 @@ for epoch in range(2):
   CHECK(result.facts.at("transport") == "TCP connections, without MPI");
   CHECK(result.facts.contains("restarts") == restarts);
   CHECK(result.ranks.front().bytes_sent > 0);
+}
+
+TEST_CASE("ranks that mpirun starts exchange over TCP if the recipe says so, beside a process group of the script")
+{
+  if (!has_torch()) return;
+  const auto after = strategy_script.find("for epoch");
+  auto script = strategy_script;
+  script.insert(after, "torch.distributed.init_process_group('gloo')\ntorch.distributed.barrier()\n");
+  const Own own(script, "version: 1\nname: own\nprogram:\n  command: [" + dt::test::python() +
+                            ", train.py]\n  files: [train.py]\ntrain: {warmup_steps: 4}\nresources: {ranks_per_node: 2}\n"
+                            "sync: {strategy: local-sgd, period: 4, transport: tcp}\n");
+  const auto result = result_of(own);
+  CHECK(result.steps == 20);
+  CHECK(result.ranks.size() == 2);
+  CHECK(result.facts.at("transport") == "TCP connections, without MPI");
 }

@@ -57,7 +57,8 @@ TEST_CASE("every strategy reaches over TCP without MPI what it reaches over MPI,
   const auto linked = dt::run_command({"ldd", DTCTL_BINARY_DIR "/lib/libdtctl_sync_torch.so"}, 60);
   CHECK(linked.ok());
   CHECK(linked.out.find("libmpi") == std::string::npos);
-  const std::vector<std::string> measure{python(), DTCTL_SOURCE_DIR "/scripts/measure", "transports", "--build", DTCTL_BINARY_DIR};
+  const std::vector<std::string> measure{python(), DTCTL_SOURCE_DIR "/scripts/measure", "transports", "--build",
+                                         DTCTL_BINARY_DIR};
   for (std::vector<std::string> more : {std::vector<std::string>{"--ranks", "3"}, {"--ranks", "4", "--hosts", "2"}}) {
     if (more.size() > 2 && ::geteuid() != 0) continue; // names of hosts need root
     more.insert(more.begin(), measure.begin(), measure.end());

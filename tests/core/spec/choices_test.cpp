@@ -12,7 +12,7 @@ using namespace dt;
 
 TEMPLATE_TEST_CASE("every word of an enumeration stands for one value, and back", "", Engine, BatchNormSamples, ProgramLaunch,
                    ContainerRuntime, Precision, AlgorithmChoice, ElasticForm, ProgressMode, Wire, ServerPlacement, TopologySource,
-                   EvaluatedModel, StudyMode, StudyOrder, StudyLayout, Metric)
+                   SyncTransport, EvaluatedModel, StudyMode, StudyOrder, StudyLayout, Metric)
 {
   std::set<TestType> values;
   for (const auto& [value, name] : choices<TestType>()) {

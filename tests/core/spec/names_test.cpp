@@ -18,7 +18,8 @@ std::vector<std::span<const Name>> all_lists()
   for (const auto list :
        {choice_names<Engine>(), choice_names<BatchNormSamples>(), choice_names<Precision>(), choice_names<ElasticForm>(),
         choice_names<ProgressMode>(), choice_names<Wire>(), choice_names<ServerPlacement>(), choice_names<TopologySource>(),
-        choice_names<EvaluatedModel>(), choice_names<StudyMode>(), choice_names<StudyOrder>(), choice_names<StudyLayout>()})
+        choice_names<SyncTransport>(), choice_names<EvaluatedModel>(), choice_names<StudyMode>(), choice_names<StudyOrder>(),
+        choice_names<StudyLayout>()})
     lists.push_back(list);
   return lists;
 }

@@ -205,6 +205,24 @@ TEST_CASE("the allreduces of the MPI library and of Gloo have one wire format an
   CHECK(is_good(spec));
 }
 
+TEST_CASE("what ranks exchange by is chosen for programs under dtctl_sync, and MPI needs ranks that it has started")
+{
+  auto spec = spec_of("sync-sgd");
+  spec.sync.transport = SyncTransport::tcp;
+  refused(spec, "`sync.transport: tcp` is for a program under dtctl_sync (`program.command`)");
+  spec.program.command = {"python3", "train.py"};
+  spec.program.sync = true;
+  CHECK(is_good(spec));
+  spec.sync.transport = SyncTransport::mpi;
+  CHECK(is_good(spec));
+  spec.resources.launcher = "dtjob";
+  refused(spec, "`sync.transport: mpi` needs ranks that MPI starts, and `resources.launcher` is dtjob");
+  spec.resources.launcher = "mpirun";
+  spec.program.launch = ProgramLaunch::per_node;
+  refused(spec,
+          "`sync.transport: mpi` needs ranks that MPI starts, and with `program.launch: per-node` the program's launcher does");
+}
+
 TEST_CASE(
     "weights are not rounded on the wire, what is sent before the step is not of after it, and a centre is evaluated where it is")
 {

@@ -37,9 +37,11 @@ class Times(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("communication_s", "in_compute_s", "update_s")]
 
 
-def _is_started_without_mpi():
-    """torchrun and others tell the ranks where they meet. mpirun and srun with MPI have variables of their own beside these; a launcher that
-    they have started passes them on."""
+def _goes_without_mpi():
+    """As the recipe says (sync.transport), or as the ranks were started: torchrun and others tell the ranks where they meet. mpirun and srun with
+    MPI have variables of their own beside these; a launcher that they have started passes them on."""
+    if "DTCTL_SYNC_TRANSPORT" in os.environ:
+        return os.environ["DTCTL_SYNC_TRANSPORT"] == "tcp"
     has_launcher = any(name in os.environ for name in ("TORCHELASTIC_RUN_ID", "DTCTL_LAUNCHER"))
     by_mpi = not has_launcher and any(name in os.environ for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"))
     return not by_mpi and all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
@@ -72,7 +74,7 @@ def _load():
     if dtctl_report.is_active():
         os.environ["DTCTL_REPORT"] = dtctl_report.report_path()  # the library writes there, too, behind what the module says of this process
         dtctl_report.script.flush()
-    library = _open(WITHOUT_MPI if _is_started_without_mpi() else MPI)
+    library = _open(WITHOUT_MPI if _goes_without_mpi() else MPI)
     library.dtctl_sync_error.restype = ctypes.c_char_p
     if hasattr(library, "dtctl_sync_join"):
         library.dtctl_sync_listen.argtypes = [ctypes.POINTER(ctypes.c_int)]
