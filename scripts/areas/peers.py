@@ -4,7 +4,8 @@ The two of a row run in turn, never at the same time, round after round; a figur
 ratios, with its least and its most. Both have the same threads, one core each.
 
 PyTorch runs in the best setting that a search finds for the row: OpenBLAS' kernels (OPENBLAS_CORETYPE, chosen by the rate of matrix products),
-memory layout (plain, channels-last), allocator (plain; tuned: freed memory is kept, in huge pages), places of threads, threads of OpenBLAS.
+memory layout (plain, channels-last), allocator (plain; tuned: freed memory is kept, in huge pages), places of threads, threads of OpenBLAS,
+torch.compile where it has that.
 What the environment presets is one candidate. The table names the setting and the rate of matrix products (sgemm) in it, beside that of our
 own. Where PyTorch's is below a third of ours nothing is compared (exit 2): its BLAS would be measured, not PyTorch.
 
@@ -18,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-from measuring import PYTHON, ROOT, columns, in_turn, interval, mpirun, print_head, ratios, row, stop, words_of
+from measuring import PYTHON, ROOT, columns, in_turn, interval, mpirun, numbers_of, print_head, ratios, row, stop, words_of
 
 PROGRAMS = ["dtbench"]
 KEPT_BYTES = str(16 << 30)
@@ -35,12 +36,13 @@ class Setting:
     tuned_allocator: bool = False
     bound: bool = True  # each thread to its core
     blas_threads: int = 0  # 0: as many as threads
+    compiled: bool = False
 
     def label(self):
         parts = [self.core_type or "OpenBLAS' own choice", "channels-last" if self.channels_last else "plain layout",
                  "tuned allocator" if self.tuned_allocator else "plain allocator"]
         parts += [f"L2 {self.l2_size}"] * bool(self.l2_size) + ["unbound"] * (not self.bound)
-        return ", ".join(parts + [f"{self.blas_threads} BLAS thread"] * (self.blas_threads > 0))
+        return ", ".join(parts + [f"{self.blas_threads} BLAS thread"] * (self.blas_threads > 0) + ["compiled"] * self.compiled)
 
     def environment(self, threads):
         found = {"OPENBLAS_NUM_THREADS": str(self.blas_threads or threads), "OPENBLAS_CORETYPE": self.core_type, "OPENBLAS_L2_SIZE": self.l2_size}
@@ -97,6 +99,8 @@ ROWS = [
 
 def options(parser):
     parser.add_argument("--rows", type=words_of, help="which, separated by commas: " + ", ".join(row.name for row in ROWS))
+    parser.add_argument("--threads", type=numbers_of, help="each row with these numbers of threads of a rank, in place of its own")
+    parser.add_argument("--ranks", type=numbers_of, help="each row with these numbers of ranks, in place of its own")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="one round of few steps")
     parser.add_argument("--python", default=PYTHON, help="the Python that has PyTorch (%(default)s)")
@@ -107,6 +111,7 @@ class Programs:
 
     def __init__(self, asked, place):
         self.dtbench, self.python, self.rates = str(place.program("dtbench")), asked.python, {}
+        self.can_compile = False
 
     def run(self, contestant, words):
         """What the program prints as JSON in its last line, and what it complains of when it fails. A thread stays on its core. Ranks are
@@ -140,6 +145,7 @@ class Programs:
             words += ["--algorithms", "timed"] * contestant.timed
         else:
             words += ["--channels-last"] * contestant.setting.channels_last + ["--bf16"] * (contestant.precision == "bf16")
+            words += ["--compile"] * contestant.setting.compiled
         return self.run(contestant, words)
 
     def step(self, contestant, steps):
@@ -183,6 +189,7 @@ class Programs:
         kernels, tried = self.kernels(contestant), {}
         changes = [[{"channels_last": layout, "tuned_allocator": tuned} for layout in (False, True) for tuned in (False, True)]]
         changes += [[{"bound": False}], [{"blas_threads": 1}]] * (contestant.threads > 1)
+        changes += [[{"compiled": True}]] * self.can_compile
         changes += [[{"core_type": each.core_type, "l2_size": each.l2_size}] for each in kernels[1:2]]
         best = kernels[0]
         for together in changes:
@@ -209,14 +216,26 @@ def run_row(one, rounds, steps, programs):
         *(f"{found[each][-1]['loss']:.4g}" for each in (first, second)), *cells)
 
 
-def need_pytorch(python):
-    """Ends with the command that installs what is missing."""
+def can_compile(python):
+    """Whether this PyTorch has torch.compile. Ends with the command that installs what is missing."""
     install = "apt-get install --no-install-recommends python3-torch libopenblas0-pthread"
-    if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:
+    asked = subprocess.run([python, "-c", "import torch; print(torch.__file__, hasattr(torch, 'compile'))"], capture_output=True, text=True)
+    if asked.returncode != 0:
         stop(f"PyTorch of the distribution is missing for {python}: {install}")
+    file, compiles = asked.stdout.split()
+    if not file.startswith("/usr/lib/python3/"):
+        return compiles == "True"  # one from elsewhere brings its BLAS
     state = subprocess.run(["dpkg-query", "-W", "-f=${Status}", "libopenblas0-pthread"], capture_output=True, text=True).stdout
     if "ok installed" not in state:
         stop(f"libopenblas0-pthread is missing; without it PyTorch computes with the reference BLAS, at 3 GFLOP/s: {install}")
+    return compiles == "True"
+
+
+def resized(one, threads, ranks):
+    """The row with as many threads of a rank, and ranks; None: its own."""
+    change = {**({"threads": threads} if threads else {}), **({"ranks": ranks} if ranks else {})}
+    words = [f"{threads} thread" + "s" * (threads > 1)] * bool(threads) + [f"{ranks} ranks"] * bool(ranks)
+    return Row(", ".join([one.name, *words]), dataclasses.replace(one.first, **change), dataclasses.replace(one.second, **change), one.steps)
 
 
 def measure(asked, place):
@@ -226,9 +245,9 @@ def measure(asked, place):
     if asked.rounds < 1:
         stop(f"--rounds is at least 1, not {asked.rounds}.")
     rows, programs = [known[name] for name in asked.rows or known], Programs(asked, place)
+    rows = [resized(one, threads, ranks) for one in rows for threads in asked.threads or [None] for ranks in asked.ranks or [None]]
     theirs = [one.second for one in rows if one.second.program == "pytorch"]
-    if theirs:
-        need_pytorch(asked.python)
+    programs.can_compile = bool(theirs) and can_compile(asked.python)
     for threads in sorted({each.threads for each in theirs}):
         programs.kernels(Contestant("pytorch", "lenet", 64, threads))
     print_head()

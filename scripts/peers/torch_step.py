@@ -2,7 +2,7 @@
 """The training step of `dtbench compute` in PyTorch, for `scripts/measure peers`: forward, cross-entropy, backward, SGD with momentum 0.9,
 without dropout, on one fixed batch of random images. Prints one JSON object.
 
-    torch_step.py --model resnet50 --batch 16 --threads 2 [--channels-last] [--bf16] [--steps 10]
+    torch_step.py --model resnet50 --batch 16 --threads 2 [--channels-last] [--bf16] [--compile] [--steps 10]
     torch_step.py --model lenet --batch 64 --ranks 2        one process a rank, gradients averaged by DDP over Gloo
     torch_step.py --sgemm --threads 2                       products of two 512 x 512 matrices instead, in GFLOP/s
 
@@ -36,6 +36,8 @@ def step_of(asked):
     labels = torch.arange(asked.batch) % classes
     if asked.ranks > 1:
         model = torch.nn.parallel.DistributedDataParallel(model)
+    if asked.compile:
+        model = torch.compile(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01 if asked.model == "lenet" else 0.001, momentum=0.9)
 
     def step():
@@ -94,6 +96,7 @@ def main():
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--sgemm", action="store_true", help="the rate of matrix products")
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
+    parser.add_argument("--compile", action="store_true", help="torch.compile")
     parser.add_argument("--cores", type=lambda text: [int(core) for core in text.split(",")], help="cores to use, as many as ranks x threads: 0,1")
     asked = parser.parse_args()
     asked.port = free_port()
