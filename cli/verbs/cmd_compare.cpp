@@ -45,9 +45,9 @@ void add_compare(Commands& commands)
   const std::string selectors = ": last, the name or id of a study, a point (STUDY/LABEL), the key or name of a run, or all";
   verb.add_option("A", options->a, "what is compared" + selectors + "; default: last")->type_name("A");
   auto* b = verb.add_option("B", options->b, "what it is compared with; without it, candidates within A compete")->type_name("B");
-  verb.add_option("--where-a", options->where_a, "only runs of A that meet the condition, such as 'strategy=sync-sgd'")
+  verb.add_option("--where-a", options->where_a, "only runs of A that meet all conditions, such as 'strategy=sync-sgd nodes=2'")
       ->type_name("CONDITION");
-  verb.add_option("--where-b", options->where_b, "only runs of B that meet the condition; without B: of A")
+  verb.add_option("--where-b", options->where_b, "only runs of B that meet all conditions; without B: of A")
       ->type_name("CONDITION");
   verb.add_option("--by", options->by, "compare the values of this key, such as sync.strategy")->type_name("KEY");
   verb.add_option("--metric", options->metric,

@@ -233,8 +233,8 @@ def can_compile(python):
 
 def resized(one, threads, ranks):
     """The row with as many threads of a rank, and ranks; None: its own."""
-    change = {**({"threads": threads} if threads else {}), **({"ranks": ranks} if ranks else {})}
-    words = [f"{threads} thread" + "s" * (threads > 1)] * bool(threads) + [f"{ranks} ranks"] * bool(ranks)
+    change = {name: number for name, number in (("threads", threads), ("ranks", ranks)) if number}
+    words = [f"{number} {name if number > 1 else name[:-1]}" for name, number in change.items()]
     return Row(", ".join([one.name, *words]), dataclasses.replace(one.first, **change), dataclasses.replace(one.second, **change), one.steps)
 
 

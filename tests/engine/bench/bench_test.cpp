@@ -268,20 +268,24 @@ namespace {
 // `scripts/measure peers` on programs that only say what they would have measured: PyTorch's are quickest with SkylakeX's
 // kernels, channels-last and the tuned allocator.
 struct FakePeers {
-  explicit FakePeers(const std::string& their_gflops, const std::string& package_state = "install ok installed")
+  // torch: its file, and whether it has torch.compile.
+  explicit FakePeers(const std::string& their_gflops, const std::string& package_state = "install ok installed",
+                     const std::string& torch = "/usr/lib/python3/dist-packages/torch/__init__.py False")
   {
     fs::create_directory(folder.path() / "bin");
     write("bin/dtbench", "#!/bin/sh\necho '{\"samples_per_s\": 120, \"loss\": 1, \"gflops\": 100}'\n");
     write("dpkg-query", "#!/bin/sh\nprintf '%s' '" + package_state + "'\n");
     write("python",
-          "#!/bin/sh\nspeed=10\n"
-          "[ \"$OPENBLAS_CORETYPE\" = Haswell ] && gflops=1 || gflops=" +
+          "#!/bin/sh\nspeed=10\n[ \"$1\" = -c ] && { echo '" + torch +
+              "'; exit; }\n"
+              "[ \"$OPENBLAS_CORETYPE\" = Haswell ] && gflops=1 || gflops=" +
               their_gflops +
               "\n"
               "[ \"$OPENBLAS_CORETYPE\" = SkylakeX ] && { speed=$((speed + 30)); gflops=$((gflops + 1)); }\n"
-              "[ \"$1\" != -c ] && [ -n \"$OPENBLAS_L2_SIZE\" ] && exit 1\n" // what is preset is tried too, and may fail
+              "[ -n \"$OPENBLAS_L2_SIZE\" ] && exit 1\n" // what is preset is tried too, and may fail
               "[ -n \"$GLIBC_TUNABLES\" ] && speed=$((speed + 10))\n"
-              "for word; do [ \"$word\" = --channels-last ] && speed=$((speed + 10)); done\n"
+              "for word; do [ \"$word\" = --channels-last ] && speed=$((speed + 10)); [ \"$word\" = --compile ] && "
+              "speed=$((speed + 20)); done\n"
               "echo \"{\\\"samples_per_s\\\": $speed, \\\"loss\\\": 2, \\\"gflops\\\": $gflops}\"\n");
   }
   void write(const std::string& name, const std::string& text) const
@@ -289,12 +293,24 @@ struct FakePeers {
     dt::write_file_atomic(folder.path() / name, text);
     fs::permissions(folder.path() / name, fs::perms::owner_all);
   }
-  dt::CommandResult run() const
+  dt::CommandResult run(const Words& more = {}) const
   {
-    return dt::run_command({"env", "PATH=" + folder.path().string() + ":/usr/bin:/bin", "OPENBLAS_CORETYPE=Haswell",
-                            "OPENBLAS_L2_SIZE=512", DTCTL_SOURCE_DIR "/scripts/measure", "peers", "--rows", "lenet", "--rounds",
-                            "1", "--build", folder.path().string(), "--python", (folder.path() / "python").string()},
-                           60);
+    Words command{"env",
+                  "PATH=" + folder.path().string() + ":/usr/bin:/bin",
+                  "OPENBLAS_CORETYPE=Haswell",
+                  "OPENBLAS_L2_SIZE=512",
+                  DTCTL_SOURCE_DIR "/scripts/measure",
+                  "peers",
+                  "--rows",
+                  "lenet",
+                  "--rounds",
+                  "1",
+                  "--build",
+                  folder.path().string(),
+                  "--python",
+                  (folder.path() / "python").string()};
+    command.insert(command.end(), more.begin(), more.end());
+    return dt::run_command(command, 60);
   }
   dt::test::TemporaryFolder folder;
 };
@@ -308,6 +324,15 @@ TEST_CASE("scripts/measure peers takes PyTorch's quickest setting and names it w
   REQUIRE(end.ok());
   CHECK_THAT(end.out, Contains("| lenet | ours | pytorch | 120.0 | 60.0 | 2.00 [2.00, 2.00] | 1 | 2 | SkylakeX, channels-last, "
                                "tuned allocator | 100 / 50 |"));
+}
+
+TEST_CASE("scripts/measure peers compiles where PyTorch can, takes one with a BLAS of its own, and rows with other threads")
+{
+  const auto end = FakePeers("49", "unknown ok not-installed", "/opt/torch/__init__.py True").run({"--threads", "2"});
+  INFO(end.out << end.err);
+  REQUIRE(end.ok());
+  CHECK_THAT(end.out,
+             Contains("| lenet, 2 threads | ours | pytorch | 120.0 | 80.0 |") && Contains("tuned allocator, compiled |"));
 }
 
 TEST_CASE("scripts/measure peers compares nothing with a PyTorch whose matrix products are below a third of ours")
