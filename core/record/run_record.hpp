@@ -292,7 +292,7 @@ struct RunEnergy {
   TextMap facts;                    // over which time it was measured, of what, and why a figure is missing
 };
 
-// Of RunResult::facts: there if the ranks' devices sum over the ranks, in place of sync.allreduce.
+// Name of a fact of a run (RunResult::facts) whose GPUs sum over the ranks, by NCCL; sync.allreduce is not used then.
 inline constexpr std::string_view device_sums_fact = "sums";
 
 // Written once and synced, when all ranks agree that the run is complete. Values that were not measured are null in JSON.

@@ -755,10 +755,16 @@ dist.destroy_process_group()
 
 namespace {
 
-// Of a step with two ranks, in which `watch` adds up what the script's own stop-watch says of its waiting.
+// Parts of a training script for two ranks: what comes before its loop, and its forward and backward pass. The script's function
+// watch(call) makes the call and adds its duration to `waited`.
 struct Exchanging {
   std::string what, before, in_step;
 };
+
+const std::string sums_in_hooks = R"(
+for p in model.parameters():
+    p.register_hook(lambda grad: watch(lambda: dist.all_reduce(grad)))
+)";
 
 const std::vector<Exchanging>& exchanging_scripts()
 {
@@ -783,10 +789,7 @@ for p in model.parameters():
         while works:
             watch(works.pop(0).wait)
 )"},
-      {"sums in hooks of the backward pass", R"(
-for p in model.parameters():
-    p.register_hook(lambda grad: watch(lambda: dist.all_reduce(grad)))
-)",
+      {"sums in hooks of the backward pass", sums_in_hooks,
        R"(
         F.cross_entropy(model(a), b).backward()
 )"},
@@ -797,9 +800,7 @@ def gather(module, _):
         watch(lambda: dist.all_gather(parts, p.detach()))
 for module in model.modules():
     module.register_forward_pre_hook(gather)
-for p in model.parameters():
-    p.register_hook(lambda grad: watch(lambda: dist.all_reduce(grad)))
-)",
+)" + sums_in_hooks,
        R"(
         F.cross_entropy(model(a), b).backward()
 )"},

@@ -223,9 +223,11 @@ Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, cons
 Exchange sum_exchange(comm::Allreduce& allreduce, comm::Communicator& comm, const Vector& from, const Vector& to)
 {
   if (to.can_sum_on_device() && to.combine_on_device(0, from, 1)) return sum_exchange(allreduce, comm, to);
+  const auto values = from.read();
+  const auto sums = to.host();
   // Sums in steps are in place. The thread that sends a message also copies it.
-  return {[&allreduce, values = from.read(), sums = to.host()] { allreduce.sum(values, sums); },
-          [&allreduce, values = from.read(), sums = to.host()] {
+  return {[&allreduce, values, sums] { allreduce.sum(values, sums); },
+          [&allreduce, values, sums] {
             comm::copy_to(values, sums);
             return allreduce.begin(sums);
           }};
